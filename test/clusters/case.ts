@@ -1,3 +1,5 @@
+import type { TestStack } from "@kapi/local/test-stack";
+
 import type { Violations } from "../live/violations.ts";
 import type { OperationLog } from "./operation-log.ts";
 import type { Waits } from "./waits.ts";
@@ -6,6 +8,7 @@ import type { ClusterHarness } from "./cluster-harness.ts";
 /** The input of the checks. */
 export interface Case {
   readonly harness: ClusterHarness;
+  readonly stack: TestStack;
   readonly operationLog: OperationLog;
   readonly violations: Violations;
   readonly waits: Waits;
@@ -22,4 +25,13 @@ export interface TransactionView {
   readonly balanceAfter: number;
   readonly commandId: string | null;
   readonly dealId: string | null;
+}
+
+/** A command, as the API shows it. */
+export interface CommandView {
+  readonly id: string;
+  readonly status: string;
+  readonly errorCode: string | null;
+  /** Null for a command of a release that did not record it. */
+  readonly createdBy: { readonly type: string; readonly id: string } | null;
 }

@@ -1,5 +1,6 @@
 import type { Account } from "./operation-log.ts";
 import type { Case, TransactionView } from "./case.ts";
+import type { BreachView } from "./check-risk.ts";
 import type { Organization } from "./cluster-harness.ts";
 
 /**
@@ -29,14 +30,16 @@ interface EventView {
 export async function checkEvents(
   one: Case,
   transactions: ReadonlyMap<Account, readonly TransactionView[]>,
+  breaches: readonly BreachView[],
 ): Promise<void> {
   const { harness, violations, waits } = one;
   const checks = harness.organizations.map(async (organization, index) => {
-    const own = [...transactions].filter(([account]) => account.organization === index);
+    const own = [...transactions].filter(([account]) => account.organization === index).flatMap(([, rows]) => rows);
+    const ownBreaches = breaches.filter((breach) => breach.organization === index);
     let events: EventView[] = [];
     const missing = await waits.until(`the feed of organization ${index}`, FEED_DEADLINE_MS, async () => {
       events = await feedOf(organization);
-      return withoutEvent(events, own);
+      return withoutEvent(events, "transaction.recorded", own) ?? withoutEvent(events, "risk.breached", ownBreaches);
     });
     if (missing !== null) violations.add(`organization ${index}: ${missing}`);
     for (const wrong of [...repeated(events), ...misnumbered(events)])
@@ -69,14 +72,15 @@ async function feedOf({ api }: Organization): Promise<EventView[]> {
   }
 }
 
-/** The number of transactions without an event in the feed, as a text; null if there are none. */
+/** The number of records without an event of this type, as a text; null if there are none. */
 function withoutEvent(
   events: readonly EventView[],
-  own: readonly (readonly [Account, readonly TransactionView[]])[],
+  eventType: string,
+  records: readonly { readonly id: string }[],
 ): string | null {
-  const announced = new Set(events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data.id));
-  const missing = own.flatMap(([, rows]) => rows).filter(({ id }) => !announced.has(id));
-  return missing.length === 0 ? null : `${missing.length} transactions are not in the feed, such as ${missing[0]?.id}`;
+  const announced = new Set(events.filter(({ type }) => type === eventType).map(({ data }) => data.id));
+  const missing = records.filter(({ id }) => !announced.has(id));
+  return missing.length === 0 ? null : `${missing.length} ${eventType} are not in the feed, such as ${missing[0]?.id}`;
 }
 
 function repeated(events: readonly EventView[]): string[] {

@@ -10,7 +10,14 @@ const WALLET_DEADLINE_MS = 90_000;
 const LINES_SETTLE_MS = 5_000;
 const MAX_EXAMPLES = 3;
 /** Credits that a command costs. */
-const PRICES: Readonly<Record<OperationKind, number>> = { deposit: 5, withdrawal: 5, rename: 5, creation: 10 };
+const PRICES: Readonly<Record<OperationKind, number>> = {
+  deposit: 5,
+  withdrawal: 5,
+  rename: 5,
+  creation: 10,
+  rules: 5,
+  enabling: 5,
+};
 
 interface WalletView {
   readonly availableCredits: number;

@@ -6,9 +6,10 @@ import { assertDefined } from "@kapi/kernel";
 
 import { TradingControl } from "../e2e/trading-control.ts";
 import type { Account, Operation } from "./operation-log.ts";
-import type { Case, TransactionView } from "./case.ts";
+import type { Case, CommandView, TransactionView } from "./case.ts";
 import { checkEvents } from "./check-events.ts";
 import { checkWallets } from "./check-wallets.ts";
+import { checkRisk } from "./check-risk.ts";
 import { pagesOf } from "./pages.ts";
 import { INITIAL_BALANCE_MINOR, type Organization } from "./cluster-harness.ts";
 
@@ -22,12 +23,6 @@ const FINAL = new Set(["succeeded", "failed", "expired"]);
 /** Maximum number of printed examples of one kind of difference. */
 const MAX_EXAMPLES = 3;
 
-interface CommandView {
-  readonly id: string;
-  readonly status: string;
-  readonly errorCode: string | null;
-}
-
 /** Carries out every check. */
 export async function checkAll(one: Case): Promise<void> {
   const { harness, say } = one;
@@ -40,8 +35,10 @@ export async function checkAll(one: Case): Promise<void> {
   await checkAccounts(one, commands);
   say("checks: wallets and usage");
   await checkWallets(one, commands);
+  say("checks: breaches of risk rules, and their commands");
+  const breaches = await checkRisk(one, commands);
   say("checks: webhooks and the feed");
-  await checkEvents(one, transactions);
+  await checkEvents(one, transactions, breaches);
   say("checks: live streams");
   await checkLive(one);
 }

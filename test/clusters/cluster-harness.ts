@@ -16,10 +16,12 @@ import type { Recovery } from "./recovery.ts";
 import type { Settings } from "./settings.ts";
 
 const CREDITS = 100_000_000;
-const INITIAL_BALANCE = 1_000_000;
+export const INITIAL_BALANCE = 1_000_000;
 export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
 /** Number of accounts of each organization that trade automatically. */
-const TRADING_EACH = 1;
+const TRADING_EACH = 3;
+/** Number of accounts of each organization with risk rules: some trade, one does not. */
+const RULED_EACH = 4;
 const TRADE_EVERY_TICKS = 5;
 const KNOWN_TIMEOUT_MS = 60_000;
 /** Path prefix of the webhook endpoints; the index of the organization follows. */
@@ -67,7 +69,9 @@ export interface ClusterHarness {
   readonly accounts: readonly Account[];
   readonly receiver: WebhookReceiver;
   readonly checkers: readonly OrganizationChecker[];
-  /** Stops automatic trading on the trading server. */
+  /** Moves a price of one organization's trading server by up to this many points. */
+  readonly moveMarket: (organization: number, symbol: string, points: number) => Promise<void>;
+  /** Stops automatic trading and the markets on the trading server. */
   endTrading(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -89,13 +93,15 @@ export async function openClusterHarness(
   const accounts: Account[] = [];
   for (let turn = 0; turn < settings.accountsEach; turn += 1) {
     const numbers = await Promise.all(organizations.map(({ client }) => client.openAccount(INITIAL_BALANCE)));
-    const trades = turn < TRADING_EACH;
-    accounts.push(...numbers.map((number, organization) => ({ organization, number, trades })));
+    const [trades, ruled] = [turn < TRADING_EACH, turn < RULED_EACH];
+    accounts.push(...numbers.map((number, organization) => ({ organization, number, trades, ruled })));
   }
   const trading = accounts.filter(({ trades }) => trades);
-  const controlOf = ({ organization }: Account): TradingControl =>
+  const controlOf = (organization: number): TradingControl =>
     new TradingControl(assertDefined(organizations[organization], "the organization of an account").client.demo);
-  await Promise.all(trading.map((account) => controlOf(account).autoTrade(account.number, TRADE_EVERY_TICKS)));
+  await Promise.all(
+    trading.map(({ organization, number }) => controlOf(organization).autoTrade(number, TRADE_EVERY_TICKS)),
+  );
   const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
     // Account numbers are unique only within one server, so each organization has its own ledger.
     const ledger = new SampleLedger(violations);
@@ -126,9 +132,12 @@ export async function openClusterHarness(
     await receiver.stop();
   };
   const endTrading = async (): Promise<void> => {
-    await Promise.all(trading.map((account) => controlOf(account).endAutoTrade(account.number)));
+    await Promise.all(trading.map(({ organization, number }) => controlOf(organization).endAutoTrade(number)));
+    await Promise.all(organizations.map((_, organization) => controlOf(organization).pauseMarket()));
   };
-  return { organizations, accounts, receiver, checkers, endTrading, stop };
+  const moveMarket = (organization: number, symbol: string, points: number): Promise<void> =>
+    controlOf(organization).movePrice(symbol, points);
+  return { organizations, accounts, receiver, checkers, moveMarket, endTrading, stop };
 }
 
 async function openOrganization(stack: TestStack, receiver: WebhookReceiver, at: number): Promise<Organization> {

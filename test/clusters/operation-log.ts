@@ -4,13 +4,15 @@ import type { Reply } from "./public-api.ts";
 /** Answers are due within 5 s; 0.5 s is tolerance for a slow machine. */
 export const DUE_MS = 5_500;
 
-export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation";
+export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation" | "rules" | "enabling";
 
 export interface Account {
   readonly organization: number;
   readonly number: string;
   /** The trading server trades on it automatically: its balance also changes without a command. */
   readonly trades: boolean;
+  /** Its risk rules change all the time. */
+  readonly ruled: boolean;
 }
 
 /** One mutation. It is sent again until it is accepted. */

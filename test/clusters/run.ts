@@ -145,8 +145,8 @@ function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
 }
 
 async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
-  const { organizations, accounts } = harness;
-  const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random });
+  const { organizations, accounts, moveMarket } = harness;
+  const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random, moveMarket });
   workload.start(settings.rate);
   recovery.begin("none (warm-up)");
   await delay(WARM_UP_MS);
@@ -161,7 +161,7 @@ async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, 
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
   await waits.within("trading to end", HEAL_DEADLINE_MS, harness.endTrading());
-  await checkAll({ harness, operationLog, violations, waits, say });
+  await checkAll({ harness, operationLog, violations, waits, say, stack: scene.stack });
   findEndings(scene, "after the last fault");
   const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
   for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {

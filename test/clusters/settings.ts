@@ -1,4 +1,4 @@
-const WRONGS = ["amount", "charge", "command", "delivery", "ending", "live"] as const;
+const WRONGS = ["amount", "breach", "charge", "command", "delivery", "ending", "live"] as const;
 type Wrong = (typeof WRONGS)[number];
 
 /** The settings of a run. An environment variable can set each of them. */
@@ -30,7 +30,7 @@ export function settingsOf(env: Readonly<Record<string, string | undefined>>): S
     rate: Number(env["CLUSTERS_RATE"] ?? 100),
     organizations: Number(env["CLUSTERS_ORGANIZATIONS"] ?? 6),
     accountsEach: Number(env["CLUSTERS_ACCOUNTS"] ?? 10),
-    twice: list("CLUSTERS_TWICE", "command-status,finance"),
+    twice: list("CLUSTERS_TWICE", "command-status,finance,risk"),
     faults: list("CLUSTERS_FAULTS", ""),
     wrong,
   };

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import type { RiskRule } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 
 import type { EnvelopeView } from "../e2e/outside-client.ts";
@@ -8,7 +9,8 @@ import type { Violations } from "../live/violations.ts";
 import { type Account, type OperationLog, DUE_MS, type Operation, type OperationKind } from "./operation-log.ts";
 import type { Reply } from "./public-api.ts";
 import type { Recovery } from "./recovery.ts";
-import type { Organization } from "./cluster-harness.ts";
+import { randomRules } from "../risk/random-rules.ts";
+import { type ClusterHarness, INITIAL_BALANCE, type Organization } from "./cluster-harness.ts";
 
 const TURN_MS = 20;
 /** Maximum number of operations in flight; more are counted as not sent. */
@@ -21,6 +23,12 @@ const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
 const MAX_AMOUNT_MINOR = 10_000;
+/** Highest limit of a risk rule, in units of currency. Trades lose this in about a minute. */
+const MAX_RISK_AMOUNT = 40;
+/** Mean time between two moves of a market, and the largest move of a price in points. */
+const MARKET_PAUSE_MS = 2_000;
+const MAX_MOVE_POINTS = 300;
+const SYMBOLS = ["EURUSD", "GBPUSD", "AUDUSD", "USDJPY", "XAUUSD"] as const;
 /** Longest wait of one read of a command, in seconds. */
 const WAIT_S = 10;
 const FINAL = new Set(["succeeded", "failed", "expired"]);
@@ -28,9 +36,11 @@ const FINAL = new Set(["succeeded", "failed", "expired"]);
 const SHARES: readonly (readonly [number, OperationKind | "duplicate" | "read"])[] = [
   [42, "deposit"],
   [80, "withdrawal"],
-  [84, "rename"],
-  [85, "creation"],
-  [91, "duplicate"],
+  [83, "rename"],
+  [84, "creation"],
+  [86, "rules"],
+  [87, "enabling"],
+  [92, "duplicate"],
   [100, "read"],
 ];
 
@@ -41,6 +51,7 @@ export interface WorkloadOptions {
   readonly recovery: Recovery;
   readonly violations: Violations;
   readonly random: RandomSource;
+  readonly moveMarket: ClusterHarness["moveMarket"];
 }
 
 /** Sends operations all the time, and repeats each with its key until it is accepted. */
@@ -50,7 +61,9 @@ export class Workload {
   readonly #watched = new Set<Account>();
   #stopping = false;
   #giveUpMs = Infinity;
-  #running: Promise<void> = Promise.resolve();
+  /** The rules that were sent last, by account. */
+  readonly #rules = new Map<Account, readonly RiskRule[]>();
+  #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: WorkloadOptions) {
     this.#options = options;
@@ -61,7 +74,7 @@ export class Workload {
   }
 
   start(rate: number): void {
-    this.#running = this.#send(rate);
+    this.#running = Promise.all([this.#send(rate), this.#moveMarkets()]);
   }
 
   /** Sends no new operations. Returns when all are answered, or given up after `deadlineMs`. */
@@ -83,6 +96,16 @@ export class Workload {
     }
   }
 
+  /** Moves prices, so that limits are reached. The trading server may be down. */
+  async #moveMarkets(): Promise<void> {
+    const { random, organizations, moveMarket } = this.#options;
+    while (!this.#stopping) {
+      const points = random.whole(-MAX_MOVE_POINTS, MAX_MOVE_POINTS);
+      await moveMarket(random.whole(0, organizations.length - 1), random.pick(SYMBOLS), points).catch(() => undefined);
+      await delay(random.exponential(MARKET_PAUSE_MS / organizations.length));
+    }
+  }
+
   #begin(work: () => Promise<void>): void {
     const running = work()
       .catch((error: unknown) => this.#options.violations.add(`the oracle failed: ${String(error)}`))
@@ -94,7 +117,8 @@ export class Workload {
     const { accounts, random, operationLog } = this.#options;
     const share = random.whole(1, 100);
     const kind = SHARES.find(([upTo]) => share <= upTo)?.[1] ?? "read";
-    const account = accounts[turn % accounts.length];
+    const isRisk = kind === "rules" || kind === "enabling";
+    const account = isRisk ? random.pick(accounts.filter(({ ruled }) => ruled)) : accounts[turn % accounts.length];
     if (account === undefined) return;
     if (kind === "read") return this.#read(account);
     if (kind === "duplicate") return this.#repeat(account.organization);
@@ -120,6 +144,8 @@ export class Workload {
       ],
       rename: ["PATCH", `${base}/${account.number}`, { accountName: `Oracle ${amountMinor}` }, 0],
       creation: ["POST", base, { accountName: "Oracle", initialBalance: 0, leverage: 100 }, 0],
+      rules: ["PUT", `${base}/${account.number}/risk-rules`, { rules: this.#rulesOf(kind, account) }, 0],
+      enabling: ["POST", `${base}/${account.number}/enable`, {}, 0],
     } as const;
     const [method, path, body, change] = ways[kind];
     return {
@@ -136,6 +162,15 @@ export class Workload {
       commandId: null,
       acceptedMs: null,
     };
+  }
+
+  /** The next rules of the account; none for an operation of another kind. */
+  #rulesOf(kind: OperationKind, account: Account): readonly RiskRule[] {
+    if (kind !== "rules") return [];
+    const options = { random: this.#options.random, maxAmount: MAX_RISK_AMOUNT, initialBalance: INITIAL_BALANCE };
+    const rules = randomRules(options, this.#rules.get(account));
+    this.#rules.set(account, rules);
+    return rules;
   }
 
   async #carryOut(operation: Operation): Promise<void> {

@@ -1,8 +1,20 @@
+import { startPool, statement } from "@kapi/postgres";
+import { createLogger } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
 import type { TestStack } from "@kapi/local/test-stack";
 
 import type { OperationLog } from "./operation-log.ts";
 import type { Settings } from "./settings.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
+
+const BREACH_TIMEOUT_MS = 300_000;
+/** A breach that is older than a checkpoint: no process finds it again. */
+const DELETE_BREACH = statement<{ id: string }>(
+  "test-delete-breach",
+  `delete from alerts where id = (
+     select id from alerts where kind = 'breached' and recorded_at < now() - interval '1 minute' limit 1
+   ) returning id`,
+);
 
 /**
  * Puts one wrong expectation into the operation log, or causes one forbidden effect. The run must
@@ -18,6 +30,7 @@ export async function goWrong(
   const deposit = operationLog.accepted.find((operation) => operation.kind === "deposit");
   if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
   if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";
+  if (kind === "breach") await deleteBreach(stack);
   if (kind === "delivery") {
     const [first] = receiver.received;
     const kept = receiver.received.filter(({ event }) => event.data.eventId !== first?.event.data.eventId);
@@ -29,5 +42,21 @@ export async function goWrong(
   if (kind === "ending") {
     stack.process("export").kill("SIGTERM");
     await stack.process("export").ended();
+  }
+}
+
+async function deleteBreach({ servers }: TestStack): Promise<void> {
+  const logger = createLogger({ service: "oracle", level: "silent" });
+  const pool = await startPool({
+    connectionString: servers.postgresUrl,
+    schema: "risk",
+    applicationName: "oracle",
+    logger,
+  });
+  try {
+    const deleted = async (): Promise<boolean> => (await pool.value.query(DELETE_BREACH, [])).length > 0;
+    await eventually(deleted, { timeoutMs: BREACH_TIMEOUT_MS, intervalMs: 1_000 });
+  } finally {
+    await pool.stop();
   }
 }

@@ -264,6 +264,18 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("Flatten account", ["POST", `${ACCOUNT}/flatten`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
     body: "request",
   }),
+  row(
+    "Set account close-only",
+    ["POST", `${ACCOUNT}/close-only`],
+    "risk:manage",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+    {
+      body: "request",
+    },
+  ),
   row("Get risk rules", ["GET", `${ACCOUNT}/risk-rules`], "risk:read", false, [200], WITH_404, "read"),
   row("Set risk rules", ["PUT", `${ACCOUNT}/risk-rules`], "risk:manage", true, [200, 202], WITH_404, "mutation", {
     body: "rules",

@@ -53,6 +53,7 @@ export const Command = z.strictObject({
     "account.archive",
     "account.delete",
     "account.flatten",
+    "account.close_only",
     "account.password_reset",
     "account.investor_password_reset",
     "account.history_export",
@@ -95,7 +96,7 @@ export const TradingAccount = z.strictObject({
   serverId: uuid,
   accountNumber: text.regex(/^[A-Za-z0-9_-]{4,32}$/),
   accountName: text,
-  status: z.enum(["pending", "active", "failed", "disabled", "archived", "deleting"]),
+  status: z.enum(["pending", "active", "failed", "close_only", "disabled", "archived", "deleting"]),
   statusReason: textOrNull,
   environment: z.enum(["demo", "real"]),
   currency: z.enum(["USD", "NGN"]),
@@ -267,7 +268,11 @@ export const HistoryExport = z.strictObject({
 
 /** Decisions, 15.2. */
 const Limit = z.strictObject({ percent: number.optional(), amount: number.optional() });
-const rule = { id: text, warnAt: number.optional(), action: z.enum(["notify", "disable", "flatten_and_disable"]) };
+const rule = {
+  id: text,
+  warnAt: number.optional(),
+  action: z.enum(["notify", "close_only", "disable", "flatten_and_disable"]),
+};
 const Rule = z.discriminatedUnion("type", [
   z.strictObject({
     ...rule,
@@ -314,7 +319,7 @@ export const Breach = z.strictObject({
   equity: number,
   balance: number,
   measuredAt: time,
-  action: z.enum(["notify", "disable", "flatten_and_disable"]),
+  action: z.enum(["notify", "close_only", "disable", "flatten_and_disable"]),
   commandId: uuid.nullable(),
   recordedAt: time,
   evidence: z.strictObject({

@@ -5,15 +5,15 @@
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";
-import { createKafka, startProducer, partitionOfKey } from "@kapi/kafka";
+import { partitionOfKey } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
-import { createLogger } from "@kapi/runtime";
 import { eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { expectStory } from "./account-story.ts";
 import { readTopic } from "./everything-stored.ts";
 import { type AccountView, type Answer, type LiveClient, OutsideClient } from "./outside-client.ts";
+import { publish } from "./publish.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -53,15 +53,6 @@ const snapshotsOf = (account: string): Promise<Answer<{ snapshots: readonly unkn
   client.call("GET", client.server(`/account-metrics?accountNumber=${account}`));
 const deleteNow = (account: string): Promise<Answer<Record<string, unknown>>> => client.call("DELETE", pathOf(account));
 
-async function publish(messages: readonly { topic: keyof typeof TOPICS; key: string; value: string }[]): Promise<void> {
-  const { kafkaBrokers, topicPrefix } = system.stack.environment;
-  const logger = createLogger({ service: "test", level: "error" });
-  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
-  const producer = await startProducer(kafka);
-  for (const { topic, key, value } of messages) await producer.value.send(TOPICS[topic], { key, value });
-  await producer.stop();
-}
-
 const keyOf = (account: string): string => `${client.demo.serverId}/${account}`;
 
 /** Opens an account with transactions, a closed and an open position, a sample and a snapshot. */
@@ -74,7 +65,7 @@ async function fullAccount(): Promise<{ account: string; positionId: string }> {
   // A valuation of a later minute makes metrics store the snapshot of the first minute.
   const { serverId } = client.demo;
   const later = valuation({ serverId, accountNumber: account, measuredAt: toIso(Date.now() + MINUTE_MS) });
-  await publish([{ topic: "tradingValuations", key: keyOf(account), value: JSON.stringify(later) }]);
+  await publish(system.stack, [{ topic: "tradingValuations", key: keyOf(account), value: JSON.stringify(later) }]);
   await eventually(async () => {
     expect((await snapshotsOf(account)).body.snapshots.length).toBeGreaterThan(0);
     const booked = await totals(account);
@@ -175,7 +166,7 @@ describe("the immediate deletion", () => {
       expect(its.length).toBeGreaterThan(3);
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
-    await publish(late);
+    await publish(system.stack, late);
     // The later event of another account on the same partitions shows that the repeated messages
     // were read.
     const numbers = [account];

@@ -1,10 +1,13 @@
 /** Closing all positions of an account, as an organization's backend does it. */
 import { randomUUID } from "node:crypto";
 
-import { eventually } from "@kapi/testkit";
+import { accountKey } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type CommandView, OutsideClient } from "./outside-client.ts";
+import { publish } from "./publish.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -14,6 +17,8 @@ interface Flattened {
 }
 
 const HIGH_LEVERAGE = 500;
+/** Time to the deadline of a flatten that is not completed before it. */
+const DEADLINE_MS = 4_000;
 
 let system: RunningSystem;
 let client: OutsideClient;
@@ -50,6 +55,26 @@ async function limitedKey(): Promise<string> {
     body: JSON.stringify({ scopes: ["accounts:read", "accounts:update"] }),
   });
   return ((await response.json()) as { managementKey: string }).managementKey;
+}
+
+/**
+ * Queues a command that flattens as the gateway does, but with a deadline in a few seconds. Returns
+ * the command's id.
+ */
+async function queueBriefly(accountNumber: string, operation: "account.flatten" | "account.disable"): Promise<string> {
+  const { organizationId, serverId } = system.demo;
+  const message = commandMessage({
+    organizationId,
+    serverId,
+    accountNumber,
+    operation,
+    payload: operation === "account.disable" ? { flatten: true } : {},
+    reservedCredits: 0,
+    deadlineAt: toIso(Date.now() + DEADLINE_MS),
+  });
+  const key = accountKey(serverId, accountNumber);
+  await publish(system.stack, [{ topic: "commandsAccount", key, value: JSON.stringify(message) }]);
+  return message.commandId;
 }
 
 /** An account with two positions and a pending order. */
@@ -98,6 +123,24 @@ describe("a flatten", () => {
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
   });
 
+  it("fails at its deadline while a market is closed, and names what it closed and cancelled", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    const pending = await control.pendingOrders(accountNumber);
+    await control.openMarket("GBPUSD", false);
+    const commandId = await queueBriefly(accountNumber, "account.flatten");
+    const command = await client.finished(commandId);
+    expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
+    expect(command.errorMessage).toBe(
+      `closed positions: ${positions[0]}; cancelled orders: ${pending[0]}; still open, because a market is closed: ${positions[1]} (GBPUSD)`,
+    );
+    await control.openMarket("GBPUSD", true);
+    const [left] = await list<{ id: string }>(accountNumber, "positions?status=open");
+    expect(left?.id).toBe(positions[1]);
+    // The command is over: nothing closes the position when its market opens.
+    const { result } = await client.succeeded((await queue(accountNumber, "flatten")).id);
+    expect((result as unknown as Flattened).closed.map(({ positionId }) => positionId)).toEqual([positions[1]]);
+  });
+
   it("of an account without positions succeeds, and closes nothing", async () => {
     const { id } = await queue(await client.openAccount(), "flatten");
     expect((await client.succeeded(id)).result).toEqual({ closed: [], cancelled: [] });
@@ -113,6 +156,23 @@ describe("a disabling with flatten", () => {
     const { result } = await client.succeeded((await queue(accountNumber, "disable", { flatten: true })).id);
     expect(result).toMatchObject({ status: "disabled", changed: false });
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
+  });
+
+  it("that fails at its deadline leaves the account disabled, and every read says so", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    await control.openMarket("GBPUSD", false);
+    const command = await client.finished(await queueBriefly(accountNumber, "account.disable"));
+    await control.openMarket("GBPUSD", true);
+    expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
+    expect((await client.account(accountNumber)).status).toBe("disabled");
+    expect(await control.order(accountNumber, { symbol: "EURUSD", side: "buy", volume: 0.1 })).toBeNull();
+    await eventually(async () => {
+      const path = "/events?limit=1000&kinds=account.disabled";
+      const { body } = await client.call<{ events: readonly { data: { accountNumber: string } }[] }>("GET", path);
+      expect(body.events.filter(({ data }) => data.accountNumber === accountNumber)).toHaveLength(1);
+    });
+    const { result } = await client.succeeded((await queue(accountNumber, "disable", { flatten: true })).id);
+    expect(result).toMatchObject({ status: "disabled", changed: false, closed: [{ positionId: positions[1] }] });
   });
 
   it("needs the scope of risk too", async () => {

@@ -110,6 +110,11 @@ export class TradingControl {
     await this.#call("PUT", `/prices/${symbol}/market`, { open });
   }
 
+  /** Stops all prices of the server. */
+  async pauseMarket(): Promise<void> {
+    await this.#call("PUT", "/market", { paused: true });
+  }
+
   /** Makes the account trade automatically, once every `everyTicks` ticks of the market. */
   async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });
@@ -123,6 +128,12 @@ export class TradingControl {
   async openPositions(accountNumber: string): Promise<string[]> {
     const { positions } = await this.#call<{ positions: { id: string }[] }>("GET", `/accounts/${accountNumber}`);
     return positions.map(({ id }) => id);
+  }
+
+  /** The ids of the pending orders. */
+  async pendingOrders(accountNumber: string): Promise<string[]> {
+    const { orders } = await this.#call<{ orders: { id: string }[] }>("GET", `/accounts/${accountNumber}`);
+    return orders.map(({ id }) => id);
   }
 
   async inject(fault: Fault): Promise<void> {

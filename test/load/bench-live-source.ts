@@ -1,7 +1,7 @@
 /**
- * The trading server of `bench -- live`. It publishes valuations of all accounts in turn at a given
- * rate, with plain kafkajs and the acknowledgement of all replicas. The equity of an account
- * changes with each valuation, so that no valuation is dropped as unchanged.
+ * The trading server of `bench -- live` and `bench -- risk`. It publishes valuations of all
+ * accounts in turn at a given rate, with plain kafkajs and the acknowledgement of all replicas. The
+ * equity of an account changes with each valuation, so that no valuation is dropped as unchanged.
  */
 import net from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -30,8 +30,11 @@ export interface SourceSettings {
 /** Commands of the source. */
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
-  /** Publishes for `durationMs` at most at `perSecond`. Returns the number of valuations. */
-  run(order: { readonly perSecond: number; readonly durationMs: number }): Promise<number>;
+  /**
+   * Publishes for `durationMs` at most at `perSecond`. Every `lossEvery`-th valuation has lost half
+   * of the balance. Returns the number of valuations.
+   */
+  run(order: { readonly perSecond: number; readonly durationMs: number; readonly lossEvery?: number }): Promise<number>;
   /** Publishes `times` valuations of every account, at most at `perSecond`. */
   each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;
 };
@@ -58,9 +61,14 @@ async function connect(settings: SourceSettings): Promise<void> {
 }
 
 /** The next valuation: the accounts take turns. */
-function nextMessage({ serverId, firstAccount, accounts }: SourceSettings, measuredAt: string): Message {
+function nextMessage(
+  { serverId, firstAccount, accounts }: SourceSettings,
+  measuredAt: string,
+  lossEvery: number,
+): Message {
   const accountNumber = String(firstAccount + (published % accounts));
-  const equityMinor = BALANCE_MINOR + (Math.floor(published / accounts) % EQUITY_STEPS);
+  const isLoss = published % lossEvery === lossEvery - 1;
+  const equityMinor = isLoss ? BALANCE_MINOR / 2 : BALANCE_MINOR + (Math.floor(published / accounts) % EQUITY_STEPS);
   published += 1;
   const valuation: Valuation = {
     serverId,
@@ -77,7 +85,12 @@ function nextMessage({ serverId, firstAccount, accounts }: SourceSettings, measu
   return { key: accountKey(serverId, accountNumber), value: JSON.stringify(valuation) };
 }
 
-async function publish(total: number, perSecond: number, endMs: number): Promise<number> {
+async function publish(
+  total: number,
+  perSecond: number,
+  endMs: number,
+  lossEvery = Number.POSITIVE_INFINITY,
+): Promise<number> {
   if (source === null) throw new Error("the source is not connected");
   const { settings, producer, topic } = source;
   const startedMs = performance.now();
@@ -86,7 +99,9 @@ async function publish(total: number, perSecond: number, endMs: number): Promise
     const due = Math.min(total, Math.ceil(((nowMs - startedMs) * perSecond) / 1_000)) - sent;
     if (due > 0) {
       const measuredAt = new Date().toISOString();
-      const messages = Array.from({ length: Math.min(due, MAX_BATCH) }, () => nextMessage(settings, measuredAt));
+      const messages = Array.from({ length: Math.min(due, MAX_BATCH) }, () =>
+        nextMessage(settings, measuredAt, lossEvery),
+      );
       await producer.send({ topic, messages, acks: ACKS_ALL });
       sent += messages.length;
     }
@@ -97,7 +112,8 @@ async function publish(total: number, perSecond: number, endMs: number): Promise
 
 const methods: SourceMethods = {
   connect,
-  run: ({ perSecond, durationMs }) => publish(Number.POSITIVE_INFINITY, perSecond, performance.now() + durationMs),
+  run: ({ perSecond, durationMs, lossEvery }) =>
+    publish(Number.POSITIVE_INFINITY, perSecond, performance.now() + durationMs, lossEvery),
   each: ({ times, perSecond }) => {
     const total = times * (source?.settings.accounts ?? 0);
     return publish(total, perSecond, Number.POSITIVE_INFINITY);

@@ -20,12 +20,20 @@ import {
   WebhookSignatureError,
 } from "../src/index.ts";
 
+import { addRiskTests } from "./risk-behaviours.ts";
+
 /** A kapi to test, with an empty server. */
 export interface Subject {
   readonly kapi: Kapi;
   readonly serverId: string;
   /** Opens and closes a position on the account. */
   trade(accountNumber: string): Promise<void>;
+  /** Opens a position, and returns its id. Rejects if the account accepts no orders. */
+  openPosition(accountNumber: string): Promise<string>;
+  /** Places a pending order. Rejects if the account accepts no orders. */
+  placeOrder(accountNumber: string): Promise<void>;
+  /** Makes the account reach the limit of a rule: a maximum loss of 10 cents. */
+  breach(accountNumber: string, ruleId: string): Promise<void>;
   /** Holds the commands of an account back, and lets them go again. */
   hold(accountNumber: string): Promise<void>;
   release(): Promise<void>;
@@ -244,6 +252,8 @@ export function itBehaves(subject: () => Subject): void {
     expect((await kapi.credits.prices()).read).toBe(1);
     await expect.poll(async () => (await kapi.credits.usage().first()) !== null).toBe(true);
   });
+
+  addRiskTests(() => ({ ...subject(), newAccount, newKey }));
 
   it("rejects a webhook that is not authentic", () => {
     const headers = { "webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" };

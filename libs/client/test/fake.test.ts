@@ -12,6 +12,13 @@ describe("the kapi in memory", () => {
     trade: async (accountNumber) => {
       fake.closePosition(accountNumber, fake.openPosition(accountNumber), { profit: "1.50" });
     },
+    openPosition: async (accountNumber) => fake.openPosition(accountNumber),
+    placeOrder: async (accountNumber) => {
+      fake.placeOrder(accountNumber);
+    },
+    breach: async (accountNumber, ruleId) => {
+      fake.breachRule(accountNumber, ruleId);
+    },
     hold: async () => fake.holdCommands(),
     release: async () => fake.releaseCommands(),
     moveEquity: async (accountNumber) => fake.setEquity(accountNumber, "999.5"),

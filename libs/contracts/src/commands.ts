@@ -67,6 +67,7 @@ export const COMMANDS = {
   "account.archive": ON_ACCOUNT,
   "account.delete": ON_ACCOUNT,
   "account.flatten": ON_ACCOUNT,
+  "account.close_only": ON_ACCOUNT,
   "account.password_reset": { ...ON_ACCOUNT, password: "trading" },
   "account.investor_password_reset": { ...ON_ACCOUNT, password: "investor" },
   "account.history_export": {

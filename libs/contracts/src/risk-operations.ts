@@ -36,6 +36,13 @@ export const RISK_OPERATIONS = {
     summary: "Queues the closing of all positions, and the cancelling of all pending orders",
     body: RequestBody,
   },
+  setAccountCloseOnly: {
+    ...QUEUED,
+    method: "POST",
+    path: `${ACCOUNT}/close-only`,
+    summary: "Queues that an account can only close positions: it opens none, and its pending orders are cancelled",
+    body: RequestBody,
+  },
   getRiskRules: {
     ...READ,
     path: `${ACCOUNT}/risk-rules`,

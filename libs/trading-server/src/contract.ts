@@ -34,7 +34,7 @@ export const TOKEN_HEADER = "x-internal-token";
 /** The command id of the change: 1-128 visible ASCII characters. Unique per server, for good. */
 export const Reference = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 
-const TRADING_STATUSES = ["active", "disabled", "archived"] as const;
+const TRADING_STATUSES = ["active", "close_only", "disabled", "archived"] as const;
 /** Status of an account as the trading server knows it; a deleted account has none. */
 export const TradingStatus = z.enum(TRADING_STATUSES);
 export type TradingStatus = z.infer<typeof TradingStatus>;
@@ -69,6 +69,10 @@ export const Change = z.discriminatedUnion("type", [
   z.object({
     ...Target,
     type: z.literal("set_status"),
+    /**
+     * `close_only` also cancels the pending orders that would open or increase a position; the
+     * event has their ids in `cancelled`.
+     */
     status: TradingStatus,
     /** Only with `disabled`: then closes all positions, and cancels all pending orders. */
     flatten: z.boolean().optional(),

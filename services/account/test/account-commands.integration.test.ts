@@ -92,6 +92,8 @@ describe("the status", () => {
   const enable = "account.enable";
   const disable = "account.disable";
   const archive = "account.archive";
+  const closeOnly = "account.close_only";
+  const isCloseOnly = { status: "close_only", cancelled: [] };
   const paths: [CommandOperation[], Record<string, unknown>, string][] = [
     [[enable], { result: { status: "active", changed: false } }, "active"],
     [[disable], { result: { status: "disabled", changed: true } }, "disabled"],
@@ -102,6 +104,13 @@ describe("the status", () => {
     [[archive, archive], { result: { status: "archived", changed: false } }, "archived"],
     [[archive, enable], { result: { status: "active", changed: true } }, "active"],
     [[archive, disable], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
+    [[closeOnly], { result: { ...isCloseOnly, changed: true } }, "close_only"],
+    [[closeOnly, closeOnly], { result: { ...isCloseOnly, changed: false } }, "close_only"],
+    [[closeOnly, enable], { result: { status: "active", changed: true } }, "active"],
+    [[closeOnly, disable], { result: { status: "disabled", changed: true } }, "disabled"],
+    [[closeOnly, archive], { result: { status: "archived", changed: true } }, "archived"],
+    [[disable, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "disabled"],
+    [[archive, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
   ];
   it.each(paths)("after %j: %j, in the service and on the trading server", async (path, last, status) => {
     const account = await env.account();
@@ -120,7 +129,7 @@ describe("the status", () => {
     const published = await accountEvents(account, 1 + changes.length);
     expect(published.map(({ type }) => type)).toEqual([
       "account.created",
-      ...changes.map((operation) => `${operation}d`),
+      ...changes.map((operation) => (operation === closeOnly ? operation : `${operation}d`)),
     ]);
     expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
   });
@@ -196,24 +205,6 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
-  it("archiving is retried while the history is unavailable", async () => {
-    const account = await env.account();
-    await env.control("POST", `/accounts/${account}/orders`, {
-      symbol: "EURUSD",
-      side: "buy",
-      orderType: "limit",
-      price: 0.5,
-      volume: 0.1,
-    });
-    await env.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: 1 });
-    const { commandId } = await env.publish(account, "account.archive");
-    const event = await env.final(commandId);
-    expect(event).toMatchObject({ status: "succeeded", result: { status: "archived", changed: true } });
-    expect(event.attempts).toBeGreaterThan(1);
-    const { orders } = (await env.call("GET", `${env.pathOf(account)}/orders?page=1&limit=20`)).body;
-    expect(orders).toMatchObject([{ status: "cancelled" }]);
-  });
-
   it("disabled blocks new orders", async () => {
     const account = await env.account();
     await env.run(account, "account.disable");
@@ -234,6 +225,7 @@ describe("the status", () => {
     "account.update",
     "account.enable",
     "account.disable",
+    "account.close_only",
     "account.archive",
     "account.delete",
     "account.password_reset",

@@ -80,8 +80,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const readLog = createAccountLog(kafka, clock);
   const readAccount = createAccountReader(account);
   const calendars = new DayCalendars();
+  const store = createEvaluationStore(database);
   const evaluator = new Evaluator({
-    store: createEvaluationStore(database),
+    store,
+    tokens: await store.tokens(),
     commands,
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock,

@@ -2,9 +2,8 @@ import { createServer } from "node:http";
 import { randomUUID } from "node:crypto";
 
 import type { OpenPosition, Quote, Valuation } from "@kapi/contracts";
-import { valuation } from "@kapi/testkit";
 
-/** A stand-in for the account service: every account is active and has its first values. */
+/** A stand-in for the account service: every account is active. */
 export interface AccountServer {
   readonly url: string;
   stop(): Promise<void>;
@@ -12,7 +11,8 @@ export interface AccountServer {
 
 export interface AccountServerOptions {
   readonly initialBalanceMinor: number;
-  readonly measuredAt: string;
+  /** The current values of an account. */
+  readonly valuationOf: (serverId: string, accountNumber: string) => Valuation;
   readonly organizationId?: string;
   /** The open positions of every account, at any time; awaited before the answer. */
   readonly positions?: () => Promise<readonly OpenPosition[]>;
@@ -41,17 +41,14 @@ export async function startAccountServer(options: AccountServerOptions): Promise
 }
 
 async function answerTo(url: string, options: AccountServerOptions): Promise<object> {
-  const { initialBalanceMinor, measuredAt, organizationId = randomUUID() } = options;
+  const { initialBalanceMinor, valuationOf, organizationId = randomUUID() } = options;
   const [path = ""] = url.split("?");
+  const [, , , serverId = "", , accountNumber = ""] = path.split("/");
   if (path.endsWith("/quotes")) return { quotes: options.quotes ?? null };
+  const valuation = valuationOf(serverId, accountNumber);
   if (path.endsWith("/open-positions")) {
     const positions = (await options.positions?.()) ?? [];
-    return { currency: "USD", positionCount: positions.length, positions, createdAt: measuredAt };
+    return { currency: "USD", positionCount: positions.length, positions, createdAt: valuation.measuredAt };
   }
-  const [, , , serverId = "", , accountNumber = ""] = path.split("/");
-  const values: Valuation = {
-    ...valuation({ serverId, accountNumber, measuredAt, balanceMinor: initialBalanceMinor }),
-    netDepositsMinor: 0,
-  };
-  return { accountId: randomUUID(), organizationId, currency: "USD", initialBalanceMinor, valuation: values };
+  return { accountId: randomUUID(), organizationId, currency: "USD", initialBalanceMinor, valuation };
 }

@@ -17,7 +17,14 @@ import { createKafka, type KafkaConnection, type Producer, startLogReader, start
 import { toIso } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { createLogger, Scope } from "@kapi/runtime";
-import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, startOwnerClient } from "@kapi/testkit";
+import {
+  anyAccountNumber,
+  commandMessage,
+  createTestEnvironment,
+  eventually,
+  startOwnerClient,
+  valuation,
+} from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { startAccountServer } from "./account-server.ts";
@@ -62,7 +69,10 @@ beforeAll(async () => {
   const measuredAt = toIso(startMs - 3_600_000);
   const accounts = await startAccountServer({
     initialBalanceMinor: INITIAL_MINOR,
-    measuredAt,
+    valuationOf: (server, accountNumber) => ({
+      ...valuation({ serverId: server, accountNumber, measuredAt, balanceMinor: INITIAL_MINOR }),
+      netDepositsMinor: 0,
+    }),
     organizationId,
     positions: async () => {
       await beforePositions();

@@ -23,7 +23,7 @@ import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
 import type { TopicContract } from "@kapi/contracts";
 
 import { startAccountServer } from "./account-server.ts";
-import { breachesByWholePast } from "./whole-past.ts";
+import { alertsByWholePast } from "./whole-past.ts";
 
 const SEED = Number(process.env["RISK_SEED"] ?? Date.now() % 1_000_000);
 const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
@@ -81,9 +81,13 @@ let database: Database;
 beforeAll(async () => {
   const environment = await createTestEnvironment({ partitions: 3, needs: ["kafka", "postgres", "redis"] });
   await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  const measuredAt = new Date(START_MS).toISOString();
   const accounts = await startAccountServer({
     initialBalanceMinor: INITIAL_MINOR,
-    measuredAt: new Date(START_MS).toISOString(),
+    valuationOf: (server, accountNumber) => ({
+      ...valuation({ serverId: server, accountNumber, measuredAt, balanceMinor: INITIAL_MINOR }),
+      netDepositsMinor: 0,
+    }),
   });
   await scope.start("accounts", () => ({ value: null, stop: () => accounts.stop() }));
   kafka = createKafka({
@@ -282,17 +286,17 @@ it(
         balanceMinor: INITIAL_MINOR,
         netDepositsMinor: 0,
       };
-      const all = own.map(({ values }) => ({
-        measuredAtMs: Date.parse(values.measuredAt),
-        equityMinor: values.equityMinor,
-        balanceMinor: values.balanceMinor,
-        netDepositsMinor: values.netDepositsMinor ?? null,
+      const all = own.map(({ values, partition, offset }) => ({
+        at: `${partition}/${offset}`,
+        values: {
+          measuredAtMs: Date.parse(values.measuredAt),
+          equityMinor: values.equityMinor,
+          balanceMinor: values.balanceMinor,
+          netDepositsMinor: values.netDepositsMinor ?? null,
+        },
       }));
-      return breachesByWholePast(rules, [seed, ...all], { initialBalanceMinor: INITIAL_MINOR }).map((breach) => {
-        const [index = "", rule = "", period = ""] = breach.split(" ");
-        const at = own[Number(index) - 1];
-        return `${accountNumber} ${rule} ${period} ${at?.partition}/${at?.offset}`;
-      });
+      const alerts = alertsByWholePast([{ rules, seed }, ...all], { initialBalanceMinor: INITIAL_MINOR });
+      return alerts.map(({ ruleId, period, at }) => `${accountNumber} ${ruleId} ${period} ${at}`);
     });
     const rows = await database.query(FOUND, []);
     const found = rows.map(

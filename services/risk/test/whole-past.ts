@@ -1,83 +1,189 @@
-/** An oracle: finds breaches by looking at the whole past again for every valuation. */
+/** An oracle: finds alerts by looking at the whole past again for every valuation. */
 import type { RiskRule } from "@kapi/contracts";
 
 import type { AccountValues } from "../src/domain/evaluation.ts";
 
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 /** A percentage has at most four decimals. */
 const PERCENT_UNITS = 10_000;
+const WHOLE = BigInt(100 * PERCENT_UNITS);
 
-/** The value from which a rule counts, and the net deposits at that moment. */
-interface Reference {
+/** What happened to an account, in the order of the log: a valuation, or new rules. */
+export type Step =
+  | { readonly at: string; readonly values: AccountValues }
+  | { readonly rules: readonly RiskRule[]; readonly seed: AccountValues };
+
+/** An alert, as texts that are equal for equal alerts. */
+export interface PastAlert {
+  /** `at` of the valuation; `rules` if the alert was found when rules were set. */
+  readonly at: string;
+  readonly ruleId: string;
+  /** Number of the version in which the rule was added, from 1. */
+  readonly since: number;
   readonly period: string;
+  readonly kind: "breached" | "warning";
+}
+
+/** Values that were compared with the rules of a version. */
+interface Moment {
+  readonly at: string;
+  readonly values: AccountValues;
+  readonly version: number;
+}
+
+/** The value from which a rule counts. */
+interface Reference {
   readonly baseMinor: number;
+  /** Net deposits when the value was measured. */
   readonly netDepositsMinor: number;
 }
 
 /**
- * The breaches of rules whose days start at 00:00 UTC, as `<index> <rule> <period>`, with the index
- * of the valuation. `all` begins with the values at which the rules were set. A valuation that was
- * measured before an earlier one does not count.
+ * The alerts of an account, in the order of the steps. A valuation that was measured before an
+ * earlier one does not count. No day may begin or end at a change of daylight saving time, and a
+ * rule may not change its time zone or the start of its day.
  */
-export function breachesByWholePast(
-  rules: readonly RiskRule[],
-  all: readonly AccountValues[],
+export function alertsByWholePast(
+  steps: readonly Step[],
   account: { readonly initialBalanceMinor: number },
-): string[] {
-  const found: string[] = [];
-  const seen = new Set<string>();
-  for (const [index, now] of all.entries()) {
-    const past = all.slice(0, index + 1).filter((one, at) => isInOrder(all, one, at));
-    if (past.at(-1) !== now) continue;
-    for (const rule of rules) {
-      const reference = referenceOf(rule, past, account.initialBalanceMinor);
-      const name = `${rule.id} ${reference.period}`;
-      if (seen.has(name) || !isReached(rule, reference, now)) continue;
-      seen.add(name);
-      found.push(`${index} ${name}`);
+): PastAlert[] {
+  const versions = steps.flatMap((step) => ("rules" in step ? [step.rules] : []));
+  const moments = momentsOf(steps);
+  const found: { readonly index: number; readonly order: number; readonly alert: PastAlert }[] = [];
+  for (const [number, rules] of versions.entries()) {
+    for (const [order, rule] of rules.entries()) {
+      const since = firstOf(versions, number, rule, () => true);
+      const begunIn = firstOf(versions, number, rule, (earlier) => measuredFrom(earlier) === measuredFrom(rule));
+      const begin = moments.findIndex(({ version }) => version === begunIn);
+      const past = moments.slice(begin);
+      const days = past.map(({ values }) => periodOf(rule, values));
+      for (const [index, moment] of past.entries()) {
+        if (moment.version !== number) continue;
+        const reference = referenceOf(rule, past.slice(0, index + 1), days, account.initialBalanceMinor);
+        const kind = reachedBy(rule, reference, moment.values, past[0]?.values);
+        if (kind === null) continue;
+        const alert = { at: moment.at, ruleId: rule.id, since: since + 1, period: days[index] ?? "", kind };
+        found.push({ index: begin + index, order, alert });
+      }
     }
   }
-  return found;
+  const seen = new Set<string>();
+  const inOrder = found.toSorted((one, other) => one.index - other.index || one.order - other.order);
+  return inOrder.flatMap(({ alert }) => {
+    const { ruleId, since, period, kind } = alert;
+    const name = `${ruleId} ${since} ${period}`;
+    if (seen.has(`${name} ${kind}`) || seen.has(`${name} breached`)) return [];
+    seen.add(`${name} ${kind}`);
+    return [alert];
+  });
 }
 
-function isInOrder(all: readonly AccountValues[], one: AccountValues, at: number): boolean {
-  return all.slice(0, at).every((earlier) => earlier.measuredAtMs <= one.measuredAtMs);
+/** New rules are compared with the newest values, and the former rules with those of the change. */
+function momentsOf(steps: readonly Step[]): Moment[] {
+  const moments: Moment[] = [];
+  let version = -1;
+  for (const step of steps) {
+    const { at, values } = "rules" in step ? { at: "rules", values: step.seed } : step;
+    const last = moments.at(-1)?.values;
+    const isInOrder = last === undefined || values.measuredAtMs >= last.measuredAtMs;
+    if (isInOrder && version >= 0) moments.push({ at, values, version });
+    if (!("rules" in step)) continue;
+    version += 1;
+    moments.push({ at, values: isInOrder ? values : last, version });
+  }
+  return moments;
 }
 
-function referenceOf(rule: RiskRule, past: readonly AccountValues[], initialMinor: number): Reference {
+/** The first of the consecutive versions up to `number` that have the rule, as long as `isSo`. */
+function firstOf(
+  versions: readonly (readonly RiskRule[])[],
+  number: number,
+  { id, type }: RiskRule,
+  isSo: (earlier: RiskRule) => boolean,
+): number {
+  let first = number;
+  for (;;) {
+    const earlier = versions[first - 1]?.find((one) => one.id === id && one.type === type);
+    if (earlier === undefined || !isSo(earlier)) return first;
+    first -= 1;
+  }
+}
+
+/** From what a rule measures: a text that is equal for equal references. */
+function measuredFrom(rule: RiskRule): string {
+  if (rule.type === "dailyLoss") return rule.basis;
+  return `${rule.startValue ?? "initial"} ${rule.type === "maxLoss" ? (rule.trailing ?? "") : ""}`;
+}
+
+function referenceOf(
+  rule: RiskRule,
+  past: readonly Moment[],
+  days: readonly string[],
+  initialMinor: number,
+): Reference {
+  const all = past.map(({ values }) => values);
+  const [first] = all;
+  if (first === undefined) throw new TypeError("a rule has values from the beginning");
   if (rule.type === "dailyLoss") {
-    const today = dayOf(past.at(-1));
-    const first = past.findIndex((one) => dayOf(one) === today);
-    const start = past[Math.max(0, first - 1)];
-    if (start === undefined) throw new TypeError("an account has values");
+    const start = all[Math.max(0, days.indexOf(days[past.length - 1] ?? "") - 1)] ?? first;
     const { equityMinor, balanceMinor } = start;
     const highest = Math.max(equityMinor, balanceMinor);
     const baseMinor = { equity: equityMinor, balance: balanceMinor, higher: highest }[rule.basis];
-    return { period: new Date(today * DAY_MS).toISOString().slice(0, 10), baseMinor, netDepositsMinor: net(start) };
+    return { baseMinor, netDepositsMinor: net(start) };
   }
-  let reference: Reference = { period: "lifetime", baseMinor: initialMinor, netDepositsMinor: 0 };
+  const { startValue } = rule;
+  let reference: Reference =
+    startValue === undefined
+      ? { baseMinor: initialMinor, netDepositsMinor: 0 }
+      : { baseMinor: cents(startValue), netDepositsMinor: net(first) };
   if (rule.type !== "maxLoss" || rule.trailing === undefined) return reference;
-  for (const one of past) {
+  for (const one of all) {
     const baseMinor = rule.trailing === "equity" ? one.equityMinor : one.balanceMinor;
     if (baseMinor - net(one) <= reference.baseMinor - reference.netDepositsMinor) continue;
-    reference = { period: "lifetime", baseMinor, netDepositsMinor: net(one) };
+    reference = { baseMinor, netDepositsMinor: net(one) };
   }
   return reference;
 }
 
-function isReached(rule: RiskRule, { baseMinor, netDepositsMinor }: Reference, now: AccountValues): boolean {
+function reachedBy(
+  rule: RiskRule,
+  { baseMinor, netDepositsMinor }: Reference,
+  now: AccountValues,
+  first: AccountValues | undefined,
+): PastAlert["kind"] | null {
   const isProfit = rule.type === "profitTarget";
   const { percent, amount } = isProfit ? rule.target : rule.limit;
+  if (percent !== undefined && baseMinor <= 0) return null;
+  const limitMinor = percent === undefined ? cents(amount ?? 0) : shareOf(baseMinor, percent);
   const valueMinor = isProfit && rule.basis === "balance" ? now.balanceMinor : now.equityMinor;
-  const gained = valueMinor - net(now) - (baseMinor - netDepositsMinor);
-  const moved = BigInt(isProfit ? gained : -gained);
-  if (percent === undefined) return moved >= BigInt(Math.round((amount ?? 0) * 100));
-  if (baseMinor <= 0) return false;
-  return moved * BigInt(100 * PERCENT_UNITS) >= BigInt(baseMinor) * BigInt(Math.round(percent * PERCENT_UNITS));
+  const gainedMinor = valueMinor - net(now) - (baseMinor - netDepositsMinor);
+  const movedMinor = isProfit ? gainedMinor : -gainedMinor;
+  const lockAt = rule.type === "maxLoss" ? rule.lockAt : undefined;
+  if (lockAt !== undefined && first !== undefined && valueMinor > cents(lockAt) + net(now) - net(first)) return null;
+  if (movedMinor >= limitMinor) return "breached";
+  return rule.warnAt !== undefined && movedMinor >= shareOf(limitMinor, rule.warnAt) ? "warning" : null;
 }
 
-function dayOf(one: AccountValues | undefined): number {
-  return Math.floor((one?.measuredAtMs ?? 0) / DAY_MS);
+/** A share of an amount, rounded up to cents. */
+function shareOf(amountMinor: number, percent: number): number {
+  const product = BigInt(amountMinor) * BigInt(Math.round(percent * PERCENT_UNITS));
+  return Number((product + WHOLE - 1n) / WHOLE);
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** The date of the day's start, in the rule's time zone. */
+function periodOf(rule: RiskRule, { measuredAtMs }: AccountValues): string {
+  if (rule.type !== "dailyLoss") return "lifetime";
+  const { timeZone, dayStart } = rule;
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone });
+  formats.set(timeZone, format);
+  const [hours = 0, minutes = 0] = dayStart.split(":").map(Number);
+  return format.format(measuredAtMs - (hours * 60 + minutes) * MINUTE_MS);
+}
+
+function cents(amount: number): number {
+  return Math.round(amount * 100);
 }
 
 function net({ netDepositsMinor }: AccountValues): number {

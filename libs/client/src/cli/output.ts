@@ -28,6 +28,7 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   queued: "yellow",
   leased: "yellow",
   pending: "yellow",
+  close_only: "yellow",
   disabled: "yellow",
   archived: "dim",
   closed: "dim",

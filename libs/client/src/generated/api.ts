@@ -28,15 +28,15 @@ export interface components {
          */
         ServerEnvironment: "demo" | "real";
         /**
-         * @description State of a trading account.
+         * @description State of a trading account. `close_only`: positions can be reduced and closed, and none is opened. `disabled`: no new orders.
          * @enum {string}
          */
-        AccountStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting";
+        AccountStatus: "pending" | "active" | "failed" | "close_only" | "disabled" | "archived" | "deleting";
         /**
          * @description What a command does.
          * @enum {string}
          */
-        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.close_only" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
@@ -66,7 +66,7 @@ export interface components {
          * @description State of an account after an event.
          * @enum {string}
          */
-        AccountEventStatus: "pending" | "active" | "failed" | "disabled" | "archived" | "deleting" | "deleted";
+        AccountEventStatus: "pending" | "active" | "failed" | "close_only" | "disabled" | "archived" | "deleting" | "deleted";
         /**
          * @description Which password of an account was changed.
          * @enum {string}
@@ -93,10 +93,10 @@ export interface components {
          */
         PositionStatusFilter: "all" | "open" | "closed";
         /**
-         * @description What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
+         * @description What kapi does when a rule is breached: `notify` sends only the event, `close_only` also makes the account close-only, `disable` disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.
          * @enum {string}
          */
-        RiskAction: "notify" | "disable" | "flatten_and_disable";
+        RiskAction: "notify" | "close_only" | "disable" | "flatten_and_disable";
         /**
          * @description A value of an account.
          * @enum {string}
@@ -111,7 +111,7 @@ export interface components {
          * @description Kind of an event.
          * @enum {string}
          */
-        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "risk.evidence_stored" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
+        WebhookKind: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted" | "account.password_changed" | "order.executed" | "order.cancelled" | "position.opened" | "position.updated" | "position.closed" | "deal.executed" | "transaction.recorded" | "margin.call" | "margin.stop_out" | "risk.breached" | "risk.warning" | "risk.evidence_stored" | "credits.low_balance" | "webhook.test" | "command.succeeded" | "command.failed" | "command.expired";
         /** @description Who caused a change. */
         Actor: {
             /** @description What caused it: a management key, a user of the console, or kapi itself. */
@@ -375,6 +375,15 @@ export interface components {
             /** @description With `flatten`: ids of the cancelled orders. */
             cancelled?: string[];
         };
+        /** @description The new status of the account, and the orders that were cancelled. */
+        AccountCloseOnlyResult: {
+            /** @description State of the account after the command. */
+            status: components["schemas"]["AccountStatus"];
+            /** @description False if the account already had the status. */
+            changed: boolean;
+            /** @description Ids of the cancelled orders. */
+            cancelled: string[];
+        };
         /** @description The positions that a command closed, and the orders that it cancelled. */
         AccountFlattenResult: {
             /** @description The closed positions. */
@@ -402,7 +411,7 @@ export interface components {
             activeFrom: string;
         };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
-        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountCloseOnlyCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
             /** @description The command as it is now. */
@@ -806,11 +815,8 @@ export interface components {
         };
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
-            /**
-             * @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
-             * @enum {string}
-             */
-            status: "pending" | "stored" | "none";
+            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
+            status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
             sequence: number | null;
             /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
@@ -994,6 +1000,50 @@ export interface components {
              */
             intervalMinimumMeasuredAt: string;
         };
+        /**
+         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
+         * @enum {string}
+         */
+        EvidenceStatus: "pending" | "stored" | "none";
+        /** @description A limit: a share of the reference in percent, or an amount of money. */
+        EvidenceLimit: {
+            /** @description Unit of the limit. */
+            unit: components["schemas"]["EvidenceUnit"];
+            /** @description The limit as decimal text. */
+            value: string;
+        };
+        /**
+         * @description Unit of a limit.
+         * @enum {string}
+         */
+        EvidenceUnit: "percent" | "amount";
+        /** @description The value from which a loss or profit counts. */
+        EvidenceReference: {
+            /** @description The value, with the deposits and withdrawals since `at`. Decimal text in units of the account's currency, with two decimals. */
+            value: string;
+            /** @description The value of which a limit in percent is a share. Decimal text in units of the account's currency, with two decimals. */
+            base: string;
+            /**
+             * Format: date-time
+             * @description Time of the request, UTC.
+             */
+            at: string;
+        };
+        /**
+         * @description On which side of the threshold a breach is.
+         * @enum {string}
+         */
+        EvidenceSide: "atOrBelow" | "atOrAbove";
+        /**
+         * @description A part of evidence.
+         * @enum {string}
+         */
+        EvidencePart: "valuations" | "samples" | "positions" | "prices";
+        /**
+         * @description Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.
+         * @enum {string}
+         */
+        MissingReason: "expired" | "unavailable" | "limit";
         /** @description The rule in the version that was breached. */
         EvidenceRule: {
             /** @description Your id of the rule. */
@@ -1010,15 +1060,7 @@ export interface components {
              */
             activeFrom: string;
             /** @description The limit of the rule. */
-            limit: {
-                /**
-                 * @description Unit of the limit.
-                 * @enum {string}
-                 */
-                unit: "percent" | "amount";
-                /** @description Value that was compared. In units of the account's currency, with two decimals. */
-                value: string;
-            };
+            limit: components["schemas"]["EvidenceLimit"];
             /** @description The other fields of the rule, as text. */
             parameters: {
                 [key: string]: string | null;
@@ -1038,28 +1080,12 @@ export interface components {
              * @description When the trading server measured the value that reached the threshold, UTC.
              */
             at: string;
-            /**
-             * @description Which value is compared.
-             * @enum {string}
-             */
-            compared: "equity" | "balance";
-            /**
-             * @description buy or sell.
-             * @enum {string}
-             */
-            side: "atOrBelow" | "atOrAbove";
+            /** @description Which value is compared. */
+            compared: components["schemas"]["RiskBasis"];
+            /** @description buy or sell. */
+            side: components["schemas"]["EvidenceSide"];
             /** @description The value from which the loss or profit counts. */
-            reference: {
-                /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
-                value: string;
-                /** @description The value of which a limit in percent is a share. Decimal text in units of the account's currency, with two decimals. */
-                base: string;
-                /**
-                 * Format: date-time
-                 * @description When the trading server measured the value that reached the threshold, UTC.
-                 */
-                at: string;
-            };
+            reference: components["schemas"]["EvidenceReference"];
             /** @description Value at which the rule is breached. Decimal text in units of the account's currency, with two decimals. */
             threshold: string;
             /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
@@ -1099,16 +1125,10 @@ export interface components {
         };
         /** @description A part that kapi no longer has, or could not get. */
         MissingEvidence: {
-            /**
-             * @description Which part is missing.
-             * @enum {string}
-             */
-            what: "valuations" | "samples" | "positions" | "prices";
-            /**
-             * @description `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.
-             * @enum {string}
-             */
-            reason: "expired" | "unavailable" | "limit";
+            /** @description Which part is missing. */
+            what: components["schemas"]["EvidencePart"];
+            /** @description `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large. */
+            reason: components["schemas"]["MissingReason"];
             /** @description Since when it is missing, UTC; null: from the beginning of the interval. */
             from: string | null;
             /** @description Until when it is missing, UTC; null: to the end of the interval. */
@@ -1680,6 +1700,63 @@ export interface components {
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountFlattenResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description The change of an account to close-only. */
+        AccountCloseOnlyCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "account.close_only";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: Record<string, unknown>;
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["AccountCloseOnlyResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
             /** @description Why the command failed, for people; null unless it failed. */
@@ -2359,7 +2436,7 @@ export interface components {
              * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            type: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted";
             /**
              * Format: date-time
              * @description When the event happened, UTC.
@@ -2860,25 +2937,6 @@ export interface components {
             data: {
                 /**
                  * Format: uuid
-                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
-                 */
-                eventId: string;
-                /**
-                 * Format: uuid
-                 * @description Id of your organization.
-                 */
-                organizationId: string;
-                /**
-                 * Format: uuid
-                 * @description Id of the trading server; null if the event concerns no server.
-                 */
-                serverId: string;
-                /** @description Number of the account on its server; null if the event concerns no account. */
-                accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
-                accountSequence: number | null;
-                /**
-                 * Format: uuid
                  * @description Its id, a UUID.
                  */
                 id: string;
@@ -2907,6 +2965,10 @@ export interface components {
                 action: components["schemas"]["RiskAction"];
                 /** @description Id of the command that caused it; null if no command did. */
                 commandId: string | null;
+                /** @description Id of the trading server; null if the event concerns no server. */
+                serverId: string | null;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string | null;
                 /**
                  * Format: date-time
                  * @description When the trading server recorded it, UTC.
@@ -2914,6 +2976,18 @@ export interface components {
                 recordedAt: string;
                 /** @description The evidence of the breach. */
                 evidence: components["schemas"]["BreachEvidenceState"];
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
             };
         };
         /** @description The organization has few credits left. */
@@ -3059,7 +3133,7 @@ export interface components {
              * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
-            type: "account.created" | "account.updated" | "account.enabled" | "account.disabled" | "account.archived" | "account.deleted";
+            type: "account.created" | "account.updated" | "account.enabled" | "account.close_only" | "account.disabled" | "account.archived" | "account.deleted";
             /**
              * Format: date-time
              * @description When the event happened, UTC.
@@ -3623,25 +3697,6 @@ export interface components {
             data: {
                 /**
                  * Format: uuid
-                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
-                 */
-                eventId: string;
-                /**
-                 * Format: uuid
-                 * @description Id of your organization.
-                 */
-                organizationId: string;
-                /**
-                 * Format: uuid
-                 * @description Id of the trading server; null if the event concerns no server.
-                 */
-                serverId: string;
-                /** @description Number of the account on its server; null if the event concerns no account. */
-                accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
-                accountSequence: number | null;
-                /**
-                 * Format: uuid
                  * @description Its id, a UUID.
                  */
                 id: string;
@@ -3670,6 +3725,10 @@ export interface components {
                 action: components["schemas"]["RiskAction"];
                 /** @description Id of the command that caused it; null if no command did. */
                 commandId: string | null;
+                /** @description Id of the trading server; null if the event concerns no server. */
+                serverId: string | null;
+                /** @description Number of the account on its server; null if the event concerns no account. */
+                accountNumber: string | null;
                 /**
                  * Format: date-time
                  * @description When the trading server recorded it, UTC.
@@ -3677,6 +3736,18 @@ export interface components {
                 recordedAt: string;
                 /** @description The evidence of the breach. */
                 evidence: components["schemas"]["BreachEvidenceState"];
+                /**
+                 * Format: uuid
+                 * @description Id of the event, a UUID: drop an event whose id you have already processed.
+                 */
+                eventId: string;
+                /**
+                 * Format: uuid
+                 * @description Id of your organization.
+                 */
+                organizationId: string;
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                accountSequence: number | null;
             };
         };
         /** @description The organization has few credits left. */
@@ -4378,6 +4449,7 @@ export type AccountDeleteResult = components['schemas']['AccountDeleteResult'];
 export type PasswordResetResult = components['schemas']['PasswordResetResult'];
 export type FundsResult = components['schemas']['FundsResult'];
 export type AccountDisableResult = components['schemas']['AccountDisableResult'];
+export type AccountCloseOnlyResult = components['schemas']['AccountCloseOnlyResult'];
 export type AccountFlattenResult = components['schemas']['AccountFlattenResult'];
 export type ClosedPosition = components['schemas']['ClosedPosition'];
 export type RiskRulesResult = components['schemas']['RiskRulesResult'];
@@ -4416,6 +4488,13 @@ export type BreachEvidence = components['schemas']['BreachEvidence'];
 export type IntervalEvidence = components['schemas']['IntervalEvidence'];
 export type ValuationEvidence = components['schemas']['ValuationEvidence'];
 export type SampleEvidence = components['schemas']['SampleEvidence'];
+export type EvidenceStatus = components['schemas']['EvidenceStatus'];
+export type EvidenceLimit = components['schemas']['EvidenceLimit'];
+export type EvidenceUnit = components['schemas']['EvidenceUnit'];
+export type EvidenceReference = components['schemas']['EvidenceReference'];
+export type EvidenceSide = components['schemas']['EvidenceSide'];
+export type EvidencePart = components['schemas']['EvidencePart'];
+export type MissingReason = components['schemas']['MissingReason'];
 export type EvidenceRule = components['schemas']['EvidenceRule'];
 export type EvidenceBreach = components['schemas']['EvidenceBreach'];
 export type EvidencePosition = components['schemas']['EvidencePosition'];
@@ -4445,6 +4524,7 @@ export type AccountDisableCommand = components['schemas']['AccountDisableCommand
 export type AccountArchiveCommand = components['schemas']['AccountArchiveCommand'];
 export type AccountDeleteCommand = components['schemas']['AccountDeleteCommand'];
 export type AccountFlattenCommand = components['schemas']['AccountFlattenCommand'];
+export type AccountCloseOnlyCommand = components['schemas']['AccountCloseOnlyCommand'];
 export type AccountPasswordResetCommand = components['schemas']['AccountPasswordResetCommand'];
 export type AccountInvestorPasswordResetCommand = components['schemas']['AccountInvestorPasswordResetCommand'];
 export type AccountHistoryExportCommand = components['schemas']['AccountHistoryExportCommand'];

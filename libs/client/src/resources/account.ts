@@ -120,6 +120,14 @@ export class AccountResource {
     return this.#queue(options, {}, "flatten");
   }
 
+  /**
+   * Queues that the account can only reduce and close positions. Its pending orders are cancelled;
+   * `enable` ends this.
+   */
+  closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
+    return this.#queue(options, {}, "close-only");
+  }
+
   /** Queues the archiving of the account, which must have no open positions. */
   archive(options: QueueOptions): Promise<QueuedCommand<"account.archive">> {
     return this.#queue(options, {}, "archive");

@@ -64,7 +64,15 @@ export const ResetPasswordBody = z.object({ password: Password.optional(), reque
 export type ResetPasswordBody = z.infer<typeof ResetPasswordBody>;
 
 /** States of a trading account (decisions, 4.3). */
-export const ACCOUNT_STATUSES = ["pending", "active", "failed", "disabled", "archived", "deleting"] as const;
+export const ACCOUNT_STATUSES = [
+  "pending",
+  "active",
+  "failed",
+  "close_only",
+  "disabled",
+  "archived",
+  "deleting",
+] as const;
 export const AccountStatus = z.enum(ACCOUNT_STATUSES);
 export type AccountStatus = z.infer<typeof AccountStatus>;
 

@@ -20,6 +20,7 @@ export const COMMAND_RESULTS = {
   "account.archive": StatusChange,
   "account.delete": z.object({ accountNumber: z.string(), deleted: z.literal(true) }),
   "account.flatten": Flattened,
+  "account.close_only": StatusChange.extend(Flattened.pick({ cancelled: true }).shape),
   "account.password_reset": PasswordChange,
   "account.investor_password_reset": PasswordChange,
   "account.history_export": HistoryExport,

@@ -6,6 +6,7 @@
 import { z } from "zod";
 
 import { Currency, DateTime } from "../values.ts";
+import { RiskBasis } from "./risk.ts";
 
 /** The format of a document, and the first line of the text that is signed. */
 export const EVIDENCE_FORMAT = "kapi-evidence/1";
@@ -82,6 +83,10 @@ export type EvidenceRecord = z.infer<typeof EvidenceRecord>;
 /** Valuations in the order of the log, then samples in the order of their sequences. */
 export const EvidenceRecords = z.array(EvidenceRecord).max(MAX_EVIDENCE_RECORDS);
 
+/** A limit: a share of the reference in percent, or an amount of money. */
+export const EvidenceLimit = z.object({ unit: z.enum(["percent", "amount"]), value: DecimalText });
+export const EvidenceUnit = EvidenceLimit.shape.unit;
+
 /** The rule in the version that was breached. */
 export const EvidenceRule = z.object({
   id: Name,
@@ -93,10 +98,23 @@ export const EvidenceRule = z.object({
    * valuations were compared with this version.
    */
   activeFrom: Time,
-  limit: z.object({ unit: z.enum(["percent", "amount"]), value: DecimalText }),
+  limit: EvidenceLimit,
   /** The other fields of the rule, such as `basis` and `dayStart`, as text. */
   parameters: z.record(z.string().regex(/^[A-Za-z]{1,40}$/), Name.nullable()),
 });
+
+/** The value from which a loss or profit counts. */
+export const EvidenceReference = z.object({
+  /** With the deposits since `at`. */
+  value: MoneyText,
+  /** The value of which a limit in percent is a share. */
+  base: MoneyText,
+  /** When the values were measured that gave the reference. */
+  at: Time,
+});
+
+/** On which side of the threshold a breach is. */
+export const EvidenceSide = z.enum(["atOrBelow", "atOrAbove"]);
 
 /** Why kapi says that the rule was breached. */
 export const EvidenceBreach = z.object({
@@ -106,16 +124,9 @@ export const EvidenceBreach = z.object({
   /** When the value that reached the threshold was measured. */
   at: Time,
   /** Which value of the valuations is compared, and on which side of it the breach is. */
-  compared: z.enum(["equity", "balance"]),
-  side: z.enum(["atOrBelow", "atOrAbove"]),
-  reference: z.object({
-    /** The value from which the loss or profit counts, with the deposits since `at`. */
-    value: MoneyText,
-    /** The value of which a limit in percent is a share. */
-    base: MoneyText,
-    /** When the values were measured that gave the reference. */
-    at: Time,
-  }),
+  compared: RiskBasis,
+  side: EvidenceSide,
+  reference: EvidenceReference,
   threshold: MoneyText,
   /** The value that reached the threshold. */
   value: MoneyText,
@@ -148,14 +159,19 @@ export const EvidencePosition = z.object({
 });
 export type EvidencePosition = z.infer<typeof EvidencePosition>;
 
+/** A part of evidence. */
+export const EvidencePart = z.enum(["valuations", "samples", "positions", "prices"]);
+
+/**
+ * Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi does not have
+ * it, or its owner did not answer in time. `limit`: the document would be too large.
+ */
+export const MissingReason = z.enum(["expired", "unavailable", "limit"]);
+
 /** A part that kapi no longer has, or could not get. */
 export const MissingEvidence = z.object({
-  what: z.enum(["valuations", "samples", "positions", "prices"]),
-  /**
-   * `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did
-   * not answer in time. `limit`: the document would be too large.
-   */
-  reason: z.enum(["expired", "unavailable", "limit"]),
+  what: EvidencePart,
+  reason: MissingReason,
   from: Time.nullable(),
   to: Time.nullable(),
 });

@@ -47,7 +47,7 @@ export const RiskLimit = z
 export type RiskLimit = z.infer<typeof RiskLimit>;
 
 /** What kapi does when a rule is breached. */
-export const RISK_ACTIONS = ["notify", "disable", "flatten_and_disable"] as const;
+export const RISK_ACTIONS = ["notify", "close_only", "disable", "flatten_and_disable"] as const;
 export const RiskAction = z.enum(RISK_ACTIONS);
 export type RiskAction = z.infer<typeof RiskAction>;
 
@@ -181,10 +181,15 @@ export const RiskAlert = z.object({
 });
 export type RiskAlert = z.infer<typeof RiskAlert>;
 
+/**
+ * Whether evidence is stored. `none`: the breach was recorded by an earlier version of kapi, or its
+ * evidence was deleted.
+ */
+export const EvidenceStatus = z.enum(["pending", "stored", "none"]);
+
 /** What evidence a breach has (decisions, 20), and what it shows. */
 export const BreachEvidenceState = z.object({
-  /** `none`: the breach was recorded by an earlier version of kapi, or its evidence was deleted. */
-  status: z.enum(["pending", "stored", "none"]),
+  status: EvidenceStatus,
   /** Sequence of the live sample that includes the breach; null unless stored. */
   sequence: z.int().min(1).nullable(),
   /** The value furthest beyond the threshold in the minute after the breach; null unless stored. */

@@ -34,6 +34,7 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "account.archive": {},
   "account.delete": {},
   "account.flatten": {},
+  "account.close_only": {},
   "account.password_reset": {},
   "account.investor_password_reset": {},
   "account.history_export": { limit: 10 },

@@ -96,6 +96,7 @@ export const CommandRequest = z.preprocess(
       asks("account.archive"),
       asks("account.delete"),
       asks("account.flatten"),
+      asks("account.close_only"),
       asks("account.password_reset"),
       asks("account.investor_password_reset"),
       asks("account.history_export"),

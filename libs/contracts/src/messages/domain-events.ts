@@ -61,6 +61,7 @@ export const AccountEvent = z.discriminatedUnion("type", [
       "account.created",
       "account.updated",
       "account.enabled",
+      "account.close_only",
       "account.disabled",
       "account.archived",
       "account.deleted",

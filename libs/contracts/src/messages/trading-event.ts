@@ -4,7 +4,7 @@ import { MessageCreatedBy } from "../actor.ts";
 import { Currency, Minor } from "../values.ts";
 
 const Sequence = z.int().min(1);
-const TradingAccountStatus = z.enum(["active", "disabled", "archived"]);
+const TradingAccountStatus = z.enum(["active", "close_only", "disabled", "archived"]);
 
 export const ORDER_TYPES = ["market", "limit", "stop"] as const;
 export const SIDES = ["buy", "sell"] as const;
@@ -117,6 +117,8 @@ export const TradingEvent = z.discriminatedUnion("type", [
     type: z.literal("account.status_changed"),
     status: TradingAccountStatus,
     previousStatus: TradingAccountStatus,
+    /** Ids of the orders that the change cancelled; only with the status `close_only`. */
+    cancelled: Flattened.shape.cancelled.optional(),
   }),
   z.object({
     ...Envelope,

@@ -101,6 +101,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   "account.created": account(1, 1, "active"),
   "account.updated": { ...account(2, 2, "active"), leverage: 200 },
   "account.enabled": account(4, 4, "active"),
+  "account.close_only": account(3, 3, "close_only"),
   "account.disabled": account(3, 3, "disabled"),
   "account.archived": account(14, 6, "archived"),
   "account.deleted": account(15, 7, "deleted"),

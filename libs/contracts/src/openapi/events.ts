@@ -11,6 +11,7 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "account.created": "An account was created and can be used.",
   "account.updated": "An account has another name or leverage.",
   "account.enabled": "An account was enabled.",
+  "account.close_only": "An account was made close-only: it can close positions, and opens none.",
   "account.disabled": "An account was disabled.",
   "account.archived": "An account was archived.",
   "account.deleted": "An account was deleted.",

@@ -61,7 +61,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceRule.activeFrom": "When the values were measured that the account had when this version became active, UTC.",
   "EvidenceRule.limit": "The limit of the rule.",
   unit: "Unit of the limit.",
-  "EvidenceRule.limit.value": "The limit as decimal text.",
+  "EvidenceLimit.value": "The limit as decimal text.",
   parameters: "The other fields of the rule, as text.",
   "EvidenceBreach.id": "Id of the breach.",
   "EvidenceBreach.at": "When the trading server measured the value that reached the threshold, UTC.",
@@ -70,6 +70,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceBreach.reference": "The value from which the loss or profit counts.",
   "EvidenceBreach.threshold": `Value at which the rule is breached. ${MONEY}`,
   "EvidenceBreach.value": `Value that reached the threshold. ${MONEY}`,
+  "EvidenceReference.value": `The value, with the deposits and withdrawals since \`at\`. ${MONEY}`,
   base: `The value of which a limit in percent is a share. ${MONEY}`,
   at: "When the values of the reference were measured, UTC.",
   valuationIndex:

@@ -362,6 +362,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
     },
   },
   flattenAccount: { body: accountRequest, answer: envelope("account.flatten") },
+  setAccountCloseOnly: { body: accountRequest, answer: envelope("account.close_only") },
   setRiskRules: {
     body: { rules: [DAILY_LOSS], requestId: REQUEST_ID },
     answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),

@@ -5,7 +5,8 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   Currency: "Currency of an account, as ISO 4217.",
   ServerStatus: "State of a trading server.",
   ServerEnvironment: "Whether a server has demo or real accounts.",
-  AccountStatus: "State of a trading account.",
+  AccountStatus:
+    "State of a trading account. `close_only`: positions can be reduced and closed, and none is opened. `disabled`: no new orders.",
   CommandOperation: "What a command does.",
   CommandStatus: "State of a command: `succeeded`, `failed` and `expired` are final.",
   FinalCommandStatus: "A state of a command that never changes again.",
@@ -35,13 +36,15 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   FundsResult: "What a deposit or a withdrawal returns.",
   AccountDisableResult:
     "The new status of the account. With `flatten`: the closed positions and the cancelled orders too.",
+  AccountCloseOnlyResult: "The new status of the account, and the orders that were cancelled.",
   AccountFlattenResult: "The positions that a command closed, and the orders that it cancelled.",
   ClosedPosition: "A position that a command closed.",
   DisableAccount: "The disabling of an account.",
+  AccountCloseOnlyCommand: "The change of an account to close-only.",
   AccountFlattenCommand: "The closing of all positions of an account.",
   RiskRulesResult: "The version of the risk rules that a command made.",
   RiskAction:
-    "What kapi does when a rule is breached: `notify` sends only the event, `disable` also disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.",
+    "What kapi does when a rule is breached: `notify` sends only the event, `close_only` also makes the account close-only, `disable` disables the account, `flatten_and_disable` also closes all its positions and cancels its pending orders.",
   RiskBasis: "A value of an account.",
   DailyLossBasis: "The value at the start of a day from which a daily loss counts; `higher`: of equity and balance.",
   RiskLimit: "A share of the reference, or an amount of money: exactly one of the two.",
@@ -57,6 +60,15 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   IntervalEvidence: "Evidence of what kapi received in an interval: a signed document, which anybody can verify.",
   ValuationEvidence: "A valuation as kapi received it from the trading server.",
   SampleEvidence: "A sample of the live stream.",
+  EvidenceStatus:
+    "Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.",
+  EvidenceLimit: "A limit: a share of the reference in percent, or an amount of money.",
+  EvidenceUnit: "Unit of a limit.",
+  EvidenceReference: "The value from which a loss or profit counts.",
+  EvidenceSide: "On which side of the threshold a breach is.",
+  EvidencePart: "A part of evidence.",
+  MissingReason:
+    "Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.",
   EvidenceRule: "The rule in the version that was breached.",
   EvidenceBreach: "Why the rule was breached.",
   EvidencePosition: "A position that was open at the extreme value.",

@@ -86,6 +86,7 @@ export function addAccountTests(bench: Bench): void {
   });
 
   addStatusTests(bench);
+  addCloseOnlyTests(bench);
   addFlattenTests(bench);
   addHistoryTests(bench);
   addQuoteTests(bench);
@@ -95,13 +96,20 @@ function addStatusTests(bench: Bench): void {
   describe("status", () => {
     const moves: [path: TradingStatus[], last: string][] = [
       [["active"], "unchanged"],
+      [["close_only"], "account.status_changed"],
+      [["close_only", "close_only"], "unchanged"],
+      [["close_only", "active"], "account.status_changed"],
+      [["close_only", "disabled"], "account.status_changed"],
+      [["close_only", "archived"], "account.status_changed"],
       [["disabled"], "account.status_changed"],
+      [["disabled", "close_only"], "INVALID_STATE_TRANSITION"],
       [["disabled", "disabled"], "unchanged"],
       [["disabled", "active"], "account.status_changed"],
       [["disabled", "archived"], "account.status_changed"],
       [["archived"], "account.status_changed"],
       [["archived", "archived"], "unchanged"],
       [["archived", "active"], "account.status_changed"],
+      [["archived", "close_only"], "INVALID_STATE_TRANSITION"],
       [["archived", "disabled"], "INVALID_STATE_TRANSITION"],
     ];
     it.each(moves)("active → %s: %s", async (path, last) => {
@@ -128,6 +136,58 @@ function addStatusTests(bench: Bench): void {
       expect(resultOf(await bench.change(account, archive))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
       expect(resultOf(await bench.change(account, { type: "delete" }))).toBe("ACCOUNT_HAS_OPEN_POSITIONS");
       expect(resultOf(await bench.change(account, { type: "delete", closePositions: true }))).toBe("account.deleted");
+    });
+  });
+}
+
+function addCloseOnlyTests(bench: Bench): void {
+  describe("close-only", () => {
+    const closeOnly = { type: "set_status", status: "close_only" } as const;
+
+    it("keeps positions, cancels pending orders, and names them", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      const orders = [await bench.target.placeOrder(account), await bench.target.placeOrder(account)];
+      const since = await bench.client.eventSequence(bench.serverId, account);
+      const reference = randomUUID();
+      const outcome = await bench.change(account, closeOnly, reference);
+      expect(outcome).toMatchObject({
+        event: { type: "account.status_changed", reference, previousStatus: "active", cancelled: orders },
+      });
+      expect(await bench.change(account, closeOnly, reference)).toEqual(outcome);
+      const { events } = await bench.client.history(bench.serverId, account, since ?? 0, 1_000);
+      const cancelled = events.flatMap((event) => (event.type === "order.cancelled" ? [event.order.id] : []));
+      expect(cancelled.toSorted()).toEqual(orders.toSorted());
+      expect(events.at(-1)).toMatchObject({ type: "account.status_changed", reference });
+      expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({
+        status: "close_only",
+        openPositionCount: 1,
+      });
+    });
+
+    it("refuses new positions and new pending orders, until the account is active again", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.change(account, closeOnly);
+      await expect(bench.target.openPosition(account)).rejects.toThrow();
+      await expect(bench.target.placeOrder(account)).rejects.toThrow();
+      expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({ openPositionCount: 0 });
+      await bench.change(account, { type: "set_status", status: "active" });
+      await bench.target.openPosition(account);
+      await bench.target.placeOrder(account);
+      expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({ openPositionCount: 1 });
+    });
+
+    it("lets the trader close positions; a deposit, a withdrawal and a flatten are applied", async () => {
+      const account = await bench.account(10_000_000);
+      await bench.target.openPosition(account);
+      await bench.change(account, closeOnly);
+      await bench.target.closePositions(account);
+      expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({ openPositionCount: 0 });
+      expect(resultOf(await bench.change(account, deposit(1)))).toBe("balance.changed");
+      expect(resultOf(await bench.change(account, withdrawal(1)))).toBe("balance.changed");
+      expect(await bench.change(account, { type: "flatten" })).toMatchObject({
+        event: { type: "account.flattened", status: "close_only" },
+      });
     });
   });
 }

@@ -8,8 +8,18 @@ export interface ConformanceTarget {
   readonly client: TradingServerClient;
   /** A server that only these tests use. */
   readonly serverId: string;
-  /** Opens a position on an account that can afford it. */
+  /**
+   * Opens a position on an account that can afford it, as a trader does. Rejects if the platform
+   * refuses the order.
+   */
   openPosition(accountNumber: string): Promise<void>;
+  /**
+   * Places a pending order that would open a position, at a price that the market does not reach.
+   * Returns its id. Rejects if the platform refuses the order.
+   */
+  placeOrder(accountNumber: string): Promise<string>;
+  /** Closes all positions of an account, as a trader does. */
+  closePositions(accountNumber: string): Promise<void>;
 }
 
 type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;

@@ -65,7 +65,8 @@ export interface AccountEffect {
   readonly leverage?: number;
   readonly status?: TradingStatus;
   readonly passwordKind?: PasswordKind;
-  readonly flattened?: Flattened;
+  /** What the change closed and cancelled, if its result reports it. */
+  readonly flattened?: Partial<Flattened>;
 }
 
 /** The account after the effect, and whether the effect changed it. */
@@ -78,6 +79,7 @@ export interface ChangedAccount {
 export type ChangeEventType =
   | "account.updated"
   | "account.enabled"
+  | "account.close_only"
   | "account.disabled"
   | "account.archived"
   | "account.password_changed";
@@ -100,6 +102,11 @@ export interface QueuedOperation {
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; at `nowIso` if the trading server made no event. */
   effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
+  /**
+   * The effect of a change that the trading server has applied in part and then rejected with this
+   * code; null without one. Absent: the change is never applied in part.
+   */
+  partialEffect?(message: StoredCommandMessage, errorCode: CommandErrorCode, nowIso: string): AccountEffect | null;
   /** The command's result (decisions, 3.5). */
   result(after: ChangedAccount, effect: AccountEffect): Record<string, unknown>;
 }

@@ -10,19 +10,20 @@ const NOT_FOUND = "ACCOUNT_NOT_FOUND";
 
 /**
  * The expected table (decisions, 4.3 and 4.8), not derived from the code. Columns: pending, active,
- * failed, disabled, archived, deleting, deleted.
+ * failed, close_only, disabled, archived, deleting, deleted.
  */
 const ROWS: [AccountMove, string, string[]][] = [
-  ["activate", "active", ["moves", "already", "already", "already", "already", "already", "already"]],
-  ["fail", "failed", ["moves", "already", "already", "already", "already", "already", "already"]],
-  ["enable", "active", [NOT_READY, "already", INVALID, "moves", "moves", NOT_FOUND, NOT_FOUND]],
-  ["disable", "disabled", [NOT_READY, "moves", INVALID, "already", INVALID, NOT_FOUND, NOT_FOUND]],
-  ["archive", "archived", [NOT_READY, "moves", INVALID, "moves", "already", NOT_FOUND, NOT_FOUND]],
-  ["startDeletion", "deleting", [NOT_READY, "moves", "moves", "moves", "moves", NOT_FOUND, NOT_FOUND]],
-  ["startImmediateDeletion", "deleting", ["moves", "moves", "moves", "moves", "moves", "already", "already"]],
-  ["finishDeletion", "deleted", [INVALID, INVALID, INVALID, INVALID, INVALID, "moves", "already"]],
+  ["activate", "active", ["moves", ...Array<string>(7).fill("already")]],
+  ["fail", "failed", ["moves", ...Array<string>(7).fill("already")]],
+  ["enable", "active", [NOT_READY, "already", INVALID, "moves", "moves", "moves", NOT_FOUND, NOT_FOUND]],
+  ["closeOnly", "close_only", [NOT_READY, "moves", INVALID, "already", INVALID, INVALID, NOT_FOUND, NOT_FOUND]],
+  ["disable", "disabled", [NOT_READY, "moves", INVALID, "moves", "already", INVALID, NOT_FOUND, NOT_FOUND]],
+  ["archive", "archived", [NOT_READY, "moves", INVALID, "moves", "moves", "already", NOT_FOUND, NOT_FOUND]],
+  ["startDeletion", "deleting", [NOT_READY, "moves", "moves", "moves", "moves", "moves", NOT_FOUND, NOT_FOUND]],
+  ["startImmediateDeletion", "deleting", [...Array<string>(6).fill("moves"), "already", "already"]],
+  ["finishDeletion", "deleted", [...Array<string>(6).fill(INVALID), "moves", "already"]],
 ];
-const CHANGES = [NOT_READY, null, NOT_READY, null, null, NOT_FOUND, NOT_FOUND];
+const CHANGES = [NOT_READY, null, NOT_READY, null, null, null, NOT_FOUND, NOT_FOUND];
 
 const CELLS = ROWS.flatMap(([move, , outcomes]) =>
   STORED_STATUSES.map((status, index) => ({ move, status, outcome: outcomes[index] })),

@@ -9,6 +9,7 @@ export type AccountMove =
   | "activate"
   | "fail"
   | "enable"
+  | "closeOnly"
   | "disable"
   | "archive"
   | "startDeletion"
@@ -26,7 +27,7 @@ export interface MoveRule {
 
 /** Commands on a deleting or deleted account fail. */
 const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as const;
-/** An account that was never opened cannot be enabled, disabled or archived. */
+/** The status of an account that was never opened cannot be changed. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;
 
 /** A repeated creation does not change an account that has left `pending`. */
@@ -34,6 +35,7 @@ const END_OF_CREATION = {
   pending: "moves",
   active: "already",
   failed: "already",
+  close_only: "already",
   disabled: "already",
   archived: "already",
   deleting: "already",
@@ -50,15 +52,48 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
   fail: { to: "failed", from: END_OF_CREATION },
   enable: {
     to: "active",
-    from: { ...NEVER_OPENED, active: "already", disabled: "moves", archived: "moves", ...GONE },
+    from: {
+      ...NEVER_OPENED,
+      active: "already",
+      close_only: "moves",
+      disabled: "moves",
+      archived: "moves",
+      ...GONE,
+    },
+  },
+  closeOnly: {
+    to: "close_only",
+    from: {
+      ...NEVER_OPENED,
+      active: "moves",
+      close_only: "already",
+      // A disabled account accepts no order at all: close-only would allow more.
+      disabled: "INVALID_STATE_TRANSITION",
+      archived: "INVALID_STATE_TRANSITION",
+      ...GONE,
+    },
   },
   disable: {
     to: "disabled",
-    from: { ...NEVER_OPENED, active: "moves", disabled: "already", archived: "INVALID_STATE_TRANSITION", ...GONE },
+    from: {
+      ...NEVER_OPENED,
+      active: "moves",
+      close_only: "moves",
+      disabled: "already",
+      archived: "INVALID_STATE_TRANSITION",
+      ...GONE,
+    },
   },
   archive: {
     to: "archived",
-    from: { ...NEVER_OPENED, active: "moves", disabled: "moves", archived: "already", ...GONE },
+    from: {
+      ...NEVER_OPENED,
+      active: "moves",
+      close_only: "moves",
+      disabled: "moves",
+      archived: "already",
+      ...GONE,
+    },
   },
   startDeletion: {
     to: "deleting",
@@ -66,6 +101,7 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
       pending: "ACCOUNT_NOT_READY",
       active: "moves",
       failed: "moves",
+      close_only: "moves",
       disabled: "moves",
       archived: "moves",
       ...GONE,
@@ -77,6 +113,7 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
       pending: "moves",
       active: "moves",
       failed: "moves",
+      close_only: "moves",
       disabled: "moves",
       archived: "moves",
       deleting: "already",
@@ -89,6 +126,7 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
       pending: "INVALID_STATE_TRANSITION",
       active: "INVALID_STATE_TRANSITION",
       failed: "INVALID_STATE_TRANSITION",
+      close_only: "INVALID_STATE_TRANSITION",
       disabled: "INVALID_STATE_TRANSITION",
       archived: "INVALID_STATE_TRANSITION",
       deleting: "moves",
@@ -102,6 +140,7 @@ export const CHANGE_REJECTIONS: Readonly<Record<StoredStatus, CommandErrorCode |
   pending: "ACCOUNT_NOT_READY",
   active: null,
   failed: "ACCOUNT_NOT_READY",
+  close_only: null,
   disabled: null,
   archived: null,
   ...GONE,

@@ -1,4 +1,4 @@
-/** Enabling, disabling and archiving: one status transition, sent to the trading server. */
+/** Changes of the status: one transition each, sent to the trading server. */
 import type { StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
@@ -9,8 +9,14 @@ import { rejection } from "../domain/rejections.ts";
 /** Transitions that a caller requests. Each is sent to the trading server as its target status. */
 const MOVES = {
   enable: { operation: "account.enable", eventType: "account.enabled", status: "active", changesHistory: false },
+  // Close-only and archiving cancel pending orders.
+  closeOnly: {
+    operation: "account.close_only",
+    eventType: "account.close_only",
+    status: "close_only",
+    changesHistory: true,
+  },
   disable: { operation: "account.disable", eventType: "account.disabled", status: "disabled", changesHistory: false },
-  // Archiving cancels the pending orders.
   archive: { operation: "account.archive", eventType: "account.archived", status: "archived", changesHistory: true },
 } as const;
 
@@ -36,10 +42,18 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
     },
     effect(_message, event, nowIso) {
       const at = event?.occurredAt ?? nowIso;
-      if (event?.type !== "account.flattened") return { made: event !== null, at, status };
-      const { closed, cancelled, previousStatus } = event;
-      return { made: previousStatus !== status, at, status, flattened: { closed, cancelled } };
+      if (event?.type === "account.flattened") {
+        const { closed, cancelled, previousStatus } = event;
+        return { made: previousStatus !== status, at, status, flattened: { closed, cancelled } };
+      }
+      const made = event !== null;
+      if (status !== "close_only") return { made, at, status };
+      const cancelled = event?.type === "account.status_changed" ? event.cancelled : undefined;
+      return { made, at, status, flattened: { cancelled: cancelled ?? [] } };
     },
+    // The account is disabled first, and stays so if positions cannot be closed.
+    partialEffect: (message, errorCode, nowIso) =>
+      isFlattened(message) && errorCode === "ACCOUNT_HAS_OPEN_POSITIONS" ? { made: false, at: nowIso, status } : null,
     result: ({ changed }, { flattened }) => ({ status, changed, ...flattened }),
   };
 }

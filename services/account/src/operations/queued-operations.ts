@@ -6,6 +6,7 @@ import { disableAccount } from "./disable-account.ts";
 import { enableAccount } from "./enable-account.ts";
 import { flattenAccount } from "./flatten-account.ts";
 import { queueAccountDeletion } from "./queue-account-deletion.ts";
+import { setAccountCloseOnly } from "./set-account-close-only.ts";
 import { resetInvestorPassword } from "./reset-investor-password.ts";
 import type { PasswordOf } from "./reset-password.ts";
 import { resetTradingPassword } from "./reset-trading-password.ts";
@@ -23,6 +24,7 @@ export function queuedOperations(passwordOf: PasswordOf): QueuedOperations {
     archiveAccount,
     queueAccountDeletion,
     flattenAccount,
+    setAccountCloseOnly,
     resetTradingPassword(passwordOf),
     resetInvestorPassword(passwordOf),
   ];

@@ -61,6 +61,7 @@ export function accountCommands(
   | "depositAccountFunds"
   | "withdrawAccountFunds"
   | "flattenAccount"
+  | "setAccountCloseOnly"
   | "setRiskRules"
   | "deleteRiskRules"
 > {
@@ -85,6 +86,7 @@ export function accountCommands(
       scopeOf: (body) => (isFlattened(body) ? "risk:manage" : null),
     }),
     flattenAccount: queue({ operation: "account.flatten", body: RequestBody }),
+    setAccountCloseOnly: queue({ operation: "account.close_only", body: RequestBody }),
     archiveAccount: queue({ operation: "account.archive", body: RequestBody }),
     queueAccountDeletion: queue({ operation: "account.delete", body: RequestBody }),
     resetTradingPassword: queue(passwordReset(dependencies, "account.password_reset")),

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { DayCalendar } from "./day.ts";
 import { type AccountState, type AccountValues, activate, emptyState, evaluate, type Alert } from "./evaluation.ts";
 import { type RuleSet, toRule } from "./rule.ts";
-import { breachesByWholePast } from "../../test/whole-past.ts";
+import { alertsByWholePast, type PastAlert, type Step } from "../../test/whole-past.ts";
 
 const START_MS = Date.parse("2026-11-24T08:00:00.000Z");
 const HOUR_MS = 3_600_000;
@@ -225,66 +225,98 @@ const percentOrAmount = fc.oneof(
   fc.integer({ min: 1, max: 1_000_000 }).map((units) => ({ percent: units / 10_000 })),
   fc.integer({ min: 1, max: 2_000_00 }).map((cents) => ({ amount: cents / 100 })),
 );
-const action = fc.constant("notify" as const);
+const cents = fc.integer({ min: 9_000_00, max: 11_000_00 }).map((minor) => minor / 100);
+const common = {
+  warnAt: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
+  action: fc.constant("notify" as const),
+};
 const someRule = fc.oneof(
   fc.record({
+    ...common,
     type: fc.constant("dailyLoss" as const),
     limit: percentOrAmount,
     basis: fc.constantFrom("equity" as const, "balance" as const, "higher" as const),
-    timeZone: fc.constant("UTC"),
-    dayStart: fc.constant("00:00"),
-    action,
   }),
   fc.record({
+    ...common,
     type: fc.constant("maxLoss" as const),
     limit: percentOrAmount,
     trailing: fc.constantFrom("equity" as const, "balance" as const, undefined),
-    action,
+    startValue: fc.constantFrom(undefined, 9_500, 10_000.01),
+    lockAt: fc.option(cents, { nil: undefined }),
   }),
   fc.record({
+    ...common,
     type: fc.constant("profitTarget" as const),
     target: percentOrAmount,
     basis: fc.constantFrom("equity" as const, "balance" as const),
-    action,
+    startValue: fc.constantFrom(undefined, 9_500, 10_000.01),
   }),
 );
-/** A market: steps of time, of equity and of balance, and deposits. */
+/** The days of the first, second … daily rule. */
+const DAYS = [
+  UTC,
+  { timeZone: "America/New_York", dayStart: "17:00" },
+  { timeZone: "Asia/Kolkata", dayStart: "00:30" },
+] as const;
+/** Up to three rules. A version mostly has rules of the version before, with another limit. */
+const someRules = fc
+  .array(someRule, { minLength: 0, maxLength: DAYS.length })
+  .map((some) => some.map((rule, index) => ({ ...rule, ...DAYS[index], id: `rule-${index}` }) as RiskRule));
+/** A market: steps of time, of equity and of balance, deposits, and new rules. */
 const someMarket = fc.array(
   fc.record({
-    minutes: fc.integer({ min: 0, max: 14 * 60 }),
+    minutes: fc.integer({ min: -20, max: 14 * 60 }),
     equity: fc.integer({ min: -900_00, max: 900_00 }),
     balance: fc.integer({ min: -300_00, max: 300_00 }),
     deposit: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, fc.integer({ min: -2_000_00, max: 2_000_00 })),
     /** Whether another process takes the account over before this valuation. */
     takeover: fc.boolean(),
+    rules: fc.oneof({ weight: 6, arbitrary: fc.constant(null) }, someRules),
   }),
-  { minLength: 1, maxLength: 60 },
+  { minLength: 1, maxLength: 60, size: "max" },
 );
 
-it("finds every breach that looking at the whole past finds, once, and no other, after any takeover", () => {
+/** The rules of a version. A rule keeps the version in which it was added, as in the table. */
+function nextVersion(before: RuleSet | null, rules: readonly RiskRule[]): RuleSet {
+  const version = (before?.version ?? 0) + 1;
+  const sinceOf = ({ id, type }: RiskRule): number =>
+    before?.rules.find((rule) => rule.id === id && rule.type === type)?.since ?? version;
+  return { version, rules: rules.map((rule) => toRule(rule, sinceOf(rule))) };
+}
+
+it("finds every alert that looking at the whole past finds, once, and no other, after any takeover", () => {
   fc.assert(
-    fc.property(fc.array(someRule, { minLength: 1, maxLength: 4 }), someMarket, (some, market) => {
-      const rules = some.map((rule, index) => ({ ...rule, id: `rule-${index}` })) as RiskRule[];
-      const set = rulesOf(rules);
+    fc.property(someRules, someMarket, (first, market) => {
       let [now, equityMinor, balanceMinor, netDepositsMinor] = [START_MS, 10_000_00, 10_000_00, 0];
-      const all: AccountValues[] = [];
-      const found: string[] = [];
+      let set: RuleSet | null = null;
       let state = emptyState();
+      const steps: Step[] = [];
+      const found = new Map<string, PastAlert>();
+      const add = (at: string, alerts: readonly Alert[]): void => {
+        for (const { kind, period, rule } of alerts) {
+          const name = `${rule.id} ${rule.since} ${period} ${kind}`;
+          if (!found.has(name)) found.set(name, { at, ruleId: rule.id, since: rule.since, period, kind });
+        }
+      };
       for (const [index, step] of market.entries()) {
         now += (step.minutes * HOUR_MS) / 60;
         equityMinor += step.equity + step.deposit;
         balanceMinor += step.balance + step.deposit;
         netDepositsMinor += step.deposit;
         const one = { measuredAtMs: now, equityMinor, balanceMinor, netDepositsMinor };
-        all.push(one);
         if (step.takeover) state = JSON.parse(JSON.stringify(state)) as AccountState;
-        const alerts =
-          index === 0
-            ? activate(state, null, set, ACCOUNT, calendarOf, one)
-            : evaluate(state, set, ACCOUNT, calendarOf, one);
-        for (const { rule, period } of alerts) found.push(`${index} ${rule.id} ${period}`);
+        const rules: readonly RiskRule[] | null = index === 0 ? first : step.rules;
+        if (rules !== null) {
+          const next = nextVersion(set, rules);
+          steps.push({ rules, seed: one });
+          add("rules", activate(state, set, next, ACCOUNT, calendarOf, one));
+          set = next;
+        }
+        steps.push({ at: String(index), values: one });
+        if (set !== null) add(String(index), evaluate(state, set, ACCOUNT, calendarOf, one));
       }
-      expect(found).toEqual(breachesByWholePast(rules, all, ACCOUNT));
+      expect([...found.values()]).toEqual(alertsByWholePast(steps, ACCOUNT));
     }),
     { numRuns: 400 },
   );

@@ -103,10 +103,25 @@ export class NotOwner extends Error {
   override readonly name = "NotOwner";
 }
 
+/** How this process is a member of the consumer group that assigns the partitions. */
+export interface Membership {
+  /** The group's generation at the last join. */
+  readonly generation: number;
+  /** The tokens of the partitions before this process joined the group for the first time. */
+  readonly tokens: ReadonlyMap<number, number>;
+}
+
 /** Rules, states and alerts in PostgreSQL. */
 export interface EvaluationStore {
-  /** Makes this process the owner of a partition. */
-  acquire(partition: number, topicId: string): Promise<PartitionStart>;
+  /** The token of each partition that ever had an owner. */
+  tokens(): Promise<ReadonlyMap<number, number>>;
+  /**
+   * Makes this process the owner of a partition, after an owner of the same or an earlier
+   * generation. Also after the owner that had the partition before this process joined: Kafka
+   * counts from 1 again after it has deleted a group.
+   * @throws NotOwner if a member of a later generation owns the partition.
+   */
+  acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
   waiting(partitions: readonly number[], limit: number): Promise<readonly RuleVersion[]>;
   /** Stores a position and the states that changed. @throws NotOwner */
@@ -117,6 +132,7 @@ export interface EvaluationStore {
   record(transaction: WorkTransaction, alerts: readonly RecordedAlert[], at: string): Promise<ReadonlySet<string>>;
   /** Marks a waiting version as active. Returns whether it was waiting. */
   activate(transaction: WorkTransaction, version: RuleVersion, offset: number, at: string): Promise<boolean>;
+  isActive(transaction: WorkTransaction, version: RuleVersion): Promise<boolean>;
   /** Deletes a version that waits, and whose command is final. */
   discard(transaction: WorkTransaction, version: RuleVersion): Promise<void>;
 }

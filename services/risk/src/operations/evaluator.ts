@@ -4,7 +4,8 @@
  * Invariant: an evaluator begins at the checkpoint, and so does the consumer after each assignment.
  * So an evaluator lives for one assignment. A partition that another process has taken meanwhile is
  * not acquired again before the next assignment: the consumer has read beyond the checkpoint, and
- * the valuations between would never be compared.
+ * the valuations between would never be compared. A process that was paused, and that the group has
+ * removed meanwhile, does not take a partition from the new owner: its generation is lower.
  */
 import { RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -24,6 +25,8 @@ const MAX_LOST_MS = 60_000;
 export interface EvaluatorOptions extends PartitionDependencies {
   /** The id of the topic; rejects while the cluster does not answer. */
   readonly topicId: () => Promise<string>;
+  /** The tokens of the partitions, read before this process joins the group. */
+  readonly tokens: ReadonlyMap<number, number>;
   readonly logger: Logger;
 }
 
@@ -33,6 +36,7 @@ export class Evaluator {
   /** Partitions that another process took, and since when. */
   readonly #lost = new Map<number, number>();
   #assigned: ReadonlySet<number> = new Set();
+  #generation = 0;
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
@@ -49,9 +53,13 @@ export class Evaluator {
     return [...this.#assigned].filter((partition) => !this.#lost.has(partition));
   }
 
-  /** Forgets all partitions; the new ones are acquired when they are used. */
-  assign(partitions: readonly number[]): void {
+  /**
+   * Forgets all partitions; the new ones are acquired when they are used. `generation` is the
+   * group's number of the assignment.
+   */
+  assign(partitions: readonly number[], generation: number): void {
     this.#assigned = new Set(partitions);
+    this.#generation = generation;
     this.#partitions.clear();
     this.#lost.clear();
   }
@@ -120,8 +128,9 @@ export class Evaluator {
   }
 
   async #acquire(partition: number): Promise<PartitionEvaluator> {
+    const membership = { generation: this.#generation, tokens: this.#options.tokens };
     const topicId = await this.#options.topicId();
-    const start = await this.#options.store.acquire(partition, topicId);
+    const start = await this.#options.store.acquire(partition, topicId, membership);
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
       "owns the rules of a partition",

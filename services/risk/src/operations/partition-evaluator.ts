@@ -114,7 +114,8 @@ export class PartitionEvaluator {
 
   /**
    * Makes a version active from the position on, and its command succeed, in one transaction. A
-   * version whose command is final already is discarded.
+   * version whose command is final already is discarded. A version waits while the position is
+   * behind an earlier version: a crashed owner made that one active after its last checkpoint.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
@@ -122,6 +123,7 @@ export class PartitionEvaluator {
       const { store, commands, clock } = this.#dependencies;
       const account = this.#tracked(version);
       this.#activateScheduled(account, this.#position);
+      if (account.scheduled.length > 0 || (account.version?.version ?? 0) >= version.version) return;
       const next = { ...account, state: structuredClone(account.state) };
       const offset = this.#position;
       const alerts = this.#switchTo(next, { ...version, activeFromOffset: offset });
@@ -129,6 +131,8 @@ export class PartitionEvaluator {
         await store.lockOwned(transaction, this.owner);
         const [command] = await transaction.readOpen([version.commandId]);
         if (command === undefined) {
+          // An earlier run of this transaction was committed, and its reply was lost.
+          if (await store.isActive(transaction, version)) return true;
           await store.discard(transaction, version);
           return false;
         }

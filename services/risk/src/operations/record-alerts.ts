@@ -56,7 +56,7 @@ export async function recordAlerts(
 function actionCommandOf(found: RecordedAlert, nowMs: number): (CommandHeader & { payload: object }) | null {
   if (found.commandId === null) return null;
   const { id, organizationId, serverId, accountNumber, accountId, commandId, rule } = found;
-  const operation = "account.disable";
+  const operation = rule.action === "close_only" ? "account.close_only" : "account.disable";
   return {
     commandId,
     organizationId,

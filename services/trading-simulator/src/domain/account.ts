@@ -45,7 +45,7 @@ export interface AutoTrader extends RandomState {
   ticksLeft: number;
 }
 
-export type AccountStatus = "active" | "disabled" | "archived" | "deleted";
+export type AccountStatus = "active" | "close_only" | "disabled" | "archived" | "deleted";
 
 /** A trading account. A deleted account stays, so that its number is never reused. */
 export interface Account {

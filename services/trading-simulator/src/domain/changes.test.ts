@@ -5,7 +5,8 @@ import type { Account, AccountStatus } from "./account.ts";
 import { abandonFlattening, applyChange, type ChangeResult } from "./changes.ts";
 import { order, SERVER_ID, testAccount, TestTradingContext } from "../../test/test-trading-context.ts";
 import { fromState, toState } from "./account.ts";
-import { placeOrder } from "./trading.ts";
+import { applyPrices } from "./market-effects.ts";
+import { closePosition, placeOrder } from "./trading.ts";
 
 const QUOTES = { EURUSD: { bid: 1.1, ask: 1.1 } };
 type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;
@@ -56,17 +57,25 @@ describe("creation", () => {
 });
 
 describe("the life of an account", () => {
-  const moves: [from: AccountStatus, to: "active" | "disabled" | "archived", outcome: string][] = [
+  const moves: [from: AccountStatus, to: Exclude<AccountStatus, "deleted">, outcome: string][] = [
     ["active", "active", "unchanged"],
+    ["active", "close_only", "account.status_changed"],
     ["active", "disabled", "account.status_changed"],
     ["active", "archived", "account.status_changed"],
+    ["close_only", "active", "account.status_changed"],
+    ["close_only", "close_only", "unchanged"],
+    ["close_only", "disabled", "account.status_changed"],
+    ["close_only", "archived", "account.status_changed"],
     ["disabled", "active", "account.status_changed"],
+    ["disabled", "close_only", "INVALID_STATE_TRANSITION"],
     ["disabled", "disabled", "unchanged"],
     ["disabled", "archived", "account.status_changed"],
     ["archived", "active", "account.status_changed"],
+    ["archived", "close_only", "INVALID_STATE_TRANSITION"],
     ["archived", "disabled", "INVALID_STATE_TRANSITION"],
     ["archived", "archived", "unchanged"],
     ["deleted", "active", "ACCOUNT_NOT_FOUND"],
+    ["deleted", "close_only", "ACCOUNT_NOT_FOUND"],
     ["deleted", "disabled", "ACCOUNT_NOT_FOUND"],
     ["deleted", "archived", "ACCOUNT_NOT_FOUND"],
   ];
@@ -168,6 +177,55 @@ describe("an update", () => {
   });
 });
 
+describe("a change to close-only", () => {
+  const closeOnly: Body = { type: "set_status", status: "close_only" };
+
+  it("cancels the pending orders, keeps the positions, and names the orders", () => {
+    const context = new TestTradingContext(QUOTES);
+    const account = testAccount(10_000_000);
+    placeOrder(context, account, order());
+    placeOrder(context, account, order({ orderType: "limit", price: 1 }));
+    placeOrder(context, account, order({ orderType: "stop", price: 1.2 }));
+    const orders = [...account.orders.keys()];
+    context.takeTypes();
+    expect(change(context, account, closeOnly)).toMatchObject({
+      event: {
+        status: "close_only",
+        previousStatus: "active",
+        cancelled: orders,
+        openPositionCount: 1,
+        reference: "r",
+      },
+    });
+    expect(context.takeTypes()).toEqual(["order.cancelled", "order.cancelled", "account.status_changed"]);
+    expect([account.orders.size, account.positions.size]).toEqual([0, 1]);
+  });
+
+  it("of an account without orders names none; the event of another change names no orders", () => {
+    const context = new TestTradingContext(QUOTES);
+    const account = testAccount(0);
+    expect(change(context, account, closeOnly)).toMatchObject({ event: { cancelled: [] } });
+    const enabled = change(context, account, { type: "set_status", status: "active" });
+    expect(enabled.applied === true && enabled.event).not.toHaveProperty("cancelled");
+  });
+
+  it("lets positions be reduced and closed, by the trader and by their stops", () => {
+    const context = new TestTradingContext(QUOTES);
+    const account = testAccount(10_000_000);
+    const { position } = placeOrder(context, account, order());
+    placeOrder(context, account, order({ stopLoss: 1.05 }));
+    change(context, account, closeOnly);
+    if (position === null) throw new Error("the order opens a position");
+    closePosition(context, account, position, 40, null);
+    expect(position.volume).toBe(60);
+    context.set("EURUSD", { bid: 1.04, ask: 1.04 });
+    applyPrices(context, account, new Set(["EURUSD"]));
+    expect([...account.positions.values()]).toEqual([position]);
+    closePosition(context, account, position, 60, null);
+    expect(account.positions.size).toBe(0);
+  });
+});
+
 describe("a flatten", () => {
   /** An account with a position in EURUSD, one in GBPUSD and a pending order. */
   function trading(): { context: TestTradingContext; account: Account } {
@@ -210,16 +268,31 @@ describe("a flatten", () => {
     expect(again.positions.size).toBe(0);
   });
 
-  it("that is settled first is rejected, with the number of closed positions", () => {
+  it("that is settled first is rejected, and names what it closed and cancelled", () => {
     const { context, account } = trading();
+    const [euro, pound] = account.positions.keys();
+    const [pending] = account.orders.keys();
     context.prices.setOpen("GBPUSD", false);
     change(context, account, { type: "flatten" });
     expect(abandonFlattening(context, account, "r")).toEqual({
       applied: false,
       code: "ACCOUNT_HAS_OPEN_POSITIONS",
-      message: "closed 1 positions; 1 remain, because their market is closed (GBPUSD)",
+      message: `closed positions: ${euro}; cancelled orders: ${pending}; still open, because a market is closed: ${pound} (GBPUSD)`,
     });
     expect(abandonFlattening(context, account, "r")).toBeNull();
+  });
+
+  it("lists a limited number of ids when it is given up", () => {
+    const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.3, ask: 1.3 } });
+    const account = testAccount(100_000_000);
+    for (let count = 0; count < 60; count += 1) placeOrder(context, account, order({ symbol: "GBPUSD", volume: 1 }));
+    context.prices.setOpen("GBPUSD", false);
+    change(context, account, { type: "flatten" });
+    expect(abandonFlattening(context, account, "r")).toMatchObject({
+      message: expect.stringMatching(
+        /^closed positions: none; cancelled orders: none; still open, because a market is closed: ([\w-]+ \(GBPUSD\), ){19}[\w-]+ \(GBPUSD\) and 40 more$/,
+      ),
+    });
   });
 
   it("with a disabling disables first: nothing can be opened while a market is closed", () => {

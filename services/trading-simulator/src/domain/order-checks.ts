@@ -10,6 +10,7 @@ export interface TradeRejection {
     | "INVALID_VOLUME"
     | "INVALID_PRICE"
     | "INVALID_STOPS"
+    | "ACCOUNT_CLOSE_ONLY"
     | "ACCOUNT_DISABLED"
     | "ACCOUNT_ARCHIVED"
     | "MARKET_CLOSED"
@@ -18,11 +19,18 @@ export interface TradeRejection {
   readonly message: string;
 }
 
+/** Why an account that is not active places no orders. */
+const STATUS_REJECTIONS = {
+  close_only: "ACCOUNT_CLOSE_ONLY",
+  disabled: "ACCOUNT_DISABLED",
+  archived: "ACCOUNT_ARCHIVED",
+  deleted: "ACCOUNT_ARCHIVED",
+} as const;
+
 /** Null: the order is acceptable. Free margin is not checked here. */
 export function checkOrder(prices: Prices, account: Account, request: OrderRequest): TradeRejection | null {
   if (account.status !== "active") {
-    const code = account.status === "disabled" ? "ACCOUNT_DISABLED" : "ACCOUNT_ARCHIVED";
-    return { code, message: `the account is ${account.status}` };
+    return { code: STATUS_REJECTIONS[account.status], message: `the account is ${account.status}` };
   }
   if (!SYMBOLS.has(request.symbol)) return { code: "UNKNOWN_SYMBOL", message: `there is no symbol ${request.symbol}` };
   if (request.volume < MIN_VOLUME || request.volume > MAX_VOLUME) {

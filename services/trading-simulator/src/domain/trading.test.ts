@@ -55,6 +55,9 @@ describe("a market order", () => {
     expect(codeOf(order({ volume: 0 }))).toBe("INVALID_VOLUME");
     expect(codeOf(order({ stopLoss: 1.2 }))).toBe("INVALID_STOPS");
     expect(codeOf(order({ takeProfit: 1.05 }))).toBe("INVALID_STOPS");
+    account.status = "close_only";
+    expect(codeOf(order())).toBe("ACCOUNT_CLOSE_ONLY");
+    expect(codeOf(order({ orderType: "limit", price: 1 }))).toBe("ACCOUNT_CLOSE_ONLY");
     account.status = "disabled";
     expect(codeOf(order())).toBe("ACCOUNT_DISABLED");
     account.status = "archived";

@@ -19,7 +19,7 @@ import { UsageError } from "../exit.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
-const STATUSES = ["pending", "active", "failed", "disabled", "archived", "deleting"];
+const STATUSES = ["pending", "active", "failed", "close_only", "disabled", "archived", "deleting"];
 
 const ACCOUNT_COLUMNS: readonly Column<TradingAccount>[] = [
   { heading: "NUMBER", of: ({ accountNumber }) => accountNumber },
@@ -74,9 +74,13 @@ const PASSWORD_STDIN = "read the password from standard input (default: a genera
 
 /** Operations that need nothing but the account. */
 const STATUS_CHANGES = {
-  enable: "Enable a disabled or archived account",
-  flatten: "Close all positions of an account, and cancel its pending orders",
-  archive: "Archive an account without open positions",
+  enable: { change: "enable", description: "Enable an account that is close-only, disabled or archived" },
+  flatten: { change: "flatten", description: "Close all positions of an account, and cancel its pending orders" },
+  "close-only": {
+    change: "closeOnly",
+    description: "Let an account only close positions, and cancel its pending orders",
+  },
+  archive: { change: "archive", description: "Archive an account without open positions" },
 } as const;
 
 /** `kapi accounts …` */
@@ -132,11 +136,10 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
         session.server().account(account).update({ accountName, leverage }, queued),
       );
     });
-  for (const [name, description] of Object.entries(STATUS_CHANGES)) {
+  for (const [name, { change, description }] of Object.entries(STATUS_CHANGES)) {
     addMutation(accounts, `${name} <account>`, description).action(
       async (account: string, options: MutationOptions) => {
         const session = await openSession(surroundings, options);
-        const change = name as keyof typeof STATUS_CHANGES;
         const resource = session.server().account(account);
         await carryOut(session, options, (queued) => resource[change](queued));
       },

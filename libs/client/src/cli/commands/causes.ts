@@ -38,6 +38,7 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
     const changes = { accountName: `Triggered ${new Date().toISOString()}` };
     return finish(account.update(changes, createKey()));
   }),
+  "account.close_only": onAccount((account) => finish(account.closeOnly(createKey()))),
   "account.disabled": onAccount((account) => finish(account.disable(createKey()))),
   "account.enabled": onAccount(async (account) => {
     await finish(account.disable(createKey()));

@@ -22,6 +22,7 @@ const SEARCH_CHARACTERS = 100;
 const STATES: Readonly<Record<AccountStatus, string>> = {
   active: "Active",
   pending: "Pending",
+  close_only: "Close only",
   disabled: "Disabled",
   archived: "Archived",
   failed: "Failed",

@@ -31,6 +31,7 @@ const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "account.archive": true,
   "account.delete": true,
   "account.flatten": true,
+  "account.close_only": true,
   "account.password_reset": true,
   "account.investor_password_reset": true,
   "account.history_export": true,

@@ -4,6 +4,7 @@ import { exactPercent, money, zonedMoment } from "../format.ts";
 
 const ACTIONS: Readonly<Record<RiskAction, string>> = {
   notify: "Notifies, and changes nothing",
+  close_only: "Lets the account only close positions",
   disable: "Disables the account",
   flatten_and_disable: "Closes all positions and disables the account",
 };

@@ -10,6 +10,7 @@ const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
   "account.created": "Accounts",
   "account.updated": "Accounts",
   "account.enabled": "Accounts",
+  "account.close_only": "Accounts",
   "account.disabled": "Accounts",
   "account.archived": "Accounts",
   "account.deleted": "Accounts",

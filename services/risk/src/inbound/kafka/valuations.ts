@@ -28,8 +28,11 @@ export function startValuationConsumer(options: {
     busyIntervalMs: BUSY_INTERVAL_MS,
     logger,
     fatal,
-    onAssigned: (assignment) => {
-      evaluator.assign(assignment.flatMap(({ partitions }) => partitions));
+    onAssigned: (assignment, generation) => {
+      evaluator.assign(
+        assignment.flatMap(({ partitions }) => partitions),
+        generation,
+      );
       return Promise.resolve();
     },
     onBatch: ({ partition, messages }) => evaluator.addValuations(partition, messages),

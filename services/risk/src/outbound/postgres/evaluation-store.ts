@@ -1,7 +1,7 @@
 /** Owners of partitions, states of accounts and alerts, in PostgreSQL. */
 import { column, jsonLines, type WorkTransaction } from "@kapi/commands";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
-import { assertDefined, toIso } from "@kapi/kernel";
+import { toIso } from "@kapi/kernel";
 
 import {
   type EvaluationStore,
@@ -20,15 +20,22 @@ const MAX_EVIDENCE_DELAY_MS = 300_000;
 /** Maximum number of states in one statement. */
 const MAX_STATES = 2_000;
 
-// $1 partition, $2 topic id. A new topic is read from its beginning.
+const TOKENS = statement<{ number: number; token: number }>(
+  "risk-partition-tokens",
+  `select number, token::float8 as token from partitions`,
+);
+// $1 partition, $2 topic id, $3 generation, $4 token before the join, or null. A new topic is read
+// from its beginning. No row: a member of a later generation has the partition.
 const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
   "risk-acquire-partition",
   `with former as (select topic_id from partitions where number = $1)
-   insert into partitions as p (number, topic_id, next_offset, token) values ($1, $2, 0, 1)
+   insert into partitions as p (number, topic_id, next_offset, token, generation) values ($1, $2, 0, 1, $3)
    on conflict (number) do update set
      token = p.token + 1,
+     generation = excluded.generation,
      next_offset = case when p.topic_id = excluded.topic_id then p.next_offset else 0 end,
      topic_id = excluded.topic_id
+   where p.generation <= excluded.generation or p.token = $4
    returning token::float8 as token, next_offset::float8 as next_offset,
      coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
 );
@@ -97,6 +104,11 @@ const ACTIVATE = statement<{ version: number }>(
   `update rule_sets set active_from_offset = $4, active_from = $5
    where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null returning version`,
 );
+const IS_ACTIVE = statement<{ version: number }>(
+  "risk-is-version-active",
+  `select version from rule_sets
+   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is not null`,
+);
 const DISCARD = statement<never>(
   "risk-discard-version",
   `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
@@ -104,9 +116,14 @@ const DISCARD = statement<never>(
 
 export function createEvaluationStore(database: Database): EvaluationStore {
   return {
-    async acquire(partition, topicId) {
-      const [acquired] = await database.query(ACQUIRE, [partition, topicId]);
-      const owner = assertDefined(acquired, "the row of the partition");
+    async tokens() {
+      const rows = await database.query(TOKENS, []);
+      return new Map(rows.map(({ number, token }) => [number, token]));
+    },
+    async acquire(partition, topicId, { generation, tokens }) {
+      const [owner] = await database.query(ACQUIRE, [partition, topicId, generation, tokens.get(partition) ?? null]);
+      if (owner === undefined)
+        throw new NotOwner(`a member after generation ${generation} owns partition ${partition}`);
       const states = await database.query(STATES, [partition]);
       const versions = await database.query(VERSIONS, [partition]);
       return {
@@ -142,6 +159,10 @@ export function createEvaluationStore(database: Database): EvaluationStore {
     async activate(transaction, { serverId, accountNumber, version }, offset, at) {
       const activated = await transaction.query(ACTIVATE, [serverId, accountNumber, version, offset, at]);
       return activated.length > 0;
+    },
+    async isActive(transaction, { serverId, accountNumber, version }) {
+      const rows = await transaction.query(IS_ACTIVE, [serverId, accountNumber, version]);
+      return rows.length > 0;
     },
     async discard(transaction, { serverId, accountNumber, version }) {
       await transaction.query(DISCARD, [serverId, accountNumber, version]);

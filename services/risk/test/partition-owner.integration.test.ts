@@ -1,0 +1,188 @@
+/** The owner of a partition and its rules after pauses, crashes and lost replies. */
+import { randomUUID } from "node:crypto";
+import path from "node:path";
+
+import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
+import { accountKey, type RiskRule } from "@kapi/contracts";
+import { createKafka, RetryableError, startProducer } from "@kapi/kafka";
+import { systemClock } from "@kapi/kernel";
+import { type Database, migrate, startPool, statement } from "@kapi/postgres";
+import { createLogger, Scope } from "@kapi/runtime";
+import { anyAccountNumber, commandMessage, createTestEnvironment, valuation } from "@kapi/testkit";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+
+import { DayCalendars } from "../src/domain/day.ts";
+import type { EvaluationStore } from "../src/domain/ports.ts";
+import { Evaluator } from "../src/operations/evaluator.ts";
+import type { ValuationMessage } from "../src/operations/partition-evaluator.ts";
+import { createEvaluationStore } from "../src/outbound/postgres/evaluation-store.ts";
+import { createRuleRepository, type RuleRepository } from "../src/outbound/postgres/rule-repository.ts";
+
+const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
+const INITIAL_MINOR = 1_000_000;
+const MAX_LOSS: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "disable" };
+const NO_TOKENS: ReadonlyMap<number, number> = new Map();
+
+const INSERT_COMMAND = statement<never>(
+  "test-insert-command",
+  `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, $2, 0, $3, $4)`,
+);
+const BREACHES = statement<{ log_offset: number }>(
+  "test-breaches",
+  `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
+);
+const ACTIVE = statement<{ version: number; log_offset: number }>(
+  "test-active-versions",
+  `select version, active_from_offset::float8 as log_offset from rule_sets
+   where account_number = $1 and active_from_offset is not null order by version`,
+);
+
+const scope = new Scope({ stopDeadlineMs: 30_000 });
+const logger = createLogger({ service: "test", level: "silent" });
+const calendars = new DayCalendars();
+const serverId = randomUUID();
+let database: Database;
+let store: EvaluationStore;
+let commands: CommandStore;
+let rules: RuleRepository;
+/** A partition that no earlier test used. */
+let partition = 0;
+
+beforeAll(async () => {
+  const environment = await createTestEnvironment({ needs: ["kafka", "postgres"], partitions: 1 });
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  const { kafkaBrokers, topicPrefix, postgresUrl: connectionString } = environment;
+  const directory = path.resolve(import.meta.dirname, "../migrations");
+  await migrate({ connectionString, schema: "risk", directory, directories: [COMMANDS_MIGRATIONS], logger });
+  database = await scope.start("postgres", () =>
+    startPool({ connectionString, schema: "risk", applicationName: "test", logger }),
+  );
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
+  const producer = await scope.start("producer", () => startProducer(kafka));
+  commands = await scope.start("commands", () =>
+    startCommandStore({ worker: "risk", database, producer, clock: systemClock, logger }),
+  );
+  store = createEvaluationStore(database);
+  rules = createRuleRepository(database);
+});
+
+afterAll(() => scope.stop());
+
+beforeEach(() => {
+  partition += 1;
+});
+
+/** The evaluator of a process that read these tokens before it joined the group. */
+function startMember(tokens = NO_TOKENS, transact: CommandStore["transact"] = (work) => commands.transact(work)) {
+  return new Evaluator({
+    store,
+    tokens,
+    commands: { transact },
+    calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
+    clock: systemClock,
+    topicId: () => Promise.resolve("topic"),
+    logger,
+  });
+}
+
+/** The valuation of an account at an offset, `lossMinor` below its initial balance. */
+function lossAt(offset: number, accountNumber: string, lossMinor: number): ValuationMessage {
+  const measuredAt = new Date(START_MS + offset * 1_000).toISOString();
+  const equityMinor = INITIAL_MINOR - lossMinor;
+  const values = { ...valuation({ serverId, accountNumber, measuredAt, equityMinor }), netDepositsMinor: 0 };
+  const key = accountKey(serverId, accountNumber);
+  return { key, value: Buffer.from(JSON.stringify(values)), offset: BigInt(offset) };
+}
+
+/** Stores a version of the rules, with its command. No process has made the version active. */
+async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
+  const message = commandMessage({ serverId, accountNumber, operation: "risk.set_rules", payload: { rules: [rule] } });
+  const { commandId, organizationId } = message;
+  const values = [commandId, partition, serverId, JSON.stringify(message)];
+  await database.query(INSERT_COMMAND, values);
+  const seed = {
+    measuredAtMs: START_MS,
+    equityMinor: INITIAL_MINOR,
+    balanceMinor: INITIAL_MINOR,
+    netDepositsMinor: 0,
+  };
+  await rules.add(
+    {
+      serverId,
+      accountNumber,
+      organizationId,
+      accountId: randomUUID(),
+      rules: [rule],
+      seed,
+      initialBalanceMinor: INITIAL_MINOR,
+      currency: "USD",
+      commandId,
+    },
+    partition,
+  );
+}
+
+it("leaves a partition to its new owner when a process that the group has removed goes on", async () => {
+  const account = anyAccountNumber();
+  const [removed, owner] = [startMember(), startMember()];
+  removed.assign([partition], 7);
+  owner.assign([partition], 8);
+  await owner.addValuations(partition, [lossAt(0, account, 0)]);
+  await expect(removed.addValuations(partition, [lossAt(0, account, 0)])).rejects.toThrow(RetryableError);
+  await owner.addValuations(partition, [lossAt(1, account, 0)]);
+  await owner.checkpoint();
+  expect((await owner.addValuations(partition, [])).commitOffset()).toBe(2n);
+});
+
+it("goes on after Kafka has deleted the group and counts its generations from 1 again", async () => {
+  const account = anyAccountNumber();
+  const former = startMember();
+  former.assign([partition], 500);
+  await former.addValuations(partition, [lossAt(0, account, 0)]);
+  const next = startMember(await store.tokens());
+  next.assign([partition], 1);
+  await next.addValuations(partition, [lossAt(0, account, 0)]);
+  await next.checkpoint();
+  // The former owner does not take the partition back, although its generation is higher.
+  await expect(former.addValuations(partition, [lossAt(1, account, 0)])).resolves.toBeDefined();
+  await expect(former.checkpoint()).rejects.toThrow(RetryableError);
+  await next.addValuations(partition, [lossAt(1, account, 0)]);
+  await next.checkpoint();
+});
+
+it("compares rules whose activation was committed while its reply was lost", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember(NO_TOKENS, async (work) => {
+    await commands.transact(work);
+    return commands.transact(work);
+  });
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
+});
+
+it("makes new rules active only behind the rules that a crashed process made active", async () => {
+  const account = anyAccountNumber();
+  const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
+  const crashed = startMember();
+  crashed.assign([partition], 1);
+  await crashed.addValuations(partition, log);
+  await setRules(account, MAX_LOSS);
+  await crashed.activateWaiting();
+
+  // The next owner begins at offset 0: the crashed process has stored no checkpoint.
+  const next = startMember();
+  next.assign([partition], 2);
+  await setRules(account, { ...MAX_LOSS, limit: { amount: 500 } });
+  await next.activateWaiting();
+  await next.addValuations(partition, log);
+  await next.activateWaiting();
+  await next.addValuations(partition, [lossAt(3, account, 1_000)]);
+  expect(await database.query(ACTIVE, [account])).toEqual([
+    { version: 1, log_offset: 3 },
+    { version: 2, log_offset: 3 },
+  ]);
+  expect(await database.query(BREACHES, [account])).toEqual([]);
+});
