@@ -1,10 +1,13 @@
 /** Closing all positions of an account, as an organization's backend does it. */
 import { randomUUID } from "node:crypto";
 
-import { eventually } from "@kapi/testkit";
+import { accountKey } from "@kapi/contracts";
+import { toIso } from "@kapi/kernel";
+import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type CommandView, OutsideClient } from "./outside-client.ts";
+import { publish } from "./publish.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
@@ -14,6 +17,8 @@ interface Flattened {
 }
 
 const HIGH_LEVERAGE = 500;
+/** Time to the deadline of a flatten that is not completed before it. */
+const DEADLINE_MS = 4_000;
 
 let system: RunningSystem;
 let client: OutsideClient;
@@ -50,6 +55,26 @@ async function limitedKey(): Promise<string> {
     body: JSON.stringify({ scopes: ["accounts:read", "accounts:update"] }),
   });
   return ((await response.json()) as { managementKey: string }).managementKey;
+}
+
+/**
+ * Queues a flatten as the gateway does, but with a deadline in a few seconds. Returns the command's
+ * id.
+ */
+async function flattenSoon(accountNumber: string): Promise<string> {
+  const { organizationId, serverId } = system.demo;
+  const message = commandMessage({
+    organizationId,
+    serverId,
+    accountNumber,
+    operation: "account.flatten",
+    payload: {},
+    reservedCredits: 0,
+    deadlineAt: toIso(Date.now() + DEADLINE_MS),
+  });
+  const key = accountKey(serverId, accountNumber);
+  await publish(system.stack, [{ topic: "commandsAccount", key, value: JSON.stringify(message) }]);
+  return message.commandId;
 }
 
 /** An account with two positions and a pending order. */
@@ -96,6 +121,24 @@ describe("a flatten", () => {
     const { result, attempts } = await client.succeeded(id);
     expect(attempts).toBeGreaterThan(1);
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
+  });
+
+  it("fails at its deadline while a market is closed, and names what it closed and cancelled", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    const pending = await control.pendingOrders(accountNumber);
+    await control.openMarket("GBPUSD", false);
+    const commandId = await flattenSoon(accountNumber);
+    const command = await client.finished(commandId);
+    await control.openMarket("GBPUSD", true);
+    expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
+    expect(command.errorMessage).toBe(
+      `closed positions: ${positions[0]}; cancelled orders: ${pending[0]}; still open, because a market is closed: ${positions[1]} (GBPUSD)`,
+    );
+    const [left] = await list<{ id: string }>(accountNumber, "positions?status=open");
+    expect(left?.id).toBe(positions[1]);
+    // The command is over: nothing closes the position when its market opens.
+    const { result } = await client.succeeded((await queue(accountNumber, "flatten")).id);
+    expect((result as unknown as Flattened).closed.map(({ positionId }) => positionId)).toEqual([positions[1]]);
   });
 
   it("of an account without positions succeeds, and closes nothing", async () => {

@@ -37,6 +37,7 @@ export interface CommandView {
   readonly managedAccountId: string | null;
   readonly result: Readonly<Record<string, unknown>> | null;
   readonly errorCode: string | null;
+  readonly errorMessage: string | null;
   readonly idempotencyKey: string;
 }
 

@@ -52,6 +52,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/console/src/outbound/http/organization.ts MAX_KEYS",
     "services/console/src/outbound/http/organization.ts MAX_SERVERS",
     "services/organization/src/operations/credits/record-settlements.ts MAX_USAGE_PER_SHARD",
+    "services/trading-simulator/src/domain/changes.ts MAX_LISTED",
     "services/trading-simulator/src/domain/market.ts MAX_QUOTES_PER_TICK",
     "services/trading-simulator/src/inbound/http/control-schemas.ts MAX_TICKS",
     "services/webhooks/src/operations/list-events.ts MAX_SCANNED_POSITIONS",

@@ -78,7 +78,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   updateServerConfiguration:
     "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
   flattenAccount:
-    "Positions are closed at the market. While the market of a position is closed, the command is retried until its deadline. If the account still has open positions then, the command fails with `ACCOUNT_HAS_OPEN_POSITIONS`. Positions that it has closed stay closed. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
+    "Positions are closed at the market. While the market of a position is closed, the command is retried until its deadline. If the account still has open positions then, the command fails with `ACCOUNT_HAS_OPEN_POSITIONS`. Positions that it has closed stay closed; `errorMessage` names them. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
   setAccountCloseOnly:
     "The trading server rejects new positions, new pending orders and more volume from then on, and cancels the pending orders that would open a position. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow it more. `result`: `{status, changed, cancelled}`.",
   setRiskRules:

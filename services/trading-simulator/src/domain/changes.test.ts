@@ -180,7 +180,7 @@ describe("an update", () => {
 describe("a change to close-only", () => {
   const closeOnly: Body = { type: "set_status", status: "close_only" };
 
-  it("cancels the pending orders, keeps the positions, and tells the orders", () => {
+  it("cancels the pending orders, keeps the positions, and names the orders", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order());
@@ -201,7 +201,7 @@ describe("a change to close-only", () => {
     expect([account.orders.size, account.positions.size]).toEqual([0, 1]);
   });
 
-  it("of an account without orders tells that none was cancelled; no other change tells of orders", () => {
+  it("of an account without orders names none; the event of another change names no orders", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(0);
     expect(change(context, account, closeOnly)).toMatchObject({ event: { cancelled: [] } });
@@ -268,16 +268,31 @@ describe("a flatten", () => {
     expect(again.positions.size).toBe(0);
   });
 
-  it("that is settled first is rejected, with the number of closed positions", () => {
+  it("that is settled first is rejected, and names what it closed and cancelled", () => {
     const { context, account } = trading();
+    const [euro, pound] = account.positions.keys();
+    const [pending] = account.orders.keys();
     context.prices.setOpen("GBPUSD", false);
     change(context, account, { type: "flatten" });
     expect(abandonFlattening(context, account, "r")).toEqual({
       applied: false,
       code: "ACCOUNT_HAS_OPEN_POSITIONS",
-      message: "closed 1 positions; 1 remain, because their market is closed (GBPUSD)",
+      message: `closed positions: ${euro}; cancelled orders: ${pending}; still open, because a market is closed: ${pound} (GBPUSD)`,
     });
     expect(abandonFlattening(context, account, "r")).toBeNull();
+  });
+
+  it("lists a limited number of ids when it is given up", () => {
+    const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.3, ask: 1.3 } });
+    const account = testAccount(100_000_000);
+    for (let count = 0; count < 60; count += 1) placeOrder(context, account, order({ symbol: "GBPUSD", volume: 1 }));
+    context.prices.setOpen("GBPUSD", false);
+    change(context, account, { type: "flatten" });
+    expect(abandonFlattening(context, account, "r")).toMatchObject({
+      message: expect.stringMatching(
+        /^closed positions: none; cancelled orders: none; still open, because a market is closed: ([\w-]+ \(GBPUSD\), ){19}[\w-]+ \(GBPUSD\) and 40 more$/,
+      ),
+    });
   });
 
   it("with a disabling disables first: nothing can be opened while a market is closed", () => {

@@ -1,5 +1,5 @@
 /** Applies the changes of the contract to accounts, or rejects them (decisions, 4.3 and 6.1). */
-import type { TradingEvent } from "@kapi/contracts";
+import type { Flattened, TradingEvent } from "@kapi/contracts";
 import type { Change, RejectionCode } from "@kapi/trading-server";
 
 import { type Account, MAX_BALANCE_MINOR, createAccount } from "./account.ts";
@@ -10,6 +10,8 @@ import { cancelAllOrders, closePosition } from "./trading.ts";
 
 /** Reason of the orders of a flattened account. */
 const FLATTENED = "flattened";
+/** Maximum number of ids of a kind in the message of an incomplete change. */
+const MAX_LISTED = 20;
 
 export interface PasswordHashes {
   readonly trading: string;
@@ -168,7 +170,7 @@ function flatten(
   }
   if (account.positions.size > 0) {
     context.touch(account);
-    return { applied: "incomplete", account, message: remaining(account, done.closed.length) };
+    return { applied: "incomplete", account, message: progressOf(account, done) };
   }
   delete account.flattening[reference];
   const body = { type: "account.flattened", ...done, status: account.status } as const;
@@ -181,12 +183,24 @@ export function abandonFlattening(context: TradingContext, account: Account, ref
   if (done === undefined) return null;
   delete account.flattening[reference];
   context.touch(account);
-  return refused("ACCOUNT_HAS_OPEN_POSITIONS", remaining(account, done.closed.length));
+  return refused("ACCOUNT_HAS_OPEN_POSITIONS", progressOf(account, done));
 }
 
-function remaining({ positions }: Account, closed: number): string {
-  const symbols = [...new Set(Array.from(positions.values(), ({ symbol }) => symbol))].join(", ");
-  return `closed ${closed} positions; ${positions.size} remain, because their market is closed (${symbols})`;
+/** What an incomplete change has done, and what is still open. */
+function progressOf({ positions }: Account, { closed, cancelled }: Flattened): string {
+  const open = Array.from(positions.values(), ({ id, symbol }) => `${id} (${symbol})`);
+  return [
+    `closed positions: ${listed(closed.map(({ positionId }) => positionId))}`,
+    `cancelled orders: ${listed(cancelled)}`,
+    `still open, because a market is closed: ${listed(open)}`,
+  ].join("; ");
+}
+
+/** At most {@link MAX_LISTED} names. */
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return "none";
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
+  return names.slice(0, MAX_LISTED).join(", ") + more;
 }
 
 function setPassword(
