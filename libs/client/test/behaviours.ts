@@ -12,26 +12,14 @@ import {
   ConflictError,
   type FeedEvent,
   InvalidRequestError,
-  type Kapi,
   type LiveEvent,
   NotFoundError,
   PermissionError,
   StillRunning,
   WebhookSignatureError,
 } from "../src/index.ts";
-
-/** A kapi to test, with an empty server. */
-export interface Subject {
-  readonly kapi: Kapi;
-  readonly serverId: string;
-  /** Opens and closes a position on the account. */
-  trade(accountNumber: string): Promise<void>;
-  /** Holds the commands of an account back, and lets them go again. */
-  hold(accountNumber: string): Promise<void>;
-  release(): Promise<void>;
-  /** Changes the account's equity, so that a live sample is sent. */
-  moveEquity(accountNumber: string): Promise<void>;
-}
+import { addRiskTests } from "./risk-behaviours.ts";
+import type { Subject } from "./subject.ts";
 
 /** Declares the tests; `subject` is called when they run. */
 export function itBehaves(subject: () => Subject): void {
@@ -244,6 +232,8 @@ export function itBehaves(subject: () => Subject): void {
     expect((await kapi.credits.prices()).read).toBe(1);
     await expect.poll(async () => (await kapi.credits.usage().first()) !== null).toBe(true);
   });
+
+  addRiskTests(() => ({ ...subject(), newAccount, newKey }));
 
   it("rejects a webhook that is not authentic", () => {
     const headers = { "webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA" };

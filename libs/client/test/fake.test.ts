@@ -2,7 +2,8 @@ import { describe } from "vitest";
 
 import { Kapi } from "../src/index.ts";
 import { createFakeKapi } from "../src/testing/index.ts";
-import { itBehaves, type Subject } from "./behaviours.ts";
+import { itBehaves } from "./behaviours.ts";
+import type { Subject } from "./subject.ts";
 
 describe("the kapi in memory", () => {
   const fake = createFakeKapi();
@@ -11,6 +12,13 @@ describe("the kapi in memory", () => {
     serverId: fake.serverId,
     trade: async (accountNumber) => {
       fake.closePosition(accountNumber, fake.openPosition(accountNumber), { profit: "1.50" });
+    },
+    openPosition: async (accountNumber) => fake.openPosition(accountNumber),
+    placeOrder: async (accountNumber) => {
+      fake.placeOrder(accountNumber);
+    },
+    breach: async (accountNumber, ruleId) => {
+      fake.breachRule(accountNumber, ruleId);
     },
     hold: async () => fake.holdCommands(),
     release: async () => fake.releaseCommands(),

@@ -100,6 +100,19 @@ test("a stored key is not sent to an address of the environment", async () => {
   await expect(connectionOf(without, {})).rejects.toThrow("KAPI_KEY");
 });
 
+test("an account is made close-only and flattened, and the result names orders and positions", async () => {
+  const created = await kapi("accounts create --name One --leverage 100 --key one --json");
+  const { accountNumber } = (JSON.parse(created.out) as { result: { accountNumber: string } }).result;
+  const positionId = fake.openPosition(accountNumber);
+  const orderId = fake.placeOrder(accountNumber);
+  const restricted = await kapi(`accounts close-only ${accountNumber} --json`);
+  expect(JSON.parse(restricted.out)).toMatchObject({ result: { status: "close_only", cancelled: [orderId] } });
+  const listed = await kapi("accounts list --status close_only --json");
+  expect(JSON.parse(listed.out)).toMatchObject({ accountNumber });
+  const flattened = await kapi(`accounts flatten ${accountNumber} --json`);
+  expect(JSON.parse(flattened.out)).toMatchObject({ result: { closed: [{ positionId }] } });
+});
+
 test("a name with control characters does not change the terminal", async () => {
   await kapi("accounts create --name \u001B[2JGone --leverage 100 --key one");
   const listed = await kapi("accounts list");

@@ -1,55 +1,13 @@
 /** The HTTP API of the kapi in memory: routes, errors and lists in the form of the real one. */
 import { randomUUID } from "node:crypto";
 
+import { FakeError, type FakeAnswer, type FakeRequest, ok, page, DEFAULT_LIMIT } from "./answers.ts";
+import type { FakeCommands } from "./commands.ts";
 import { accountView, carryOut } from "./operations.ts";
-import {
-  type CommandOutcome,
-  type FakeState,
-  type Json,
-  type StoredAccount,
-  type StoredCommand,
-  uuidOf,
-} from "./state.ts";
+import { rejectInvalidRules, riskRulesView } from "./rules.ts";
+import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
 
-const DEFAULT_LIMIT = 20;
 const MANAGEMENT = "/api/v1/management";
-const COMMAND_DEADLINE_MS = 15 * 60_000;
-
-/** An answer with its status. */
-export interface FakeAnswer {
-  readonly status: number;
-  readonly body: Json;
-}
-
-/** An answer that is an error. */
-export class FakeError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly issues: readonly Json[] | undefined;
-
-  constructor(status: number, code: string, text: string, issues?: readonly Json[]) {
-    super(text);
-    this.status = status;
-    this.code = code;
-    this.issues = issues;
-  }
-}
-
-/** A request to the fake. */
-export interface FakeRequest {
-  readonly method: string;
-  readonly url: URL;
-  readonly body: Json;
-  readonly idempotencyKey: string | null;
-}
-
-/** How commands are carried out: the controls of a test decide. */
-export interface CommandControl {
-  /** Whether a new command waits in the state `queued`. */
-  readonly isHeld: () => boolean;
-  /** The outcome that a test wants for the next command, or null. */
-  readonly takeOutcome: () => CommandOutcome | "expired" | null;
-}
 
 interface Route {
   readonly method: string;
@@ -60,13 +18,13 @@ interface Route {
 export class FakeApi {
   readonly #state: FakeState;
   readonly #serverIds: ReadonlySet<string>;
-  readonly #control: CommandControl;
+  readonly #commands: FakeCommands;
   readonly #routes: readonly Route[];
 
-  constructor(state: FakeState, serverIds: readonly string[], control: CommandControl) {
+  constructor(state: FakeState, serverIds: readonly string[], commands: FakeCommands) {
     this.#state = state;
     this.#serverIds = new Set(serverIds);
-    this.#control = control;
+    this.#commands = commands;
     this.#routes = this.#table();
   }
 
@@ -78,27 +36,6 @@ export class FakeApi {
       if (match !== null) return run(request, ...match.slice(1).map(decodeURIComponent));
     }
     throw new FakeError(404, "NOT_FOUND", "Not found");
-  }
-
-  /** Carries out a command that waits. */
-  finish({ view, run }: StoredCommand): void {
-    const wanted = this.#control.takeOutcome();
-    const outcome = wanted === "expired" ? null : (wanted ?? run());
-    const at = this.#state.now();
-    if (outcome === null) Object.assign(view, { status: "expired", completedAt: at, updatedAt: at });
-    else if ("result" in outcome) {
-      Object.assign(view, { status: "succeeded", attempts: 1, result: outcome.result, completedAt: at, updatedAt: at });
-    } else {
-      const { errorCode } = outcome;
-      Object.assign(view, {
-        status: "failed",
-        attempts: 1,
-        errorCode,
-        errorMessage: errorCode,
-        completedAt: at,
-        updatedAt: at,
-      });
-    }
   }
 
   #table(): Route[] {
@@ -145,6 +82,8 @@ export class FakeApi {
       }),
       command("enable", "account.enable"),
       command("disable", "account.disable"),
+      command("flatten", "account.flatten"),
+      command("close-only", "account.close_only"),
       command("archive", "account.archive"),
       command("delete", "account.delete"),
       command("password-reset", "account.password_reset"),
@@ -156,6 +95,22 @@ export class FakeApi {
       list("orders"),
       list("positions"),
       list("deals"),
+      route("GET", `${account}/risk-rules`, (_request, id = "", number = "") =>
+        ok({ riskRules: riskRulesView(this.#account(id, number)) }),
+      ),
+      route("PUT", `${account}/risk-rules`, (request, id = "", number = "") => {
+        rejectInvalidRules(request.body);
+        return this.#queueOn(request, id, number, "risk.set_rules");
+      }),
+      route("DELETE", `${account}/risk-rules`, (request, id = "", number = "") => {
+        const body = Object.fromEntries(request.url.searchParams);
+        return this.#queueOn({ ...request, body }, id, number, "risk.delete_rules");
+      }),
+      route("GET", `${account}/breaches`, ({ url }, id = "", number = "") => {
+        const ruleId = url.searchParams.get("ruleId");
+        const { breaches } = this.#account(id, number);
+        return page("breaches", url, ruleId === null ? breaches : breaches.filter(({ rule }) => rule.id === ruleId));
+      }),
       route("GET", `${server}/commands`, ({ url }, id = "") => page("commands", url, this.#commandsOf(id, url))),
       route("GET", "/commands/([^/]+)", (_request, id = "") => {
         const found = [...this.#state.commands.values()].find(({ view }) => view["id"] === id);
@@ -181,11 +136,14 @@ export class FakeApi {
 
   #queueOn(request: FakeRequest, serverId: string, accountNumber: string, operation: string): FakeAnswer {
     const account = this.#account(serverId, accountNumber);
-    const answer = this.#queue(request, serverId, account, operation, request.body, request.idempotencyKey, (id) =>
-      account.status === "deleted"
-        ? { errorCode: "ACCOUNT_NOT_FOUND" }
-        : carryOut(this.#state, account, operation, request.body, id),
-    );
+    const answer = this.#commands.queue(request, {
+      operation,
+      serverId,
+      account,
+      key: request.idempotencyKey,
+      body: request.body,
+      run: (id) => carryOut(this.#state, account, operation, request.body, id),
+    });
     if (!operation.endsWith("password_reset")) return answer;
     const password = request.body["password"] ?? uuidOf("password", String(request.idempotencyKey));
     return { ...answer, body: { ...answer.body, password } };
@@ -207,68 +165,24 @@ export class FakeApi {
 
   #createOne(request: FakeRequest, serverId: string, body: Json, key: string | null): FakeAnswer {
     const fields = body as { accountName: string; initialBalance: number; leverage: number };
-    const answer = this.#queue(request, serverId, null, "account.create", body, key, (commandId) => {
-      const account = this.#state.create(serverId, uuidOf(commandId, "account"), fields);
-      if (fields.initialBalance > 0) {
-        this.#state.book(account, { type: "initial_balance", amountMinor: account.initialBalanceMinor, commandId });
-      }
-      return { result: { accountId: account.id, accountNumber: account.accountNumber } };
+    const answer = this.#commands.queue(request, {
+      operation: "account.create",
+      serverId,
+      account: null,
+      key,
+      body,
+      run: (commandId) => {
+        const account = this.#state.create(serverId, uuidOf(commandId, "account"), fields);
+        if (fields.initialBalance > 0) {
+          this.#state.book(account, { type: "initial_balance", amountMinor: account.initialBalanceMinor, commandId });
+        }
+        return { result: { accountId: account.id, accountNumber: account.accountNumber } };
+      },
     });
     if (answer.body["duplicate"] === true) return answer;
     const tradingPassword = body["password"] ?? uuidOf("trading", String(key));
     const credentials = { tradingPassword, investorPassword: uuidOf("investor", String(key)) };
     return { ...answer, body: { ...answer.body, credentials } };
-  }
-
-  #queue(
-    request: FakeRequest,
-    serverId: string,
-    account: StoredAccount | null,
-    operation: string,
-    body: Json,
-    key: string | null,
-    run: (commandId: string) => CommandOutcome,
-  ): FakeAnswer {
-    if (key === null || key === "") throw invalid("Idempotency-Key", "is required");
-    if (typeof body["requestId"] !== "string") throw invalid("requestId", "is required");
-    const { requestId, password: _password, ...payload } = body;
-    const fingerprint = JSON.stringify([request.method, request.url.pathname, payload]);
-    const known = this.#state.commands.get(key);
-    if (known !== undefined) {
-      if (known.fingerprint !== fingerprint) {
-        const status = operation === "account.create" ? 409 : 400;
-        const text = "Idempotency-Key was already used for a different request";
-        throw new FakeError(status, "IDEMPOTENCY_KEY_REUSED", text);
-      }
-      return { status: 200, body: { command: known.view, duplicate: true } };
-    }
-    const id = uuidOf(this.#state.organizationId, key);
-    const at = this.#state.now();
-    const view = {
-      id,
-      operation,
-      status: "queued",
-      managedAccountId: account?.id ?? uuidOf(id, "account"),
-      attempts: 0,
-      payload,
-      result: null,
-      errorCode: null,
-      errorMessage: null,
-      idempotencyKey: key,
-      createdAt: at,
-      completedAt: null,
-      requestId,
-      serverId,
-      accountNumber: account?.accountNumber ?? null,
-      updatedAt: at,
-      deadlineAt: new Date(Date.parse(at) + COMMAND_DEADLINE_MS).toISOString(),
-      createdBy: null,
-    };
-    const command: StoredCommand = { fingerprint, view, run: () => run(id) };
-    this.#state.commands.set(key, command);
-    const queued = { ...view };
-    if (!this.#control.isHeld()) this.finish(command);
-    return { status: 202, body: { command: queued, duplicate: false } };
   }
 
   #commandsOf(serverId: string, url: URL): Json[] {
@@ -318,46 +232,10 @@ export class FakeApi {
 
 const PRICES = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 };
 
-function ok(body: Json): FakeAnswer {
-  return { status: 200, body };
-}
-
-function invalid(field: string, message: string): FakeError {
-  return new FakeError(400, "VALIDATION_FAILED", "Invalid request", [{ path: [field], code: "invalid_type", message }]);
-}
-
 function credentialsOf({ accountNumber, serverId, createdAt }: StoredAccount): Json {
   const changed = { tradingPasswordChangedAt: createdAt, investorPasswordChangedAt: createdAt };
   const set = { tradingPasswordSet: true, investorPasswordSet: true };
   return { login: accountNumber, serverId, serverName: "Fake-Demo", ...set, ...changed };
-}
-
-/** Parameters of lists that are no filters of a field. */
-const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey"]);
-
-/** A page of records that are given oldest first. A cursor is the number of older records. */
-function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
-  const query = url.searchParams;
-  const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
-  const filters = [...query].filter(([field, value]) => !NO_FILTERS.has(field) && value !== "all");
-  const numbered = records.map((record, index) => ({ record, index }));
-  const matching = numbered
-    .filter(({ record }) => filters.every(([field, value]) => String(record[field]) === value))
-    .reverse();
-  const below = Number(query.get("cursor") ?? records.length);
-  const left = matching.filter(({ index }) => index < below);
-  const skipped = query.has("cursor") ? 0 : (Number(query.get("page") ?? 1) - 1) * limit;
-  const shown = left.slice(skipped, skipped + limit);
-  const last = shown.at(-1);
-  const hasMore = last !== undefined && left.at(-1) !== last;
-  const pagination = {
-    page: Number(query.get("page") ?? 1),
-    limit,
-    total: matching.length,
-    totalPages: Math.ceil(matching.length / limit),
-    nextCursor: hasMore ? String(last.index) : null,
-  };
-  return ok({ [name]: shown.map(({ record }) => record), pagination });
 }
 
 /** Ids of requests of the fake. */

@@ -12,13 +12,16 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
 import type { KapiOptions } from "../kapi.ts";
-import { FakeApi, FakeError, requestIdOf } from "./api.ts";
+import { FakeError } from "./answers.ts";
+import { FakeApi, requestIdOf } from "./api.ts";
+import { breachRule } from "./breaches.ts";
+import { FakeCommands } from "./commands.ts";
 import { FakeStream } from "./fake-stream.ts";
-import { closePosition, type NewPosition, openPosition } from "./operations.ts";
+import { closePosition, type NewOrder, type NewPosition, openPosition, placeOrder } from "./operations.ts";
 import { type CommandOutcome, FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
 
 export { FakeStream, type SampleValues } from "./fake-stream.ts";
-export type { NewPosition } from "./operations.ts";
+export type { NewOrder, NewPosition } from "./operations.ts";
 
 const READ_PRICE = 1;
 const MUTATION_PRICE = 5;
@@ -71,6 +74,7 @@ export class FakeKapi {
   readonly requests: string[] = [];
   readonly #state: FakeState;
   readonly #api: FakeApi;
+  readonly #commands: FakeCommands;
   #failures: RequestFailure[] = [];
   #outcomes: (CommandOutcome | "expired")[] = [];
   #isHeld = false;
@@ -78,10 +82,11 @@ export class FakeKapi {
   constructor({ now = () => new Date() }: FakeOptions) {
     this.#state = new FakeState(now);
     this.stream = new FakeStream(now);
-    this.#api = new FakeApi(this.#state, [this.serverId], {
+    this.#commands = new FakeCommands(this.#state, {
       isHeld: () => this.#isHeld,
       takeOutcome: () => this.#outcomes.shift() ?? null,
     });
+    this.#api = new FakeApi(this.#state, [this.serverId], this.#commands);
   }
 
   /** Options for `new Kapi(…)`. Retries do not wait. */
@@ -105,7 +110,7 @@ export class FakeKapi {
   releaseCommands(): void {
     this.#isHeld = false;
     for (const command of this.#state.commands.values()) {
-      if (command.view["status"] === "queued") this.#api.finish(command);
+      if (command.view["status"] === "queued") this.#commands.finish(command);
     }
   }
 
@@ -119,7 +124,7 @@ export class FakeKapi {
     this.#outcomes.push("expired");
   }
 
-  /** Opens a position, and returns its id. */
+  /** Opens a position, and returns its id. @throws Error for an account that is not active. */
   openPosition(accountNumber: string, position: NewPosition = {}): string {
     return openPosition(this.#state, this.#account(accountNumber), position);
   }
@@ -136,6 +141,24 @@ export class FakeKapi {
       profitMinor,
       ...(price === undefined ? {} : { price }),
     });
+  }
+
+  /**
+   * Places a pending order, which waits until a command cancels it. Returns its id.
+   * @throws Error for an account that is not active.
+   */
+  placeOrder(accountNumber: string, order: NewOrder = {}): string {
+    return placeOrder(this.#state, this.#account(accountNumber), order);
+  }
+
+  /**
+   * Breaches a risk rule of an account: records the breach, announces `risk.breached`, and queues
+   * the command of the rule's action. Returns the id of the breach. The fake compares no values
+   * with rules itself; the breach has the values of a limit that is reached exactly.
+   * @throws Error for an unknown rule, and for a rule that is breached already in its period.
+   */
+  breachRule(accountNumber: string, ruleId: string): string {
+    return breachRule(this.#state, this.#commands, this.#account(accountNumber), ruleId);
   }
 
   /** Sets the equity of an account, a decimal amount, and sends a live sample of it. */

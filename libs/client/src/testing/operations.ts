@@ -1,19 +1,35 @@
 /** The operations that the kapi in memory queues: what each command does to an account. */
 import { randomUUID } from "node:crypto";
 
-import { amountOf, type CommandOutcome, type FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
+import { setRules } from "./rules.ts";
+import {
+  amountOf,
+  type CommandOutcome,
+  type FakeState,
+  type Json,
+  minorOf,
+  type Rule,
+  type StoredAccount,
+} from "./state.ts";
 
 const REJECTED: Readonly<Record<string, readonly StoredAccount["status"][]>> = {
   "account.enable": [],
   "account.disable": ["archived"],
+  "account.close_only": ["disabled", "archived"],
   "account.archive": [],
 };
 const STATUS_AFTER = {
   "account.enable": "active",
   "account.disable": "disabled",
+  "account.close_only": "close_only",
   "account.archive": "archived",
 } as const;
-const EVENT_OF = { active: "account.enabled", disabled: "account.disabled", archived: "account.archived" } as const;
+const EVENT_OF = {
+  active: "account.enabled",
+  disabled: "account.disabled",
+  close_only: "account.close_only",
+  archived: "account.archived",
+} as const;
 const RECORD_TIMES = {
   transaction: "recordedAt",
   order: "createdAt",
@@ -29,13 +45,22 @@ export function carryOut(
   body: Json,
   commandId: string,
 ): CommandOutcome {
+  if (account.status === "deleted") return { errorCode: "ACCOUNT_NOT_FOUND" };
   switch (operation) {
     case "account.update":
       return update(state, account, body);
     case "account.enable":
-    case "account.disable":
+    case "account.close_only":
     case "account.archive":
       return changeStatus(state, account, operation);
+    case "account.disable":
+      return disable(state, account, body);
+    case "account.flatten":
+      return { result: flatten(state, account) };
+    case "risk.set_rules":
+      return setRules(state, account, body["rules"] as readonly Rule[], commandId);
+    case "risk.delete_rules":
+      return setRules(state, account, [], commandId);
     case "account.delete":
       return deleteAccount(state, account);
     case "account.password_reset":
@@ -62,13 +87,47 @@ function update(state: FakeState, account: StoredAccount, body: Json): CommandOu
 
 function changeStatus(state: FakeState, account: StoredAccount, operation: keyof typeof STATUS_AFTER): CommandOutcome {
   const status = STATUS_AFTER[operation];
-  if (account.status === status) return { result: { status, changed: false } };
+  const isCloseOnly = status === "close_only";
+  if (account.status === status) {
+    return { result: { status, changed: false, ...(isCloseOnly ? { cancelled: [] } : {}) } };
+  }
   if (REJECTED[operation]?.includes(account.status) === true) return { errorCode: "INVALID_STATE_TRANSITION" };
   if (status === "archived" && openPositions(account) > 0) return { errorCode: "ACCOUNT_HAS_OPEN_POSITIONS" };
+  const cancelled = isCloseOnly || status === "archived" ? cancelOrders(state, account) : [];
   account.status = status;
   account.version += 1;
   state.announce(EVENT_OF[status], account, state.accountData(account));
-  return { result: { status, changed: true } };
+  return { result: { status, changed: true, ...(isCloseOnly ? { cancelled } : {}) } };
+}
+
+function disable(state: FakeState, account: StoredAccount, body: Json): CommandOutcome {
+  const disabled = changeStatus(state, account, "account.disable");
+  if (body["flatten"] !== true || !("result" in disabled)) return disabled;
+  return { result: { ...disabled.result, ...flatten(state, account) } };
+}
+
+/** Closes all positions, which books the profit of the account, and cancels all pending orders. */
+function flatten(state: FakeState, account: StoredAccount): Json {
+  const cancelled = cancelOrders(state, account);
+  const open = account.positions.filter((position) => position["status"] === "open");
+  const closed = open.map((position, index) => {
+    const price = Number(position["openPrice"]);
+    const profitMinor = index === open.length - 1 ? account.profitMinor : 0;
+    const positionId = String(position["id"]);
+    return { positionId, dealIds: [closePosition(state, account, positionId, { price, profitMinor })], price };
+  });
+  if (closed.length > 0) account.profitMinor = 0;
+  return { closed, cancelled };
+}
+
+/** Cancels all pending orders, and returns their ids. */
+function cancelOrders(state: FakeState, account: StoredAccount): string[] {
+  const pending = account.orders.filter((order) => order["status"] === "placed");
+  for (const order of pending) {
+    order["status"] = "cancelled";
+    state.announce("order.cancelled", account, order);
+  }
+  return pending.map((order) => String(order["id"]));
 }
 
 function deleteAccount(state: FakeState, account: StoredAccount): CommandOutcome {
@@ -172,8 +231,38 @@ export interface NewPosition {
   readonly openPrice?: number;
 }
 
-/** Opens a position, with its order and its deal. Returns the id of the position. */
+/** A pending order that a test places. */
+export interface NewOrder {
+  readonly symbol?: string;
+  readonly side?: "buy" | "sell";
+  readonly orderType?: "limit" | "stop";
+  /** Lots. */
+  readonly volume?: number;
+}
+
+/**
+ * Places a pending order, which waits until it is cancelled. Returns its id.
+ * @throws Error for an account that is not active.
+ */
+export function placeOrder(state: FakeState, account: StoredAccount, wanted: NewOrder): string {
+  rejectInactive(account);
+  const { symbol = "EURUSD", side = "buy", orderType = "limit", volume = 0.1 } = wanted;
+  const id = randomUUID();
+  const createdAt = state.now();
+  account.orders.push({ id, symbol, side, orderType, volume, status: "placed", createdAt, executedAt: null });
+  return id;
+}
+
+function rejectInactive({ accountNumber, status }: StoredAccount): void {
+  if (status !== "active") throw new Error(`account ${accountNumber} is ${status}: it accepts no new order`);
+}
+
+/**
+ * Opens a position, with its order and its deal. Returns the id of the position.
+ * @throws Error for an account that is not active.
+ */
 export function openPosition(state: FakeState, account: StoredAccount, wanted: NewPosition): string {
+  rejectInactive(account);
   const { symbol = "EURUSD", side = "buy", volume = 0.1, openPrice = 1.1 } = wanted;
   const [id, orderId] = [randomUUID(), randomUUID()];
   const at = state.now();
@@ -208,29 +297,32 @@ export function openPosition(state: FakeState, account: StoredAccount, wanted: N
 }
 
 /**
- * Closes a position and books its profit, in cents. @throws Error for a position that is not open.
+ * Closes a position and books its profit, in cents. Returns the id of the closing deal.
+ * @throws Error for a position that is not open.
  */
 export function closePosition(
   state: FakeState,
   account: StoredAccount,
   positionId: string,
   { price = 1.1, profitMinor = 0 }: { readonly price?: number; readonly profitMinor?: number },
-): void {
+): string {
   const position = account.positions.find((found) => found["id"] === positionId && found["status"] === "open");
   if (position === undefined) throw new Error(`position ${positionId} is not open`);
   const at = state.now();
   Object.assign(position, { status: "closed", closedVolume: position["volume"], closedAt: at });
-  account.deals.push(dealOf(position, { kind: "exit", price, realizedPnl: amountOf(profitMinor), at }));
+  const deal = dealOf(position, { kind: "exit", price, realizedPnl: amountOf(profitMinor), at });
+  account.deals.push(deal);
   if (profitMinor !== 0) state.book(account, { type: "realized_pnl", amountMinor: profitMinor, positionId });
   const dealIds = account.deals.filter((deal) => deal["positionId"] === positionId).map((deal) => deal["id"]);
   const openPositionCount = account.positions.filter((found) => found["status"] === "open").length;
   state.announce("position.closed", account, { ...position, dealIds, openPositionCount });
+  return deal.id;
 }
 
 function dealOf(
   position: Json,
   { kind, price, realizedPnl, at }: { kind: string; price: number; realizedPnl: number; at: string },
-): Record<string, unknown> {
+): Record<string, unknown> & { readonly id: string } {
   const { orderId, id: positionId, symbol, side, volume } = position;
   const costs = { commission: 0, realizedPnl, swap: 0 };
   return { id: randomUUID(), orderId, positionId, symbol, side, kind, volume, price, ...costs, executedAt: at };

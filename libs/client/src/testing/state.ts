@@ -18,7 +18,7 @@ export interface StoredAccount {
   readonly initialBalanceMinor: number;
   accountName: string;
   leverage: number;
-  status: "active" | "disabled" | "archived" | "deleted";
+  status: "active" | "close_only" | "disabled" | "archived" | "deleted";
   balanceMinor: number;
   /** Profit of the open positions, as the test sets it. */
   profitMinor: number;
@@ -28,6 +28,43 @@ export interface StoredAccount {
   readonly orders: MutableJson[];
   readonly positions: MutableJson[];
   readonly deals: MutableJson[];
+  rules: RuleVersion;
+  /** Oldest first. */
+  readonly breaches: Breach[];
+}
+
+/** A rule as the API shows it, with amounts in units of currency. */
+export interface Rule {
+  readonly id: string;
+  readonly type: "dailyLoss" | "maxLoss" | "profitTarget";
+  readonly action: "notify" | "close_only" | "disable" | "flatten_and_disable";
+  readonly limit?: Limit;
+  readonly target?: Limit;
+  readonly startValue?: number;
+  readonly timeZone?: string;
+  readonly dayStart?: string;
+}
+
+/** A percentage of the reference, or an amount: one of the two. */
+export interface Limit {
+  readonly percent?: number;
+  readonly amount?: number;
+}
+
+/** The risk rules of an account; version 0: it never had rules. */
+export interface RuleVersion {
+  readonly version: number;
+  readonly rules: readonly Rule[];
+  readonly commandId: string | null;
+  readonly activeFrom: string | null;
+  /** The first version since which a rule is there in every version, by its id. */
+  readonly since: ReadonlyMap<string, number>;
+}
+
+/** A breach as the API shows it. */
+export interface Breach extends Json {
+  readonly id: string;
+  readonly rule: Rule;
 }
 
 export interface StoredCommand {
@@ -97,6 +134,8 @@ export class FakeState {
       orders: [],
       positions: [],
       deals: [],
+      rules: { version: 0, rules: [], commandId: null, activeFrom: null, since: new Map() },
+      breaches: [],
     };
     this.#nextAccountNumber += 1;
     this.accounts.set(account.accountNumber, account);
@@ -132,12 +171,13 @@ export class FakeState {
     return transaction;
   }
 
-  /** Adds an event to the feed. */
+  /** Adds an event to the feed. The events of an account are counted, except those of risk. */
   announce(type: string, account: Account | null, data: Json): MutableJson {
     const id = randomUUID();
-    const ofAccount = this.events.filter(
-      (event) => (event["data"] as Json)["accountNumber"] === account?.accountNumber,
-    );
+    const ofAccount = this.events
+      .map((event) => event["data"] as Json)
+      .filter((counted) => counted["accountNumber"] === account?.accountNumber && counted["accountSequence"] !== null);
+    const isCounted = account !== null && !type.startsWith("risk.");
     const event = {
       id,
       cursor: String(this.events.length + 1),
@@ -148,7 +188,7 @@ export class FakeState {
         organizationId: this.organizationId,
         serverId: account?.serverId ?? null,
         accountNumber: account?.accountNumber ?? null,
-        accountSequence: account === null ? null : ofAccount.length + 1,
+        accountSequence: isCounted ? ofAccount.length + 1 : null,
         ...data,
       },
     };

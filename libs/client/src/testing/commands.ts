@@ -1,0 +1,150 @@
+/** The commands of the kapi in memory: each is queued once for a key, and carried out once. */
+import { FakeError, type FakeAnswer, type FakeRequest, invalid } from "./answers.ts";
+import {
+  type CommandOutcome,
+  type FakeState,
+  type Json,
+  type StoredAccount,
+  type StoredCommand,
+  uuidOf,
+} from "./state.ts";
+
+const COMMAND_DEADLINE_MS = 15 * 60_000;
+const ACTION_DEADLINE_MS = 24 * 3_600_000;
+
+/** How commands are carried out: the controls of a test decide. */
+export interface CommandControl {
+  /** Whether a new command waits in the state `queued`. */
+  readonly isHeld: () => boolean;
+  /** The outcome that a test wants for the next command, or null. */
+  readonly takeOutcome: () => CommandOutcome | "expired" | null;
+}
+
+/** A command to queue. */
+interface NewCommand {
+  readonly operation: string;
+  readonly serverId: string;
+  /** Null: the command creates the account. */
+  readonly account: StoredAccount | null;
+  readonly payload: Json;
+  readonly requestId: unknown;
+  readonly key: string;
+  readonly fingerprint: string;
+  readonly deadlineMs: number;
+  readonly createdBy: Json | null;
+  readonly run: (commandId: string) => CommandOutcome;
+}
+
+export class FakeCommands {
+  readonly #state: FakeState;
+  readonly #control: CommandControl;
+
+  constructor(state: FakeState, control: CommandControl) {
+    this.#state = state;
+    this.#control = control;
+  }
+
+  /**
+   * Queues the command of a request, once for its key.
+   * @throws FakeError for an invalid request.
+   */
+  queue(
+    request: FakeRequest,
+    {
+      key,
+      body,
+      ...command
+    }: Pick<NewCommand, "operation" | "serverId" | "account" | "run"> & {
+      readonly key: string | null;
+      readonly body: Json;
+    },
+  ): FakeAnswer {
+    if (key === null || key === "") throw invalid("Idempotency-Key", "is required");
+    if (typeof body["requestId"] !== "string") throw invalid("requestId", "is required");
+    const { requestId, password: _password, ...payload } = body;
+    const fingerprint = JSON.stringify([request.method, request.url.pathname, payload]);
+    const known = this.#state.commands.get(key);
+    if (known !== undefined) {
+      if (known.fingerprint !== fingerprint) {
+        const status = command.operation === "account.create" ? 409 : 400;
+        const text = "Idempotency-Key was already used for a different request";
+        throw new FakeError(status, "IDEMPOTENCY_KEY_REUSED", text);
+      }
+      return { status: 200, body: { command: known.view, duplicate: true } };
+    }
+    const deadlineMs = COMMAND_DEADLINE_MS;
+    const queued = this.#add({ ...command, payload, requestId, key, fingerprint, deadlineMs, createdBy: null });
+    return { status: 202, body: { command: queued, duplicate: false } };
+  }
+
+  /** Queues the command with which kapi acts on a breach; returns its id. */
+  queueAction(
+    breachId: string,
+    { account, ...command }: Pick<NewCommand, "operation" | "payload" | "run"> & { readonly account: StoredAccount },
+  ): string {
+    const { id } = this.#add({
+      ...command,
+      account,
+      serverId: account.serverId,
+      requestId: breachId,
+      key: `risk/${breachId}`,
+      fingerprint: breachId,
+      deadlineMs: ACTION_DEADLINE_MS,
+      createdBy: { type: "system", id: "risk" },
+    });
+    return id;
+  }
+
+  /** Carries out a command that waits. */
+  finish({ view, run }: StoredCommand): void {
+    const wanted = this.#control.takeOutcome();
+    const outcome = wanted === "expired" ? null : (wanted ?? run());
+    const at = this.#state.now();
+    if (outcome === null) Object.assign(view, { status: "expired", completedAt: at, updatedAt: at });
+    else if ("result" in outcome) {
+      Object.assign(view, { status: "succeeded", attempts: 1, result: outcome.result, completedAt: at, updatedAt: at });
+    } else {
+      const { errorCode } = outcome;
+      Object.assign(view, {
+        status: "failed",
+        attempts: 1,
+        errorCode,
+        errorMessage: errorCode,
+        completedAt: at,
+        updatedAt: at,
+      });
+    }
+  }
+
+  /** Adds a command, and carries it out unless commands are held. Returns it as it was queued. */
+  #add(command: NewCommand): Json & { readonly id: string } {
+    const { account, key, fingerprint, operation, serverId, payload, requestId, deadlineMs, createdBy } = command;
+    const id = uuidOf(this.#state.organizationId, key);
+    const at = this.#state.now();
+    const view = {
+      id,
+      operation,
+      status: "queued",
+      managedAccountId: account?.id ?? uuidOf(id, "account"),
+      attempts: 0,
+      payload,
+      result: null,
+      errorCode: null,
+      errorMessage: null,
+      idempotencyKey: key,
+      createdAt: at,
+      completedAt: null,
+      requestId,
+      serverId,
+      accountNumber: account?.accountNumber ?? null,
+      updatedAt: at,
+      deadlineAt: new Date(Date.parse(at) + deadlineMs).toISOString(),
+      createdBy,
+    };
+    const stored: StoredCommand = { fingerprint, view, run: () => command.run(id) };
+    this.#state.commands.set(key, stored);
+    const queued = { ...view };
+    if (!this.#control.isHeld()) this.finish(stored);
+    return queued;
+  }
+}
