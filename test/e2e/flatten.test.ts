@@ -58,17 +58,17 @@ async function limitedKey(): Promise<string> {
 }
 
 /**
- * Queues a flatten as the gateway does, but with a deadline in a few seconds. Returns the command's
- * id.
+ * Queues a command that flattens as the gateway does, but with a deadline in a few seconds. Returns
+ * the command's id.
  */
-async function flattenSoon(accountNumber: string): Promise<string> {
+async function queueBriefly(accountNumber: string, operation: "account.flatten" | "account.disable"): Promise<string> {
   const { organizationId, serverId } = system.demo;
   const message = commandMessage({
     organizationId,
     serverId,
     accountNumber,
-    operation: "account.flatten",
-    payload: {},
+    operation,
+    payload: operation === "account.disable" ? { flatten: true } : {},
     reservedCredits: 0,
     deadlineAt: toIso(Date.now() + DEADLINE_MS),
   });
@@ -127,7 +127,7 @@ describe("a flatten", () => {
     const { accountNumber, positions } = await tradingAccount();
     const pending = await control.pendingOrders(accountNumber);
     await control.openMarket("GBPUSD", false);
-    const commandId = await flattenSoon(accountNumber);
+    const commandId = await queueBriefly(accountNumber, "account.flatten");
     const command = await client.finished(commandId);
     await control.openMarket("GBPUSD", true);
     expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
@@ -156,6 +156,23 @@ describe("a disabling with flatten", () => {
     const { result } = await client.succeeded((await queue(accountNumber, "disable", { flatten: true })).id);
     expect(result).toMatchObject({ status: "disabled", changed: false });
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
+  });
+
+  it("that fails at its deadline leaves the account disabled, and every read says so", async () => {
+    const { accountNumber, positions } = await tradingAccount();
+    await control.openMarket("GBPUSD", false);
+    const command = await client.finished(await queueBriefly(accountNumber, "account.disable"));
+    await control.openMarket("GBPUSD", true);
+    expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
+    expect((await client.account(accountNumber)).status).toBe("disabled");
+    expect(await control.order(accountNumber, { symbol: "EURUSD", side: "buy", volume: 0.1 })).toBeNull();
+    await eventually(async () => {
+      const path = "/events?limit=1000&kinds=account.disabled";
+      const { body } = await client.call<{ events: readonly { data: { accountNumber: string } }[] }>("GET", path);
+      expect(body.events.filter(({ data }) => data.accountNumber === accountNumber)).toHaveLength(1);
+    });
+    const { result } = await client.succeeded((await queue(accountNumber, "disable", { flatten: true })).id);
+    expect(result).toMatchObject({ status: "disabled", changed: false, closed: [{ positionId: positions[1] }] });
   });
 
   it("needs the scope of risk too", async () => {

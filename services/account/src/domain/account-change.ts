@@ -102,6 +102,11 @@ export interface QueuedOperation {
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
   /** The effect of the applied change; at `nowIso` if the trading server made no event. */
   effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
+  /**
+   * The effect of a change that the trading server has applied in part and then rejected with this
+   * code; null without one. Absent: the change is never applied in part.
+   */
+  partialEffect?(message: StoredCommandMessage, errorCode: CommandErrorCode, nowIso: string): AccountEffect | null;
   /** The command's result (decisions, 3.5). */
   result(after: ChangedAccount, effect: AccountEffect): Record<string, unknown>;
 }

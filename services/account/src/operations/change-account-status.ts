@@ -51,6 +51,9 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
       const cancelled = event?.type === "account.status_changed" ? event.cancelled : undefined;
       return { made, at, status, flattened: { cancelled: cancelled ?? [] } };
     },
+    // The account is disabled first, and stays so if positions cannot be closed.
+    partialEffect: (message, errorCode, nowIso) =>
+      isFlattened(message) && errorCode === "ACCOUNT_HAS_OPEN_POSITIONS" ? { made: false, at: nowIso, status } : null,
     result: ({ changed }, { flattened }) => ({ status, changed, ...flattened }),
   };
 }

@@ -32,7 +32,14 @@ export type ChangeRun =
   | { readonly kind: "done"; readonly account: Account; readonly effect: AccountEffect }
   | { readonly kind: "deleted"; readonly account: Account; readonly effect: AccountEffect }
   | ({ readonly kind: "refuse" } & Rejection)
-  | { readonly kind: "refused"; readonly errorCode: Rejection["errorCode"]; readonly reason: string }
+  | {
+      readonly kind: "refused";
+      readonly errorCode: Rejection["errorCode"];
+      readonly reason: string;
+      readonly account: Account;
+      /** The effect of the part that was applied before the rejection; null: no part. */
+      readonly partial: AccountEffect | null;
+    }
   | { readonly kind: "closed" }
   | { readonly kind: "retry"; readonly reason: string };
 
@@ -161,7 +168,12 @@ async function outcomesOf(
       runs.set(id, { kind: "retry", reason: outcome.reason });
       continue;
     }
-    if (outcome.kind !== "applied") {
+    if (outcome.kind === "refused") {
+      const partial = operation.partialEffect?.(message, outcome.errorCode, nowIso) ?? null;
+      runs.set(id, { ...outcome, account, partial });
+      continue;
+    }
+    if (outcome.kind === "closed") {
       runs.set(id, outcome);
       continue;
     }

@@ -54,7 +54,9 @@ export async function applyChanges(
   applied: readonly AppliedOutcome<ChangeEffect>[],
 ): Promise<Map<string, Record<string, unknown>>> {
   const changes = applied.flatMap(({ message, outcome }) =>
-    outcome.kind === "succeeded" && outcome.effect.kind === "change" ? [{ message, done: outcome.effect }] : [],
+    outcome.kind !== "closed" && outcome.effect.kind === "change"
+      ? [{ message, done: outcome.effect, hasSucceeded: outcome.kind === "succeeded" }]
+      : [],
   );
   const changed = await options.repository.finishCommands(
     transaction,
@@ -68,12 +70,12 @@ export async function applyChanges(
   const results = new Map<string, Record<string, unknown>>();
   const accountEvents: AccountEventDraft[] = [];
   const spans = new Map<string, string | undefined>();
-  for (const { message, done } of changes) {
+  for (const { message, done, hasSucceeded } of changes) {
     const after = changed.get(message.commandId);
     // The row of a deleting account is unchanged: the result keeps the trading server's values.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
-    results.set(message.commandId, operation.result(after, done.effect));
+    if (hasSucceeded) results.set(message.commandId, operation.result(after, done.effect));
     if (after.changed) accountEvents.push(...toAccountEvent(operation, after.account, done.effect));
     spans.set(accountKey(after.account.serverId, after.account.accountNumber), message.traceparent);
   }
@@ -114,8 +116,11 @@ function toOutcome(operation: QueuedOperation, run: ChangeRun): Outcome {
         effect: { kind: run.kind === "done" ? "change" : "deletion", account, effect },
       };
     }
-    case "refused":
-      return { kind: "failed", errorCode: run.errorCode, errorMessage: run.reason, effect: { kind: "none" } };
+    case "refused": {
+      const { errorCode, reason: errorMessage, account, partial } = run;
+      const effect: ChangeEffect = partial === null ? { kind: "none" } : { kind: "change", account, effect: partial };
+      return { kind: "failed", errorCode, errorMessage, effect };
+    }
     case "refuse":
     case "closed":
     case "retry":
