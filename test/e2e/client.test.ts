@@ -2,7 +2,8 @@
 import { Kapi } from "@kapi/client";
 import { afterAll, beforeAll, describe } from "vitest";
 
-import { itBehaves, type Subject } from "../../libs/client/test/behaviours.ts";
+import { itBehaves } from "../../libs/client/test/behaviours.ts";
+import type { Subject } from "../../libs/client/test/subject.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 

@@ -129,11 +129,11 @@ describe("a flatten", () => {
     await control.openMarket("GBPUSD", false);
     const commandId = await queueBriefly(accountNumber, "account.flatten");
     const command = await client.finished(commandId);
+    await control.openMarket("GBPUSD", true);
     expect(command).toMatchObject({ status: "failed", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", result: null });
     expect(command.errorMessage).toBe(
       `closed positions: ${positions[0]}; cancelled orders: ${pending[0]}; still open, because a market is closed: ${positions[1]} (GBPUSD)`,
     );
-    await control.openMarket("GBPUSD", true);
     const [left] = await list<{ id: string }>(accountNumber, "positions?status=open");
     expect(left?.id).toBe(positions[1]);
     // The command is over: nothing closes the position when its market opens.

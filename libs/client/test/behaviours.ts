@@ -12,34 +12,14 @@ import {
   ConflictError,
   type FeedEvent,
   InvalidRequestError,
-  type Kapi,
   type LiveEvent,
   NotFoundError,
   PermissionError,
   StillRunning,
   WebhookSignatureError,
 } from "../src/index.ts";
-
 import { addRiskTests } from "./risk-behaviours.ts";
-
-/** A kapi to test, with an empty server. */
-export interface Subject {
-  readonly kapi: Kapi;
-  readonly serverId: string;
-  /** Opens and closes a position on the account. */
-  trade(accountNumber: string): Promise<void>;
-  /** Opens a position, and returns its id. Rejects if the account accepts no orders. */
-  openPosition(accountNumber: string): Promise<string>;
-  /** Places a pending order. Rejects if the account accepts no orders. */
-  placeOrder(accountNumber: string): Promise<void>;
-  /** Makes the account reach the limit of a rule: a maximum loss of 10 cents. */
-  breach(accountNumber: string, ruleId: string): Promise<void>;
-  /** Holds the commands of an account back, and lets them go again. */
-  hold(accountNumber: string): Promise<void>;
-  release(): Promise<void>;
-  /** Changes the account's equity, so that a live sample is sent. */
-  moveEquity(accountNumber: string): Promise<void>;
-}
+import type { Subject } from "./subject.ts";
 
 /** Declares the tests; `subject` is called when they run. */
 export function itBehaves(subject: () => Subject): void {

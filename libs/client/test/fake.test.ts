@@ -2,7 +2,8 @@ import { describe } from "vitest";
 
 import { Kapi } from "../src/index.ts";
 import { createFakeKapi } from "../src/testing/index.ts";
-import { itBehaves, type Subject } from "./behaviours.ts";
+import { itBehaves } from "./behaviours.ts";
+import type { Subject } from "./subject.ts";
 
 describe("the kapi in memory", () => {
   const fake = createFakeKapi();

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 
 import { type AccountResource, CommandFailed, InvalidRequestError, type RiskRule } from "../src/index.ts";
-import type { Subject } from "./behaviours.ts";
+import type { Subject } from "./subject.ts";
 
 interface RiskSubject extends Subject {
   newAccount(): Promise<string>;
@@ -129,6 +129,22 @@ export function addRiskTests(subject: () => RiskSubject): void {
         return events.filter(({ data }) => data.accountNumber === account.accountNumber);
       })
       .toMatchObject([{ data: { id: breach?.id, commandId: command.id, accountSequence: null } }]);
+  });
+
+  it("keeps a breach while its rule is replaced, and starts anew when it was removed", async () => {
+    const { account } = await tradingAccount();
+    const rules: RiskRule[] = [{ ...FLOOR, action: "notify" }];
+    const breachCount = async (): Promise<number> => (await account.breaches().toArray()).length;
+    await (await account.setRiskRules(rules, key())).result();
+    await subject().breach(account.accountNumber, FLOOR.id);
+    await expect.poll(breachCount).toBe(1);
+    const wider: RiskRule[] = [{ ...FLOOR, limit: { amount: "0.20" }, action: "notify" }];
+    await (await account.setRiskRules(wider, key())).result();
+    expect(await breachCount()).toBe(1);
+    await (await account.deleteRiskRules(key())).result();
+    await (await account.setRiskRules(rules, key())).result();
+    await subject().breach(account.accountNumber, FLOOR.id);
+    await expect.poll(breachCount).toBe(2);
   });
 
   it("has no command of a breach that only notifies", async () => {

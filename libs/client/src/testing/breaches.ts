@@ -29,14 +29,14 @@ const COMMAND_OF = {
  * @throws Error for an unknown rule, and for a rule that is breached already in its period.
  */
 export function breachRule(state: FakeState, commands: FakeCommands, account: StoredAccount, ruleId: string): string {
-  const { rules, version } = account.rules;
+  const { rules, version, since } = account.rules;
   const rule = rules.find(({ id }) => id === ruleId);
   if (rule === undefined) throw new Error(`account ${account.accountNumber} has no rule ${ruleId}`);
   const period = periodOf(rule, state.now());
-  if (account.breaches.some((breach) => breach.rule.id === ruleId && breach.period === period)) {
+  const id = uuidOf(account.id, ruleId, String(since.get(ruleId)), period);
+  if (account.breaches.some((breach) => breach.id === id)) {
     throw new Error(`rule ${ruleId} is breached already in the period ${period}`);
   }
-  const id = uuidOf(account.id, ruleId, String(version), period);
   const { serverId, accountNumber } = account;
   const { action } = rule;
   const command = action === "notify" ? null : COMMAND_OF[action];

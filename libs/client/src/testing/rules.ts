@@ -23,13 +23,17 @@ export function setRules(
   commandId: string,
 ): CommandOutcome {
   const activeFrom = state.now();
-  const version = account.rules.version + 1;
+  const earlier = account.rules;
+  const version = earlier.version + 1;
+  const isKept = ({ id, type }: Rule): boolean => earlier.rules.some((rule) => rule.id === id && rule.type === type);
+  const since = new Map(rules.map((rule) => [rule.id, (isKept(rule) && earlier.since.get(rule.id)) || version]));
   const filled = rules.map((rule) => (rule.type === "dailyLoss" ? { ...DAILY_DEFAULTS, ...rule } : rule));
-  account.rules = { version, rules: filled, commandId, activeFrom };
+  account.rules = { version, rules: filled, commandId, activeFrom, since };
   return { result: { version, activeFrom } };
 }
 
 /** The active rules as the API shows them. */
 export function riskRulesView({ serverId, accountNumber, rules }: StoredAccount): Json {
-  return { serverId, accountNumber, ...rules };
+  const { since: _since, ...shown } = rules;
+  return { serverId, accountNumber, ...shown };
 }

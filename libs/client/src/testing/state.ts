@@ -57,13 +57,14 @@ export interface RuleVersion {
   readonly rules: readonly Rule[];
   readonly commandId: string | null;
   readonly activeFrom: string | null;
+  /** The first version since which a rule is there in every version, by its id. */
+  readonly since: ReadonlyMap<string, number>;
 }
 
 /** A breach as the API shows it. */
 export interface Breach extends Json {
   readonly id: string;
   readonly rule: Rule;
-  readonly period: string;
 }
 
 export interface StoredCommand {
@@ -133,7 +134,7 @@ export class FakeState {
       orders: [],
       positions: [],
       deals: [],
-      rules: { version: 0, rules: [], commandId: null, activeFrom: null },
+      rules: { version: 0, rules: [], commandId: null, activeFrom: null, since: new Map() },
       breaches: [],
     };
     this.#nextAccountNumber += 1;
