@@ -3508,7 +3508,7 @@ export interface components {
         };
         ListCreditUsageQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3540,7 +3540,7 @@ export interface components {
             commandId?: string;
         };
         ListTradingAccountsQuery: {
-            /** @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
+            /** @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
             page?: number;
             /** @description Maximum number of records to return. */
             limit?: number;
@@ -3553,7 +3553,7 @@ export interface components {
         };
         ListTradingAccountTransactionsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3592,7 +3592,7 @@ export interface components {
         };
         ListTradingAccountOrdersQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3624,7 +3624,7 @@ export interface components {
         };
         ListAccountPositionsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3659,7 +3659,7 @@ export interface components {
         };
         ListAccountDealsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3700,7 +3700,7 @@ export interface components {
         };
         ListCommandsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3766,7 +3766,7 @@ export interface components {
         };
         ListRiskBreachesQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -3792,7 +3792,7 @@ export interface components {
         };
         ListWebhookDeliveriesQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;

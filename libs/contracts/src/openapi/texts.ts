@@ -141,7 +141,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
  * operation.
  */
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
+  page: "Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
   cursor:
     "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
