@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { Actor, ActorType } from "../actor.ts";
+import { COMMANDS } from "../commands.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
 import {
   AccountCredentials,
@@ -238,12 +239,16 @@ const LIST_OF_KINDS: JsonSchema = {
   uniqueItems: true,
 };
 
+const FUNDS_AMOUNT: JsonSchema = { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 };
+
 /** JSON Schema of rules that are functions in zod. */
 const RULES = new Map<z.ZodType, JsonSchema>([
   [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
   [CreateTradingAccountBody.shape.password, { format: "password" }],
   [ResetPasswordBody.shape.password, { format: "password" }],
-  [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
+  [COMMANDS["account.create"].payload.shape.initialBalance, { multipleOf: 0.01 }],
+  [FundsBody.shape.amount, FUNDS_AMOUNT],
+  [COMMANDS["finance.deposit"].payload.shape.amount, FUNDS_AMOUNT],
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
   // At least one field, besides the required ones.
   [UpdateServerConfigurationBody, { minProperties: 1 }],
