@@ -145,7 +145,8 @@ def export() -> None:
 
 def amounts_in_feed() -> list[float]:
     # The generator repeats the parameter for each kind, although the document says `explode: false`.
-    answer = list_events.sync(client=client, kinds=[WebhookKind.TRANSACTION_RECORDED], limit=100)
+    kinds = [WebhookKind.TRANSACTION_RECORDED, WebhookKind.ACCOUNT_UPDATED]
+    answer = list_events.sync(client=client, kinds=kinds, limit=100)
     assert isinstance(answer, EventsAnswer), answer
     events = [event for event in answer.events if isinstance(event, FeedTransactionEvent)]
     return sorted(event.data.amount for event in events if event.data.account_number == account)

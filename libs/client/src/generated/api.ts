@@ -3831,7 +3831,7 @@ export interface components {
              * @default 100
              */
             limit?: number;
-            /** @description Only events of these kinds, separated by commas. */
+            /** @description Only events of these kinds, separated by commas. Repeating the parameter for each kind works too. */
             kinds?: components["schemas"]["WebhookKind"][];
         };
     };

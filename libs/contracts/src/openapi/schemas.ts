@@ -258,7 +258,7 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [UpdateWebhookBody, { minProperties: 1 }],
   [WebhookKinds, { uniqueItems: true }],
   [WebhookServerIds, { uniqueItems: true }],
-  [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, pattern: undefined }],
+  [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, anyOf: undefined }],
 ]);
 
 /** Text of callers has no U+0000, which PostgreSQL cannot store. */

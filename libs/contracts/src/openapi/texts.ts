@@ -194,7 +194,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   ruleId: "Only breaches of the rules with this id.",
   commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",
-  kinds: "Only events of these kinds, separated by commas.",
+  kinds: "Only events of these kinds, separated by commas. Repeating the parameter for each kind works too.",
 };
 
 /** The description of a query parameter. @throws Error for a parameter without a text. */
