@@ -121,6 +121,13 @@ describe("an amount that a caller computed with binary fractions", () => {
   });
 });
 
+it("the issue of a missing Idempotency-Key says that it is a header", async () => {
+  const path = `servers/${organization.server.serverId}/accounts/${accountNumber}/finance/deposits`;
+  const answer = await call(platform.url, organization, path, { body: { amount: 1, requestId: "r" } });
+  const issue = { path: ["Idempotency-Key"], code: "invalid_type", message: "must be sent as a header" };
+  expect([answer.status, answer.body.issues]).toEqual([400, [issue]]);
+});
+
 describe("text in a query", () => {
   it.each([
     ["/commands?requestId=a%00b", "requestId"],
