@@ -234,7 +234,7 @@ export interface components {
             accountName: string;
             /** @description State of the account. */
             status: components["schemas"]["AccountStatus"];
-            /** @description Why the account has its state; null if there is nothing to say. */
+            /** @description Why the account has its state: why its creation failed, or which breach of a risk rule disabled it; otherwise null. */
             statusReason: string | null;
             /** @description Whether the server has demo or real accounts. */
             environment: components["schemas"]["ServerEnvironment"];

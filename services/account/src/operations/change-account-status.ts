@@ -1,5 +1,5 @@
 /** Enabling, disabling and archiving: one status transition, sent to the trading server. */
-import type { StoredCommandMessage } from "@kapi/contracts";
+import { RISK_ACTOR, type StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 import type { QueuedOperation } from "../domain/account-change.ts";
@@ -34,11 +34,11 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
         change: { type: "set_status", status, ...(isFlattened(message) ? { flatten: true } : {}) },
       };
     },
-    effect(_message, event, nowIso) {
-      const at = event?.occurredAt ?? nowIso;
-      if (event?.type !== "account.flattened") return { made: event !== null, at, status };
+    effect(message, event, nowIso) {
+      const moved = { at: event?.occurredAt ?? nowIso, status, ...reasonOf(message) };
+      if (event?.type !== "account.flattened") return { made: event !== null, ...moved };
       const { closed, cancelled, previousStatus } = event;
-      return { made: previousStatus !== status, at, status, flattened: { closed, cancelled } };
+      return { made: previousStatus !== status, ...moved, flattened: { closed, cancelled } };
     },
     result: ({ changed }, { flattened }) => ({ status, changed, ...flattened }),
   };
@@ -47,4 +47,10 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
 /** Whether the command also closes all positions and cancels all pending orders. */
 function isFlattened({ operation, payload }: StoredCommandMessage): boolean {
   return operation === "account.disable" && "flatten" in payload && payload.flatten === true;
+}
+
+/** The reason for the status: the breach of a risk rule. A caller gives no reason. */
+function reasonOf({ createdBy, requestId }: StoredCommandMessage): { statusReason?: string } {
+  if (createdBy?.type !== RISK_ACTOR.type || createdBy.id !== RISK_ACTOR.id) return {};
+  return { statusReason: `Disabled because a risk rule was breached: breach ${requestId}` };
 }
