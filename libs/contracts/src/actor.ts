@@ -16,7 +16,7 @@ export const Actor = z.object({
 });
 export type Actor = z.infer<typeof Actor>;
 
-/** kapi itself, acting on the breach of a risk rule. `requestId` of its command is the breach's id. */
+/** kapi, acting on the breach of a risk rule. Its command has the breach's id as request id. */
 export const RISK_ACTOR = { type: "system", id: "risk" } as const satisfies Actor;
 
 /**

@@ -19,7 +19,7 @@ export function minorFromAmount(amount: number): number | null {
  * Maximum relative error of a number that a caller computed: 4 to 8 units in the last place, such
  * as the error of 0.1 + 0.2 (decisions, 6.1).
  */
-const MAX_FLOAT_ERROR = 4 * Number.EPSILON;
+const FLOAT_ERROR_TOLERANCE = 4 * Number.EPSILON;
 
 /**
  * The number with at most `decimals` decimals that a caller means by a JSON number, so that equal
@@ -32,7 +32,7 @@ export function nearestDecimal(value: number, decimals: number): number | null {
   if (!Number.isSafeInteger(units)) return null;
   // The quotient of two exact integers is the number nearest to the decimal.
   const nearest = (units + 0) / unitsPerOne;
-  return Math.abs(value - nearest) <= MAX_FLOAT_ERROR * Math.abs(nearest) ? nearest : null;
+  return Math.abs(value - nearest) <= FLOAT_ERROR_TOLERANCE * Math.abs(nearest) ? nearest : null;
 }
 
 /** Integer minor units as an amount of JSON (units of currency, two decimals). */

@@ -125,24 +125,6 @@ describe("the status", () => {
     expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
   });
 
-  it("that a breach of a risk rule causes has a reason, which the next change clears, and a caller's has none", async () => {
-    const account = await env.account();
-    const breach = randomUUID();
-    const reason = async (): Promise<unknown> => (await env.details(account)).body.account.statusReason;
-    const createdBy = { type: "system", id: "risk" } as const;
-    await env.run(account, disable, { createdBy, requestId: breach });
-    expect(await reason()).toBe(`Disabled because a risk rule was breached: breach ${breach}`);
-    // Nothing changes, so the reason is still that of the breach.
-    await env.run(account, disable);
-    expect(await reason()).toContain(breach);
-    await env.run(account, "account.update", { payload: { leverage: 50 } });
-    expect(await reason()).toContain(breach);
-    await env.run(account, enable);
-    expect(await reason()).toBeNull();
-    await env.run(account, disable);
-    expect(await reason()).toBeNull();
-  });
-
   it("archived ends login, trading and funding on the trading server; enabling allows them again", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);

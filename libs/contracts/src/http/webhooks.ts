@@ -233,8 +233,8 @@ export const FeedEvent = z.object({
 export type FeedEvent = z.infer<typeof FeedEvent>;
 
 /**
- * Kinds in a query string, separated by commas. Some generated clients repeat the parameter for each
- * kind, although the OpenAPI document says `explode: false`.
+ * Kinds in a query string, separated by commas. Some generated clients repeat the parameter for
+ * each kind, although the OpenAPI document says `explode: false`.
  */
 const KindsQuery = z
   .union([z.string(), z.array(z.string())], { error: "must be kinds of events, separated by commas" })

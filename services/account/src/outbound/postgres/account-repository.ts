@@ -31,7 +31,8 @@ const SELECT_BY_NUMBER = statement<AccountRow>(
   "account-select-by-number",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = any($2::text[])`,
 );
-// Columns: server id, number, command id, made, at, name, leverage, status, its reason, kind of password.
+// Columns: server id, number, command id, made, at, name, leverage, status, its reason, kind of
+// password.
 const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (
