@@ -74,7 +74,7 @@ describe("a maximum loss with the action disable", () => {
     expect(command).toMatchObject({ operation: "account.disable", result: { status: "disabled", changed: true } });
     const { status, statusReason } = await client.account(accountNumber);
     expect(status).toBe("disabled");
-    expect(statusReason).toBe(`Disabled because a risk rule was breached: breach ${String(breach?.id)}`);
+    expect(statusReason).toBe(`A risk rule was breached: breach ${String(breach?.id)}`);
   });
 });
 

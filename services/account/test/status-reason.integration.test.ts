@@ -18,7 +18,7 @@ it("a status that a breach of a risk rule causes has a reason, which the next ch
   const reason = async (): Promise<unknown> => (await env.details(account)).body.account.statusReason;
   const createdBy = { type: "system", id: "risk" } as const;
   await env.run(account, "account.disable", { createdBy, requestId: breach });
-  expect(await reason()).toBe(`Disabled because a risk rule was breached: breach ${breach}`);
+  expect(await reason()).toBe(`A risk rule was breached: breach ${breach}`);
   // Nothing changes, so the reason is still that of the breach.
   await env.run(account, "account.disable");
   expect(await reason()).toContain(breach);

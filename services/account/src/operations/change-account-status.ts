@@ -52,5 +52,5 @@ function isFlattened({ operation, payload }: StoredCommandMessage): boolean {
 /** The reason for the status: the breach of a risk rule. A caller gives no reason. */
 function reasonOf({ createdBy, requestId }: StoredCommandMessage): { statusReason?: string } {
   if (createdBy?.type !== RISK_ACTOR.type || createdBy.id !== RISK_ACTOR.id) return {};
-  return { statusReason: `Disabled because a risk rule was breached: breach ${requestId}` };
+  return { statusReason: `A risk rule was breached: breach ${requestId}` };
 }
