@@ -210,6 +210,17 @@ describe.each(WEBHOOK_OPERATIONS)("$name ($method $path)", (operation) => {
   });
 });
 
+it("lists the events of several kinds, separated by commas or as a repeated parameter", async () => {
+  const list = async (query: string): Promise<unknown> => {
+    const answer = await harness.owner.send("GET", `/api/v1/management/events?${query}`);
+    expect(answer.status).toBe(200);
+    return answer.body;
+  };
+  const listed = await list("kinds=webhook.test,account.created");
+  expect(listed).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ type: "webhook.test" })]) });
+  expect(await list("kinds=webhook.test&kinds=account.created")).toEqual(listed);
+});
+
 describe("another organization's webhooks", () => {
   it.each(WEBHOOK_OPERATIONS.filter(({ path }) => path.includes("{endpointId}")))(
     "$name returns 404 for the endpoint",

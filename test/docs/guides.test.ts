@@ -58,9 +58,14 @@ function prepare(page: string, language: Language): readonly [string, string] {
   return [{ sh: "bash", ts: process.execPath, python: "python3" }[language], file];
 }
 
-async function runProgram(page: string, language: Language, more?: Readonly<Record<string, string>>): Promise<string> {
+async function runProgram(
+  page: string,
+  language: Language,
+  more?: Readonly<Record<string, string>>,
+  timeout = PROGRAM_TIMEOUT_MS,
+): Promise<string> {
   const [command, file] = prepare(page, language);
-  const options = { cwd: FOLDER, env: environment(more), timeout: PROGRAM_TIMEOUT_MS };
+  const options = { cwd: FOLDER, env: environment(more), timeout };
   return (await run(command, [file], options)).stdout;
 }
 
@@ -94,6 +99,22 @@ describe("the quickstart", () => {
     const printed = await runProgram("quickstart.md", "python");
     expect(printed).toContain("balance: 10250.55");
     expect(printed).toContain("1 initial_balance 10000 → 10000");
+  });
+});
+
+describe("the guide to Python", () => {
+  it("works as it is, in an environment of its own", { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS }, async () => {
+    const venv = path.join(FOLDER, "venv");
+    await run("python3", ["-m", "venv", venv]);
+    const inVenv = { PATH: `${path.join(venv, "bin")}:${process.env["PATH"] ?? ""}` };
+    await runProgram("python.md", "sh", inVenv, INSTALL_TIMEOUT_MS);
+    const printed = await runProgram("python.md", "python", inVenv);
+    expect(printed).toMatch(/account: \d{8}/);
+    expect(printed).toContain("balance: 10250.55");
+    expect(printed).toContain("rejected: 400 VALIDATION_FAILED");
+    expect(printed).toContain("2 deposit 250.55\n1 initial_balance 10000");
+    expect(printed).toContain("events of known kinds: True");
+    expect(printed).toContain("forged: ");
   });
 });
 

@@ -49,6 +49,7 @@ export interface EnvelopeView {
 }
 
 export interface AccountView {
+  readonly statusReason: string | null;
   readonly id: string;
   readonly accountNumber: string;
   readonly accountName: string;

@@ -72,7 +72,9 @@ describe("a maximum loss with the action disable", () => {
     expect(breach?.value).toBeLessThanOrEqual(9_000);
     const command = await client.succeeded(breach?.commandId ?? "");
     expect(command).toMatchObject({ operation: "account.disable", result: { status: "disabled", changed: true } });
-    expect((await client.account(accountNumber)).status).toBe("disabled");
+    const { status, statusReason } = await client.account(accountNumber);
+    expect(status).toBe("disabled");
+    expect(statusReason).toBe(`A risk rule was breached: breach ${String(breach?.id)}`);
   });
 });
 

@@ -16,6 +16,9 @@ export const Actor = z.object({
 });
 export type Actor = z.infer<typeof Actor>;
 
+/** kapi, acting on the breach of a risk rule. Its command has the breach's id as request id. */
+export const RISK_ACTOR = { type: "system", id: "risk" } as const satisfies Actor;
+
 /**
  * The field `createdBy`. Null or absent if nobody requested the change through kapi, or if an
  * earlier release recorded the change.

@@ -1,6 +1,11 @@
 import { z } from "zod";
 
-import { CreateTradingAccountBody, DisableAccountBody, UpdateTradingAccountBody } from "./http/accounts.ts";
+import {
+  CreateTradingAccountBody,
+  DisableAccountBody,
+  PayloadAmount,
+  UpdateTradingAccountBody,
+} from "./http/accounts.ts";
 import { MAX_EXPORT_RECORDS } from "./http/exports.ts";
 import { FundsBody } from "./http/finance.ts";
 import { SetRiskRulesBody } from "./http/risk.ts";
@@ -47,7 +52,7 @@ const ON_ACCOUNT = {
 const MONEY = {
   topic: TOPICS.commandsFinance,
   deadlineMs: COMMAND_DEADLINE_MS,
-  payload: FundsBody.omit({ requestId: true }),
+  payload: FundsBody.omit({ requestId: true }).extend({ amount: PayloadAmount.positive() }),
   money: "amount",
   password: null,
 } as const;
@@ -56,7 +61,9 @@ const MONEY = {
 export const COMMANDS = {
   "account.create": {
     ...ON_ACCOUNT,
-    payload: CreateTradingAccountBody.omit({ requestId: true, password: true }),
+    payload: CreateTradingAccountBody.omit({ requestId: true, password: true }).extend({
+      initialBalance: PayloadAmount,
+    }),
     money: "initialBalance",
     password: "creation",
   },

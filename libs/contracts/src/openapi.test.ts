@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 
+import { type ErrorBody, ERRORS } from "./errors.ts";
 import { type OperationContract, OPERATIONS } from "./operations.ts";
 import { WEBHOOK_KINDS, WebhookEvent } from "./http/webhooks.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -83,6 +84,15 @@ describe("the OpenAPI document", () => {
       explode: false,
       schema: { type: "array", minItems: 1, maxItems: WEBHOOK_KINDS.length, uniqueItems: true },
     });
+  });
+
+  it("opens with an error as kapi returns it, with code and requestId", () => {
+    const { description } = document["info"] as { description: string };
+    const [, example = ""] = /## Errors.*```json\n(.*?)```/s.exec(description) ?? [];
+    const error = JSON.parse(example) as ErrorBody;
+    expect(Object.keys(error)).toEqual(["error", "code", "requestId", "issues"]);
+    expect(ERRORS.VALIDATION_FAILED.text).toBe(error.error);
+    expect(error.code).toBe("VALIDATION_FAILED");
   });
 
   it("gives each operation a curl and a TypeScript sample, with a placeholder for the key", () => {

@@ -9,7 +9,7 @@ export const AccountNumber = z
   .max(32)
   .regex(/^[A-Za-z0-9_-]+$/);
 /** Header `Idempotency-Key` (interface, "Conventions", 4). */
-export const IdempotencyKey = z.string().min(1).max(100);
+export const IdempotencyKey = z.string({ error: "must be sent as a header" }).min(1).max(100);
 /** Body field `requestId` (interface, "Conventions", 6). Correlation only. */
 export const RequestId = z.string().min(1).max(100);
 
@@ -26,12 +26,23 @@ export const Minor = z.int();
 /** The years 1 to 9999, in UTC: the ISO text has four digits, and databases store these years. */
 const STORABLE = /^(?!0000)\d{4}-/;
 
+/** A time of a caller that only lacks its offset. */
+const WITHOUT_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
+const EXAMPLE_TIME = "2026-11-27T09:00:00Z";
+
 /**
  * A time from a caller, with any offset, converted to UTC with milliseconds. Unparsable dates skip
  * comparisons with other fields.
  */
 export const DateTime = z.iso
-  .datetime({ offset: true, abort: true })
+  .datetime({
+    offset: true,
+    abort: true,
+    error: ({ input }) =>
+      WITHOUT_OFFSET.test(String(input))
+        ? `must have an offset, such as ${EXAMPLE_TIME}`
+        : `must be a date-time with an offset, such as ${EXAMPLE_TIME}`,
+  })
   .transform((text) => new Date(text).toISOString())
   .refine((text) => STORABLE.test(text), { error: "must be within the years 1 to 9999, in UTC" });
 

@@ -8,6 +8,7 @@ import {
   isUuid,
   minorFromAmount,
   latestOf,
+  nearestDecimal,
   monotonicClock,
   OrganizationSlots,
   uuidV5,
@@ -38,6 +39,36 @@ describe("money", () => {
     expect(minorFromAmount(0.001)).toBeNull();
     expect(minorFromAmount(1e308)).toBeNull();
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
+  });
+
+  it("takes a sum of binary fractions for the decimal number that it means, and rejects any other number", () => {
+    expect(nearestDecimal(0.1 + 0.2, 2)).toBe(0.3);
+    expect(nearestDecimal(1.1 + 2.2, 2)).toBe(3.3);
+    expect(nearestDecimal(-0.1 - 0.2, 2)).toBe(-0.3);
+    expect(nearestDecimal(0.1 * 3 + 1e9, 2)).toBe(1_000_000_000.3);
+    expect(Object.is(nearestDecimal(-0, 2), 0)).toBe(true);
+    for (const value of [1.000_000_1, 1.000_000_000_001, 1.005, 0.3 - 0.2 - 0.1, 1e-17, 1e308, Infinity, NaN]) {
+      expect([value, nearestDecimal(value, 2)]).toEqual([value, null]);
+    }
+  });
+
+  it("leaves every amount with at most two decimals as it is, as its text is parsed", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1e11, max: 1e11 }), (cents) => {
+        const text = `${cents < 0 ? "-" : ""}${Math.trunc(Math.abs(cents) / 100)}.${String(Math.abs(cents) % 100).padStart(2, "0")}`;
+        expect(nearestDecimal(Number(text), 2)).toBe(Number(text));
+      }),
+    );
+  });
+
+  it("gives the cents that a caller's few additions mean", () => {
+    const cents = fc.integer({ min: 1, max: 1e8 });
+    fc.assert(
+      fc.property(fc.array(cents, { minLength: 2, maxLength: 5 }), (some) => {
+        const sum = some.reduce((total, one) => total + one / 100, 0);
+        expect(nearestDecimal(sum, 2)).toBe(some.reduce((total, one) => total + one, 0) / 100);
+      }),
+    );
   });
 
   it("converts every integer of cents to an amount and back without a change", () => {

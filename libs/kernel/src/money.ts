@@ -6,12 +6,33 @@ const WHOLE_CENT_TOLERANCE = 1e-6;
 
 /**
  * An amount of JSON (units of currency) as integer minor units, or null if it is not a whole number
- * of cents (decisions, 6.1). Both supported currencies, USD and NGN, have two decimals.
+ * of cents (decisions, 6.1). Both supported currencies, USD and NGN, have two decimals. Amounts of
+ * callers are checked by {@link nearestDecimal} first.
  */
 export function minorFromAmount(amount: number): number | null {
   const cents = Math.round(amount * MINOR_UNITS_PER_UNIT);
   if (!Number.isSafeInteger(cents)) return null;
   return Math.abs(amount - cents / MINOR_UNITS_PER_UNIT) <= WHOLE_CENT_TOLERANCE ? cents + 0 : null;
+}
+
+/**
+ * Maximum relative error of a number that a caller computed: 4 to 8 units in the last place, such
+ * as the error of 0.1 + 0.2 (decisions, 6.1).
+ */
+const FLOAT_ERROR_TOLERANCE = 4 * Number.EPSILON;
+
+/**
+ * The number with at most `decimals` decimals that a caller means by a JSON number, so that equal
+ * amounts are equal numbers: 0.3 for 0.1 + 0.2. Null if the error of binary fractions does not
+ * explain the distance: 1.0000001 has seven decimals.
+ */
+export function nearestDecimal(value: number, decimals: number): number | null {
+  const unitsPerOne = 10 ** decimals;
+  const units = Math.round(value * unitsPerOne);
+  if (!Number.isSafeInteger(units)) return null;
+  // The quotient of two exact integers is the number nearest to the decimal.
+  const nearest = (units + 0) / unitsPerOne;
+  return Math.abs(value - nearest) <= FLOAT_ERROR_TOLERANCE * Math.abs(nearest) ? nearest : null;
 }
 
 /** Integer minor units as an amount of JSON (units of currency, two decimals). */

@@ -64,14 +64,25 @@ describe.each(BODIES)("%s %s", (method, path) => {
 });
 
 describe("a number", () => {
-  it.each(["1e308", "-1e308", "1e999", "-0", "0", "0.001", "1000000000.01", "1.005", '"1"', "[1]", "null", "true"])(
-    "%s as an amount is 400 and named in the issue",
-    async (amount) => {
-      const answer = await send(`/accounts/${accountNumber}/finance/deposits`, `{"requestId":"r","amount":${amount}}`);
-      expect(answer).toMatchObject({ status: 400, charged: 1 });
-      expect(new Set(answer.body.issues?.map(({ path }) => path[0]))).toEqual(new Set(["amount"]));
-    },
-  );
+  it.each([
+    "1e308",
+    "-1e308",
+    "1e999",
+    "-0",
+    "0",
+    "0.001",
+    "1000000000.01",
+    "1.005",
+    "1.0000001",
+    '"1"',
+    "[1]",
+    "null",
+    "true",
+  ])("%s as an amount is 400 and named in the issue", async (amount) => {
+    const answer = await send(`/accounts/${accountNumber}/finance/deposits`, `{"requestId":"r","amount":${amount}}`);
+    expect(answer).toMatchObject({ status: 400, charged: 1 });
+    expect(new Set(answer.body.issues?.map(({ path }) => path[0]))).toEqual(new Set(["amount"]));
+  });
 
   it.each([
     ["-0", 202, 0],
@@ -86,6 +97,35 @@ describe("a number", () => {
     expect(answer.status).toBe(status);
     if (kept !== null) expect(JSON.stringify(answer.body.command.payload?.["initialBalance"])).toBe(String(kept));
   });
+});
+
+describe("an amount that a caller computed with binary fractions", () => {
+  const sent = (at: string, key: string, body: object): Promise<Answer<CommandEnvelope>> => {
+    const options = { body, headers: { "idempotency-key": key } };
+    return call(platform.url, organization, `servers/${organization.server.serverId}${at}`, options);
+  };
+
+  it("is the amount that it means, for a deposit, a withdrawal and an initial balance; a repeat is equal", async () => {
+    for (const [at, field, body] of [
+      [`/accounts/${accountNumber}/finance/deposits`, "amount", { requestId: "r" }],
+      [`/accounts/${accountNumber}/finance/withdrawals`, "amount", { requestId: "r" }],
+      ["/accounts", "initialBalance", { requestId: "r", accountName: "Ada", leverage: 100 }],
+    ] as const) {
+      const key = randomUUID();
+      const first = await sent(at, key, { ...body, [field]: 0.1 + 0.2 });
+      expect([at, first.status, first.body.command.payload?.[field]]).toEqual([at, 202, 0.3]);
+      const repeated = await sent(at, key, { ...body, [field]: 0.3 });
+      expect([at, repeated.status, repeated.body.duplicate]).toEqual([at, 200, true]);
+      expect(repeated.body.command.id).toBe(first.body.command.id);
+    }
+  });
+});
+
+it("the issue of a missing Idempotency-Key says that it is a header", async () => {
+  const path = `servers/${organization.server.serverId}/accounts/${accountNumber}/finance/deposits`;
+  const answer = await call(platform.url, organization, path, { body: { amount: 1, requestId: "r" } });
+  const issue = { path: ["Idempotency-Key"], code: "invalid_type", message: "must be sent as a header" };
+  expect([answer.status, answer.body.issues]).toEqual([400, [issue]]);
 });
 
 describe("text in a query", () => {

@@ -40,6 +40,7 @@ from kapi_api.models import (
     UpdateTradingAccount,
     WebhookKind,
 )
+from kapi_api.types import UNSET, Unset
 
 SERVER = UUID(os.environ["KAPI_SERVER"])
 client = AuthenticatedClient(
@@ -96,6 +97,20 @@ def transactions() -> None:
     assert page.pagination.total == 1, page.pagination
 
 
+def walk() -> None:
+    # The client sends `page=1` with every request: it is the default of the document.
+    amounts: list[float] = []
+    cursor: str | Unset = UNSET
+    while True:
+        page = list_trading_account_transactions.sync(SERVER, account, client=client, limit=1, cursor=cursor)
+        assert isinstance(page, TransactionsAnswer), page
+        amounts += [row.amount for row in page.transactions]
+        if page.pagination.next_cursor is None:
+            break
+        cursor = page.pagination.next_cursor
+    assert amounts == [250.5, 1000], amounts
+
+
 def patch_account() -> None:
     body = UpdateTradingAccount(account_name="Renamed", request_id="update")
     queued = update_trading_account.sync(SERVER, account, client=client, body=body, idempotency_key=str(uuid4()))
@@ -130,7 +145,8 @@ def export() -> None:
 
 def amounts_in_feed() -> list[float]:
     # The generator repeats the parameter for each kind, although the document says `explode: false`.
-    answer = list_events.sync(client=client, kinds=[WebhookKind.TRANSACTION_RECORDED], limit=100)
+    kinds = [WebhookKind.TRANSACTION_RECORDED, WebhookKind.ACCOUNT_UPDATED]
+    answer = list_events.sync(client=client, kinds=kinds, limit=100)
     assert isinstance(answer, EventsAnswer), answer
     events = [event for event in answer.events if isinstance(event, FeedTransactionEvent)]
     return sorted(event.data.amount for event in events if event.data.account_number == account)
@@ -147,6 +163,7 @@ def feed() -> None:
 check("create an account, and read the typed result", create)
 check("deposit, and read the typed result", deposit)
 check("list the transactions", transactions)
+check("walk two pages by cursor", walk)
 check("change the account by PATCH", patch_account)
 check("change the server by PATCH", patch_server)
 check("read the issues of a 400", issues)

@@ -234,7 +234,7 @@ export interface components {
             accountName: string;
             /** @description State of the account. */
             status: components["schemas"]["AccountStatus"];
-            /** @description Why the account has its state; null if there is nothing to say. */
+            /** @description Why the account has its state: why its creation failed, or which breach of a risk rule disabled it; otherwise null. */
             statusReason: string | null;
             /** @description Whether the server has demo or real accounts. */
             environment: components["schemas"]["ServerEnvironment"];
@@ -4068,7 +4068,7 @@ export interface components {
         };
         ListCreditUsageQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4100,7 +4100,7 @@ export interface components {
             commandId?: string;
         };
         ListTradingAccountsQuery: {
-            /** @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
+            /** @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
             page?: number;
             /** @description Maximum number of records to return. */
             limit?: number;
@@ -4113,7 +4113,7 @@ export interface components {
         };
         ListTradingAccountTransactionsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4152,7 +4152,7 @@ export interface components {
         };
         ListTradingAccountOrdersQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4184,7 +4184,7 @@ export interface components {
         };
         ListAccountPositionsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4219,7 +4219,7 @@ export interface components {
         };
         ListAccountDealsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4260,7 +4260,7 @@ export interface components {
         };
         ListCommandsQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4326,7 +4326,7 @@ export interface components {
         };
         ListRiskBreachesQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4364,7 +4364,7 @@ export interface components {
         };
         ListWebhookDeliveriesQuery: {
             /**
-             * @description Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4403,7 +4403,7 @@ export interface components {
              * @default 100
              */
             limit?: number;
-            /** @description Only events of these kinds, separated by commas. */
+            /** @description Only events of these kinds, separated by commas. Repeating the parameter for each kind works too. */
             kinds?: components["schemas"]["WebhookKind"][];
         };
     };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { minorFromAmount } from "@kapi/kernel";
+import { minorFromAmount, nearestDecimal } from "@kapi/kernel";
 
 import { Currency, RequestId } from "../values.ts";
 import { cursorOf } from "./cursor.ts";
@@ -10,12 +10,27 @@ import { Leverage, ServerEnvironment } from "./servers.ts";
 /** Maximum amount of money of a request, in units of currency (interface, "Limits"). */
 export const MAX_AMOUNT = 1_000_000_000;
 
-const WHOLE_CENTS = { error: "must have at most two decimals" };
+const TWO_DECIMALS = 2;
 
-/** True for an amount that is a whole number of cents (decisions, 6.1). */
-export function isWholeCents(amount: number): boolean {
-  return minorFromAmount(amount) !== null;
-}
+/**
+ * An amount of money of a request, in units of currency: whole cents, as the number nearest to
+ * them. So equal amounts have equal payloads and fingerprints (decisions, 6.1).
+ */
+export const Amount = z
+  .number()
+  .max(MAX_AMOUNT)
+  .refine((amount) => nearestDecimal(amount, TWO_DECIMALS) !== null, { error: "must have at most two decimals" })
+  .overwrite((amount) => nearestDecimal(amount, TWO_DECIMALS) ?? amount);
+
+/**
+ * An amount of money in a command message. Release 0.1.0 accepts any amount within 1e-6 of a whole
+ * cent, and its commands are executed.
+ */
+export const PayloadAmount = z
+  .number()
+  .min(0)
+  .max(MAX_AMOUNT)
+  .refine((amount) => minorFromAmount(amount) !== null, { error: "must be whole cents" });
 
 export const Password = z.string().min(8).max(128);
 export const AccountName = z.string().min(1).max(100);
@@ -24,7 +39,7 @@ export const AccountName = z.string().min(1).max(100);
 export const CreateTradingAccountBody = z.object({
   accountName: AccountName,
   password: Password.optional(),
-  initialBalance: z.number().min(0).max(MAX_AMOUNT).refine(isWholeCents, WHOLE_CENTS),
+  initialBalance: Amount.min(0),
   leverage: Leverage,
   requestId: RequestId,
 });

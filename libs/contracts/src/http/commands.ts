@@ -2,8 +2,8 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { COMMANDS, type CommandOperation as OperationName } from "../commands.ts";
-import { DateTime, IdempotencyKey } from "../values.ts";
-import { checkedPageQuery, cursorFields, Pagination } from "./pagination.ts";
+import { DateTime } from "../values.ts";
+import { checkedPageQuery, cursorFields, FilterText, Pagination } from "./pagination.ts";
 
 /** Every queued operation, in the order of {@link COMMANDS}. */
 export const COMMAND_OPERATIONS = Object.keys(COMMANDS) as readonly OperationName[];
@@ -111,7 +111,7 @@ export const ListCommandsQuery = checkedPageQuery(
     from: DateTime.optional(),
     to: DateTime.optional(),
     /** The `Idempotency-Key` of a bulk: the commands of its items. */
-    bulkIdempotencyKey: IdempotencyKey.optional(),
+    bulkIdempotencyKey: FilterText.optional(),
     idempotencyKeyPrefix: z.string().min(1).max(104).optional(),
     wait: GetCommandQuery.shape.wait,
   }),

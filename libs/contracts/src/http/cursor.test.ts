@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 
 import { type CursorList, decodeCursor, encodeCursor, listScope, MAX_CURSOR_CHARACTERS } from "./cursor.ts";
+import { ListOrdersQuery } from "./history.ts";
 import { cursorPage, pageStart } from "./pagination.ts";
 
 const AT = "2026-01-01T00:00:00.123456Z";
@@ -45,6 +46,25 @@ describe("a cursor", () => {
     ]) {
       expect([content, decodeCursor("commands", written(content))]).toEqual([content, null]);
     }
+  });
+});
+
+describe("a query of a list", () => {
+  const cursor = encodeCursor("orders", { scope: "s", page: 2, after: [8] });
+  const valid = ListOrdersQuery.parse({ cursor });
+
+  it("has the default page beside a cursor, as generated clients send it, and is the query without it", () => {
+    expect(ListOrdersQuery.parse({ cursor, page: "1" })).toEqual(valid);
+    expect(pageStart("orders", ListOrdersQuery.parse({ cursor, page: "1" })).page).toBe(2);
+  });
+
+  it("with a cursor and another page is invalid", () => {
+    const { error } = ListOrdersQuery.safeParse({ cursor, page: "2" });
+    expect(error?.issues.map((issue) => issue.path)).toEqual([["page"]]);
+  });
+
+  it("without a cursor keeps its page", () => {
+    expect(ListOrdersQuery.parse({ page: "1" })).toMatchObject({ page: 1 });
   });
 });
 

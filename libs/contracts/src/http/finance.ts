@@ -2,18 +2,12 @@ import { z } from "zod";
 
 import { CreatedBy } from "../actor.ts";
 import { Currency, Guid, RequestId } from "../values.ts";
-import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+import { Amount } from "./accounts.ts";
 import { checkedPageQuery, cursorFields, FilterText, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Body of depositAccountFunds and withdrawAccountFunds (interface, "Deposit / Withdraw"). */
 export const FundsBody = z.object({
-  amount: z
-    .number()
-    .positive()
-    .max(MAX_AMOUNT)
-    .refine((amount) => isWholeCents(amount) && amount >= 0.005, {
-      error: "must be at least one cent and have at most two decimals",
-    }),
+  amount: Amount.positive(),
   description: z.string().max(250).optional(),
   requestId: RequestId,
 });

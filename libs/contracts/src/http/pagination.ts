@@ -41,13 +41,17 @@ export const TIME_FIELDS = { from: DateTime.optional(), to: DateTime.optional() 
 /** A text that a filter compares with a field of the record. */
 export const FilterText = z.string().min(1).max(100);
 
-/** Rejects `page` together with `cursor`, and `from` after `to`. */
+/**
+ * Rejects `page` together with `cursor`, and `from` after `to`. Page 1 beside a cursor is left out:
+ * generated clients send the default with every request (decisions, 14.1).
+ */
 export function checkedPageQuery<Query extends z.ZodObject>(query: Query): Query {
   return query
-    .refine(({ page, cursor }) => page === undefined || cursor === undefined, {
+    .refine(({ page, cursor }) => page === undefined || page === 1 || cursor === undefined, {
       path: ["page"],
-      error: "must not be given together with cursor",
+      error: "must be left out or 1 together with cursor",
     })
+    .overwrite((given) => (given["cursor"] === undefined ? given : { ...given, page: undefined }))
     .refine(({ from, to }) => typeof from !== "string" || typeof to !== "string" || from <= to, {
       path: ["from"],
       error: "must not be after to",

@@ -1,8 +1,8 @@
-import { minorFromAmount } from "@kapi/kernel";
+import { minorFromAmount, nearestDecimal } from "@kapi/kernel";
 import { z } from "zod";
 
 import { RequestId } from "../values.ts";
-import { isWholeCents, MAX_AMOUNT } from "./accounts.ts";
+import { Amount } from "./accounts.ts";
 import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Maximum number of rules of one account. */
@@ -27,9 +27,10 @@ const Percent = z
   .number()
   .positive()
   .max(100)
-  .refine((percent) => percentUnits(percent) !== null, { error: `must have at most ${PERCENT_DECIMALS} decimals` });
-
-const Money = z.number().max(MAX_AMOUNT).refine(isWholeCents, { error: "must have at most two decimals" });
+  .refine((percent) => nearestDecimal(percent, PERCENT_DECIMALS) !== null, {
+    error: `must have at most ${PERCENT_DECIMALS} decimals`,
+  })
+  .overwrite((percent) => nearestDecimal(percent, PERCENT_DECIMALS) ?? percent);
 
 /** The id of a rule, chosen by the caller; unique among the rules of an account. */
 export const RiskRuleId = z
@@ -40,7 +41,7 @@ export const RiskRuleId = z
 
 /** A share of a reference value, or an amount of money: exactly one of the two. */
 export const RiskLimit = z
-  .object({ percent: Percent.optional(), amount: Money.positive().optional() })
+  .object({ percent: Percent.optional(), amount: Amount.positive().optional() })
   .refine(({ percent, amount }) => (percent === undefined) !== (amount === undefined), {
     error: "either percent or amount must be given",
   });
@@ -75,14 +76,7 @@ function isTimeZone(name: string): boolean {
 const COMMON = {
   id: RiskRuleId,
   /** Percent of the limit at which `risk.warning` is sent; absent: no warning. */
-  warnAt: z
-    .number()
-    .min(1)
-    .max(99)
-    .refine((percent) => percentUnits(percent) !== null, {
-      error: `must have at most ${PERCENT_DECIMALS} decimals`,
-    })
-    .optional(),
+  warnAt: Percent.min(1).max(99).optional(),
   action: RiskAction,
 };
 
@@ -109,9 +103,9 @@ export const MaxLossRule = z.object({
   /** Absent: the loss counts from `startValue`. Otherwise from the highest equity or balance. */
   trailing: RiskBasis.optional(),
   /** The value at the start; absent: the initial balance of the account. */
-  startValue: Money.positive().optional(),
+  startValue: Amount.positive().optional(),
   /** Only with `trailing`: the limit's level never rises above this equity. */
-  lockAt: Money.optional(),
+  lockAt: Amount.optional(),
 });
 
 /** The profit since the start. Reaching the target is reported as a breach, like a loss. */
@@ -121,7 +115,7 @@ export const ProfitTargetRule = z.object({
   target: RiskLimit,
   /** The value that must reach the target. */
   basis: RiskBasis,
-  startValue: Money.positive().optional(),
+  startValue: Amount.positive().optional(),
 });
 
 export const RISK_RULE_TYPES = ["dailyLoss", "maxLoss", "profitTarget"] as const;

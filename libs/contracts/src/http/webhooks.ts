@@ -236,10 +236,13 @@ export const FeedEvent = z.object({
 });
 export type FeedEvent = z.infer<typeof FeedEvent>;
 
-/** Kinds in a query string, separated by commas. */
+/**
+ * Kinds in a query string, separated by commas. Some generated clients repeat the parameter for
+ * each kind, although the OpenAPI document says `explode: false`.
+ */
 const KindsQuery = z
-  .string()
-  .transform((text) => text.split(","))
+  .union([z.string(), z.array(z.string())], { error: "must be kinds of events, separated by commas" })
+  .transform((given) => [given].flat().flatMap((text) => text.split(",")))
   .pipe(WebhookKinds);
 
 /** Query of listEvents. Without `after` the feed begins with the oldest event that is kept. */

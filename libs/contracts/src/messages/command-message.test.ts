@@ -56,6 +56,7 @@ it.each(COMMAND_OPERATIONS)("%s has a message with the payload of its row in COM
 it.each([
   [0.01, 1],
   [0.1 + 0.2, 30],
+  [1.000_000_1, 100],
   [1.005 * 100, 10_050],
   [8_388_607.29, 838_860_729],
   [999_999_999.99, 99_999_999_999],

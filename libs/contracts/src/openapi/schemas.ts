@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { Actor, ActorType } from "../actor.ts";
+import { COMMANDS } from "../commands.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
 import {
   AccountCredentials,
@@ -277,12 +278,16 @@ const LIST_OF_KINDS: JsonSchema = {
   uniqueItems: true,
 };
 
+const FUNDS_AMOUNT: JsonSchema = { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 };
+
 /** JSON Schema of rules that are functions in zod. */
 const RULES = new Map<z.ZodType, JsonSchema>([
   [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
   [CreateTradingAccountBody.shape.password, { format: "password" }],
   [ResetPasswordBody.shape.password, { format: "password" }],
-  [FundsBody.shape.amount, { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 }],
+  [COMMANDS["account.create"].payload.shape.initialBalance, { multipleOf: 0.01 }],
+  [FundsBody.shape.amount, FUNDS_AMOUNT],
+  [COMMANDS["finance.deposit"].payload.shape.amount, FUNDS_AMOUNT],
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
   // At least one field, besides the required ones.
   [UpdateServerConfigurationBody, { minProperties: 1 }],
@@ -292,7 +297,7 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [UpdateWebhookBody, { minProperties: 1 }],
   [WebhookKinds, { uniqueItems: true }],
   [WebhookServerIds, { uniqueItems: true }],
-  [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, pattern: undefined }],
+  [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, anyOf: undefined }],
 ]);
 
 /** Text of callers has no U+0000, which PostgreSQL cannot store. */

@@ -20,7 +20,8 @@ the command is final. Once it is \`succeeded\`, every read shows its effect.
 ## Idempotency
 
 Queued operations need an \`Idempotency-Key\`: one per change, repeated only to retry it. A retry returns 200 with the
-earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. The same key for a different request is rejected.
+earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. A repeated bulk returns 202 again, with
+\`duplicate: true\` for each item. The same key for a different request is rejected: 409 for creations, else 400.
 A request that is rejected with a 4xx status does not use up its key. After a 5xx status or a lost answer, retry with the same key.
 
 ## Credits
@@ -49,9 +50,21 @@ and codes are in an AsyncAPI document of their own: [/asyncapi.json](/asyncapi.j
 
 ## Errors
 
-An error is \`{"error": "..."}\`, with \`issues\` if fields of the request are invalid. The header \`X-Error-Code\` has a
-stable code for programs. Unknown fields and query parameters are ignored. Times are ISO 8601; times that you send may have
-any offset. Send \`X-Request-Id\` to find a request in your usage and our logs.
+An error has a text for people, a stable code for programs, and the id of the request. With invalid fields it also has
+\`issues\`, which names each of them:
+
+\`\`\`json
+{
+  "error": "Invalid request",
+  "code": "VALIDATION_FAILED",
+  "requestId": "7c0f0f5e-2d0f-4a53-9a3e-6d1f6a6c4d11",
+  "issues": [{ "path": ["amount"], "code": "too_small", "message": "Too small: expected number to be >0" }]
+}
+\`\`\`
+
+The headers \`X-Error-Code\` and \`X-Request-Id\` repeat code and id. Send your own \`X-Request-Id\` to find a request in your
+usage and our logs. Unknown fields and query parameters are ignored. Times are ISO 8601; times that you send have an
+offset, which may be any.
 `.trim();
 
 export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
@@ -147,7 +160,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
  * operation.
  */
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1; not together with `cursor`. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
+  page: "Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
   cursor:
     "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
@@ -202,7 +215,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   ruleId: "Only breaches of the rules with this id.",
   commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",
-  kinds: "Only events of these kinds, separated by commas.",
+  kinds: "Only events of these kinds, separated by commas. Repeating the parameter for each kind works too.",
 };
 
 /** The description of a query parameter. @throws Error for a parameter without a text. */

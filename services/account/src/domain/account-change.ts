@@ -64,6 +64,8 @@ export interface AccountEffect {
   readonly accountName?: string;
   readonly leverage?: number;
   readonly status?: TradingStatus;
+  /** Why the account has this status; a new status without a reason clears the earlier reason. */
+  readonly statusReason?: string;
   readonly passwordKind?: PasswordKind;
   /** What the change closed and cancelled, if its result reports it. */
   readonly flattened?: Partial<Flattened>;

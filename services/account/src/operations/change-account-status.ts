@@ -1,5 +1,5 @@
 /** Changes of the status: one transition each, sent to the trading server. */
-import type { StoredCommandMessage } from "@kapi/contracts";
+import { RISK_ACTOR, type StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 import type { QueuedOperation } from "../domain/account-change.ts";
@@ -40,20 +40,22 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
         change: { type: "set_status", status, ...(isFlattened(message) ? { flatten: true } : {}) },
       };
     },
-    effect(_message, event, nowIso) {
-      const at = event?.occurredAt ?? nowIso;
+    effect(message, event, nowIso) {
+      const moved = { at: event?.occurredAt ?? nowIso, status, ...reasonOf(message) };
       if (event?.type === "account.flattened") {
         const { closed, cancelled, previousStatus } = event;
-        return { made: previousStatus !== status, at, status, flattened: { closed, cancelled } };
+        return { made: previousStatus !== status, ...moved, flattened: { closed, cancelled } };
       }
       const made = event !== null;
-      if (status !== "close_only") return { made, at, status };
+      if (status !== "close_only") return { made, ...moved };
       const cancelled = event?.type === "account.status_changed" ? event.cancelled : undefined;
-      return { made, at, status, flattened: { cancelled: cancelled ?? [] } };
+      return { made, ...moved, flattened: { cancelled: cancelled ?? [] } };
     },
     // The account is disabled first, and stays so if positions cannot be closed.
     partialEffect: (message, errorCode, nowIso) =>
-      isFlattened(message) && errorCode === "ACCOUNT_HAS_OPEN_POSITIONS" ? { made: false, at: nowIso, status } : null,
+      isFlattened(message) && errorCode === "ACCOUNT_HAS_OPEN_POSITIONS"
+        ? { made: false, at: nowIso, status, ...reasonOf(message) }
+        : null,
     result: ({ changed }, { flattened }) => ({ status, changed, ...flattened }),
   };
 }
@@ -61,4 +63,10 @@ export function changeAccountStatus(move: keyof typeof MOVES): QueuedOperation {
 /** Whether the command also closes all positions and cancels all pending orders. */
 function isFlattened({ operation, payload }: StoredCommandMessage): boolean {
   return operation === "account.disable" && "flatten" in payload && payload.flatten === true;
+}
+
+/** The reason for the status: the breach of a risk rule. A caller gives no reason. */
+function reasonOf({ createdBy, requestId }: StoredCommandMessage): { statusReason?: string } {
+  if (createdBy?.type !== RISK_ACTOR.type || createdBy.id !== RISK_ACTOR.id) return {};
+  return { statusReason: `A risk rule was breached: breach ${requestId}` };
 }

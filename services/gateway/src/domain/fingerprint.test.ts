@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 
+import { CreateTradingAccountBody, FundsBody, SetRiskRulesBody } from "@kapi/contracts";
 import { commandMessage } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
@@ -19,6 +20,10 @@ const REQUEST: FingerprintInput = {
   keyId: "a".repeat(16),
 };
 const RESETS = ["account.password_reset", "account.investor_password_reset"] as const;
+
+/** A body of setRiskRules with one rule. */
+const rulesWith = (fields: Readonly<Record<string, unknown>>) =>
+  SetRiskRulesBody.parse({ rules: [{ id: "max", type: "maxLoss", action: "notify", ...fields }], requestId: "r-1" });
 
 const of = (change: Partial<FingerprintInput> = {}, body: Record<string, unknown> = {}): string =>
   fingerprintOf({ ...REQUEST, ...change, body: { ...REQUEST.body, ...body } }, KEY);
@@ -61,6 +66,33 @@ describe("the fingerprint of a request", () => {
     for (const { operation } of [REQUEST, { operation: "finance.deposit" as const }]) {
       expect(of({ operation, keyId: "b".repeat(16) })).toBe(of({ operation }));
     }
+  });
+
+  it.each(["0.01", "0.3", "250.55", "12345.67", "999999999.99", "1e9"])(
+    "of an amount of %s is that of release 0.1.0, so that a repeat after an upgrade is equal",
+    (amount) => {
+      const body = FundsBody.parse({ amount: Number(amount), requestId: "r-1" });
+      const deposit = { ...REQUEST, operation: "finance.deposit", path: "/deposits", body } as const;
+      const earlier = `finance.deposit\n/deposits\n{"amount":${Number(amount)}}`;
+      expect(fingerprintOf(deposit, KEY)).toBe(createHash("sha256").update(earlier).digest("hex"));
+    },
+  );
+
+  it.each([
+    ["an amount", (value: number) => FundsBody.parse({ amount: value, requestId: "r-1" })],
+    [
+      "an initial balance",
+      (value: number) =>
+        CreateTradingAccountBody.parse({ accountName: "Ada", leverage: 1, requestId: "r-1", initialBalance: value }),
+    ],
+    ["a limit of risk", (value: number) => rulesWith({ limit: { amount: value } })],
+    ["a percentage of risk", (value: number) => rulesWith({ limit: { percent: value } })],
+    ["a start value of risk", (value: number) => rulesWith({ limit: { percent: 1 }, startValue: value })],
+  ])("of %s of 0.1 + 0.2 is that of 0.3", (_what, bodyOf) => {
+    const sum = bodyOf(0.1 + 0.2);
+    expect(JSON.stringify(sum)).toBe(JSON.stringify(bodyOf(0.3)));
+    expect(fingerprintOf({ ...REQUEST, body: sum }, KEY)).toBe(fingerprintOf({ ...REQUEST, body: bodyOf(0.3) }, KEY));
+    expect(() => bodyOf(1.000_000_1)).toThrow("decimals");
   });
 
   it("in release 0.1.0 was the same for every key: earlierFingerprintOf returns it for resets, and null for other operations", () => {

@@ -1,4 +1,4 @@
-import { BulkCreateTradingAccountsBody } from "@kapi/contracts";
+import { BulkCreateTradingAccountsBody, ListCommandsQuery } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
 import { RequestValidator } from "./validate.ts";
@@ -38,5 +38,26 @@ describe("a body", () => {
     ).toEqual({
       accounts: [ITEM],
     });
+  });
+});
+
+describe("an issue says what to do", () => {
+  it("if the header Idempotency-Key is missing", () => {
+    const validator = new RequestValidator();
+    validator.idempotencyKey(requestOf({}));
+    expect(validator.error()?.issues).toEqual([
+      { path: ["Idempotency-Key"], code: "invalid_type", message: "must be sent as a header" },
+    ]);
+  });
+
+  it.each([
+    ["2026-11-27T09:00:00", "must have an offset, such as 2026-11-27T09:00:00Z"],
+    ["2026-11-27T09:00", "must have an offset, such as 2026-11-27T09:00:00Z"],
+    ["2026-11-27", "must be a date-time with an offset, such as 2026-11-27T09:00:00Z"],
+    ["2026-11-27T09:00:00 01:00", "must be a date-time with an offset, such as 2026-11-27T09:00:00Z"],
+  ])("if the time %s has no offset, or is no time", (from, message) => {
+    const validator = new RequestValidator();
+    validator.query({ ...requestOf({}), query: { from } }, ListCommandsQuery);
+    expect(validator.error()?.issues).toEqual([{ path: ["from"], code: "invalid_format", message }]);
   });
 });

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 
 import type { WorkTransaction } from "@kapi/commands";
-import { type CommandHeader, accountKey, type RiskEvent, TOPICS } from "@kapi/contracts";
+import { type CommandHeader, accountKey, RISK_ACTOR, type RiskEvent, TOPICS } from "@kapi/contracts";
 import { amountFromMinor, toIso, uuidV5 } from "@kapi/kernel";
 
 import type { EvaluationStore, RecordedAlert } from "../domain/ports.ts";
@@ -12,8 +12,6 @@ import type { EvaluationStore, RecordedAlert } from "../domain/ports.ts";
  * trading server that is down for an hour must not leave a breached account open.
  */
 const ACTION_DEADLINE_MS = 24 * 3_600_000;
-/** Who acts: kapi itself, for a rule of the organization. */
-const ACTOR = { type: "system", id: "risk" } as const;
 
 /** The id of an alert: equal for every process that finds it, in every pass over the log. */
 export function alertIdOf(
@@ -72,7 +70,7 @@ function actionCommandOf(found: RecordedAlert, nowMs: number): (CommandHeader & 
     reservedCredits: 0,
     createdAt: toIso(nowMs),
     deadlineAt: toIso(nowMs + ACTION_DEADLINE_MS),
-    createdBy: ACTOR,
+    createdBy: RISK_ACTOR,
     payload: rule.action === "flatten_and_disable" ? { flatten: true } : {},
   };
 }

@@ -31,7 +31,8 @@ const SELECT_BY_NUMBER = statement<AccountRow>(
   "account-select-by-number",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = any($2::text[])`,
 );
-// Columns: server id, number, command id, made, at, name, leverage, status, kind of password.
+// Columns: server id, number, command id, made, at, name, leverage, status, its reason, kind of
+// password.
 const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (
@@ -39,17 +40,20 @@ const END = statement<AccountRow & { command_id: string; changed: boolean; moved
        coalesce(e.account_name, a.account_name) as account_name,
        coalesce(e.leverage, a.leverage) as leverage,
        coalesce(e.status, a.status) as status,
-       e.status as moved_to,
+       e.status as moved_to, e.status_reason,
        e.made or e.account_name <> a.account_name or e.leverage <> a.leverage or e.status <> a.status as changed
      from unnest($1::uuid[], $2::text[], $3::uuid[], $4::boolean[], $5::timestamptz[], $6::text[], $7::integer[], $8::text[],
-                 $9::text[])
-       as e(server_id, account_number, command_id, made, at, account_name, leverage, status, password_kind)
+                 $9::text[], $10::text[])
+       as e(server_id, account_number, command_id, made, at, account_name, leverage, status, status_reason,
+            password_kind)
      join accounts a on a.server_id = e.server_id and a.account_number = e.account_number
-     where a.status = any($10::text[])
+     where a.status = any($11::text[])
      ${IN_LOCK_ORDER}
    )
    update accounts a set
      account_name = e.account_name, leverage = e.leverage, status = e.status,
+     status_reason =
+       case when e.changed and e.moved_to is not null then e.status_reason else a.status_reason end,
      version = a.version + case when e.changed then 1 else 0 end,
      updated_at = case when e.changed then e.at else a.updated_at end,
      activated_at = case when e.changed and e.moved_to = 'active' then e.at else a.activated_at end,
@@ -109,6 +113,7 @@ async function finishCommands(
     column(effects.map(({ effect }) => effect.accountName ?? null)),
     column(effects.map(({ effect }) => effect.leverage ?? null)),
     column(effects.map(({ effect }) => effect.status ?? null)),
+    column(effects.map(({ effect }) => effect.statusReason ?? null)),
     column(effects.map(({ effect }) => effect.passwordKind ?? null)),
     column(LIVING),
   ]);

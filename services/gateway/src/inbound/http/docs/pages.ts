@@ -46,6 +46,7 @@ export const SECTIONS: readonly Section[] = [
     title: "Recipes",
     pages: [
       { path: "prop-firm-recipe", file: "guides/prop-firm-recipe.md", title: "Prop firm" },
+      { path: "python", file: "guides/python.md", title: "Python" },
       { path: "testing", file: "guides/testing.md", title: "Testing" },
     ],
   },

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 import { ERRORS, HTTP_ERROR_GUIDE, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
@@ -64,8 +66,32 @@ describe("the documentation site", () => {
     expect(headings).not.toContain("As the answer to a request");
   });
 
+  it("serves the examples that its pages name as text, and links them", () => {
+    for (const [page, example] of [
+      ["webhooks", "examples/webhook-receiver.ts"],
+      ["live-metrics", "examples/live-metrics-client.ts"],
+      ["evidence", "examples/evidence/README.md"],
+    ] as const) {
+      expect(site.page(page).html).toContain(`href="/docs/${example}"`);
+      expect(site.file(example)).toEqual({
+        contentType: "text/plain; charset=utf-8",
+        text: readFileSync(new URL(`../../../../../../docs/${example}`, import.meta.url), "utf8"),
+      });
+    }
+  });
+
   it("has nothing below a path that is no page", () => {
-    for (const path of ["nothing", "errors/NOTHING", "../package.json", "assets/site.ts", "assets/../site.ts"]) {
+    for (const path of [
+      "nothing",
+      "examples",
+      "examples/",
+      "examples/../start.md",
+      "examples/nothing.ts",
+      "errors/NOTHING",
+      "../package.json",
+      "assets/site.ts",
+      "assets/../site.ts",
+    ]) {
       expect(site.file(path), path).toBeNull();
     }
   });

@@ -2,7 +2,7 @@
  * The documentation site. Its pages are made of the Markdown files of the repository when they are
  * first asked for, and kept: there are about fifty.
  */
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
 import { errorCodes, errorPage, errorTables } from "./error-pages.ts";
@@ -30,7 +30,10 @@ const REFERENCES: Readonly<Record<string, string>> = {
   "reference/asyncapi.json": "/asyncapi.json",
 };
 
+/** Folder below `docs` with the examples to copy. The site serves each file as text. */
+const EXAMPLES = "examples";
 const HTML = "text/html; charset=utf-8";
+const TEXT = "text/plain; charset=utf-8";
 const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "script.js": "text/javascript; charset=utf-8",
@@ -45,6 +48,7 @@ export interface BrokenLink {
 export class DocsSite {
   readonly #pages = new Map<string, RenderedPage>();
   readonly #codes = new Set(errorCodes());
+  readonly #examples = exampleFiles();
   #searchIndex: string | null = null;
 
   /** Paths of all pages, below `/docs`. */
@@ -57,6 +61,7 @@ export class DocsSite {
     if (wanted === "search.json") return { contentType: "application/json; charset=utf-8", text: this.#search() };
     const asset = /^assets\/([a-z]+\.(?:css|js))$/.exec(wanted)?.[1];
     if (asset !== undefined) return assetFile(asset);
+    if (this.#examples.has(wanted)) return { contentType: TEXT, text: readFileSync(path.join(FOLDER, wanted), "utf8") };
     return this.paths().includes(wanted) ? { contentType: HTML, text: pageHtml(wanted, this.page(wanted)) } : null;
   }
 
@@ -76,7 +81,7 @@ export class DocsSite {
     const known = this.#pages.get(wanted);
     if (known !== undefined) return known;
     const { file, text } = sourceOf(wanted);
-    const page = renderPage(text, (target) => resolve(file, target));
+    const page = renderPage(text, (target) => resolve(file, target, this.#examples));
     this.#pages.set(wanted, page);
     return page;
   }
@@ -95,6 +100,7 @@ export class DocsSite {
     const [address = "", anchor] = target.split("#", 2);
     const wanted = address === "" ? from : address.replace(DOCS, "").replace(/^\//, "");
     if (address !== "" && !address.startsWith(DOCS)) return false;
+    if (this.#examples.has(wanted)) return true;
     if (!this.paths().includes(wanted)) return false;
     return anchor === undefined || this.page(wanted).html.includes(`id="${anchor}"`);
   }
@@ -127,6 +133,13 @@ export class DocsSite {
   }
 }
 
+/** Paths of all examples, below `docs`, which are their paths on the site too. */
+function exampleFiles(): ReadonlySet<string> {
+  const found = readdirSync(path.join(FOLDER, EXAMPLES), { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return new Set(files.map((file) => path.relative(FOLDER, file)));
+}
+
 function assetFile(name: string): SiteFile | null {
   const contentType = ASSETS[name];
   if (contentType === undefined) return null;
@@ -147,12 +160,13 @@ function sourceOf(wanted: string): { readonly file: string; readonly text: strin
  * Rewrites a link between Markdown files to an address of the site. Null: the file is not part of
  * it.
  */
-function resolve(from: string, target: string): string | null {
+function resolve(from: string, target: string, examples: ReadonlySet<string>): string | null {
   if (/^(https:|#|\/)/.test(target)) return target;
   if (target.includes(":")) return null;
   const { file, anchor } = linkTarget(from, target);
   const reference = REFERENCES[file];
   if (reference !== undefined) return reference;
+  if (examples.has(file)) return `${DOCS}/${file}`;
   const page = PAGES.find((known) => path.posix.normalize(known.file) === path.posix.normalize(file));
   if (page === undefined) return null;
   return `${addressOf(page.path)}${anchor === "" ? "" : `#${anchor}`}`;
