@@ -202,7 +202,8 @@ export function pathOf(operation: OperationRow, target: Target): string {
   return operation.path
     .replace("{serverId}", target.serverId)
     .replace("{accountNumber}", target.accountNumber)
-    .replace("{commandId}", target.commandId);
+    .replace("{commandId}", target.commandId)
+    .replace("{now}", new Date().toISOString());
 }
 
 async function directoryOf(stack: TestStack): Promise<{ value: Producer; stop(): Promise<void> }> {

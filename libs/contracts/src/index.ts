@@ -11,6 +11,7 @@ export * from "./topics.ts";
 export * from "./values.ts";
 export * from "./webhook-operations.ts";
 export * from "./http/account-metrics.ts";
+export * from "./http/account-state.ts";
 export * from "./http/accounts.ts";
 export * from "./http/audit.ts";
 export * from "./http/command-results.ts";

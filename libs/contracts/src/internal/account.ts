@@ -7,6 +7,7 @@ import {
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
 } from "../http/accounts.ts";
+import { AccountState, AccountStateQuery } from "../http/account-state.ts";
 import {
   DealsAnswer,
   ListDealsQuery,
@@ -71,6 +72,19 @@ export const ACCOUNT_ROUTES = {
   },
   listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
+  /**
+   * The positions that were open at a time; none before `createdAt`. First books up to the trading
+   * server's sequence; 500 after 2 s.
+   */
+  readOpenPositions: {
+    ...RECORDS,
+    path: `${ACCOUNT}/open-positions`,
+    query: AccountStateQuery,
+    answer: AccountState.pick({ currency: true, positionCount: true, positions: true }).extend({
+      /** When the account was created. */
+      createdAt: z.iso.datetime(),
+    }),
+  },
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",

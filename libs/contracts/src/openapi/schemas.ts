@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { Actor, ActorType } from "../actor.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
+import { AccountState, AccountStateAnswer, OpenPosition, StoredEquity } from "../http/account-state.ts";
 import {
   AccountCredentials,
   AccountDetailsAnswer,
@@ -162,6 +163,9 @@ export const RECORDS = {
   Position,
   Deal,
   AccountMetricSnapshot,
+  OpenPosition,
+  StoredEquity,
+  AccountState,
   ExportRecord,
   HistoryExport,
   Pagination,
@@ -180,6 +184,7 @@ export const RECORDS = {
   PositionsAnswer,
   DealsAnswer,
   AccountMetricsAnswer,
+  AccountStateAnswer,
   RiskLimit,
   RiskRule,
   AccountRiskRules,
