@@ -89,6 +89,7 @@ test("a key that was made up is printed before the request, so that a lost answe
   fake.failNext({ status: 500, afterEffect: true }, 20);
   const ran = await kapi("accounts create --name One --leverage 100 --json");
   expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
+  expect(ran.err).toContain("  gave up after 4 attempts\n");
   expect(ran.code).toBe(3);
 });
 
