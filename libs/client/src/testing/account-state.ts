@@ -7,7 +7,8 @@ export function accountStateAt(account: StoredAccount, at: string): Json {
   const last = account.transactions.findLast(({ recordedAt }) => isBefore(recordedAt));
   const positions = account.positions
     .filter(({ openedAt, closedAt }) => isBefore(openedAt) && (closedAt === null || !isBefore(closedAt)))
-    .map(({ status: _status, closedAt: _closedAt, ...position }) => ({ ...position, closedVolume: 0 }))
+    // The fake closes whole positions only.
+    .map(({ status: _status, closedAt: _closedAt, ...position }) => Object.assign(position, { closedVolume: 0 }))
     .toReversed();
   return {
     serverId: account.serverId,

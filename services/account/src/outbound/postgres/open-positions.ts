@@ -18,6 +18,9 @@ interface OpenPositionRow extends PositionRow {
   readonly closed_volume: number;
 }
 
+/** The columns of `positions` that are read. */
+const STORED = `server_id, account_number, id, n, order_id, symbol, side, volume, opened_volume, open_price, status,
+  opened_at, closed_at`;
 // Times have microseconds: this is the last one of the millisecond $3.
 const AT = "($3::timestamptz + interval '999 microseconds')";
 
@@ -38,11 +41,11 @@ export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: nu
      from (
        select o.*, count(*) over () as open_count
        from (
-         select p.* from positions p
+         select ${STORED} from positions p
          where p.server_id = a.server_id and p.account_number = a.account_number and p.status = 'open'
            and p.opened_at <= ${AT}
          union all
-         select p.* from positions p
+         select ${STORED} from positions p
          where p.server_id = a.server_id and p.account_number = a.account_number and p.status = 'closed'
            and tstzrange(least(p.opened_at, p.closed_at), p.closed_at) @> ${AT}
        ) o
