@@ -185,8 +185,8 @@ export function itBehaves(subject: () => Subject): void {
     }
     const [last] = await account.transactions().toArray();
     await expect
-      .poll(async () => (await account.stateAt(new Date(Math.max(Date.now() - 1, before.getTime())))).balance)
-      .toBe(last?.balanceAfter);
+      .poll(() => account.stateAt(new Date(Math.max(Date.now() - 1, before.getTime()))))
+      .toMatchObject({ balance: last?.balanceAfter, positionCount: 0, positions: [] });
     for (const at of [new Date(Date.now() + 86_400_000), new Date("2020-01-01T00:00:00Z")]) {
       await expect(account.stateAt(at)).rejects.toMatchObject({ status: 400, issues: [{ path: ["at"] }] });
     }
