@@ -1,5 +1,5 @@
 import type { Admission } from "@kapi/admission";
-import { AccountStateAnswer, DEFAULT_PRICES, OPERATIONS, type Prices } from "@kapi/contracts";
+import { AccountStateAnswer, DateTime, DEFAULT_PRICES, OPERATIONS, type Prices } from "@kapi/contracts";
 import { DependencyError } from "@kapi/http";
 import { keyEntry, serverEntry } from "@kapi/testkit";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -22,8 +22,11 @@ const SNAPSHOTS = [
 const openPositions = vi.fn<(serverId: string, accountNumber: string, at: string) => Promise<OpenPositionsAt | null>>();
 const readBalance = vi.fn<() => Promise<number | null>>();
 const find = vi.fn<() => Promise<string | null>>();
-const readLastSnapshot: ReadLastSnapshot = async (_organizationId, _serverId, _accountNumber, before) =>
-  SNAPSHOTS.find(({ measuredAt }) => measuredAt < before) ?? null;
+const readLastSnapshot: ReadLastSnapshot = async (_organizationId, _serverId, _accountNumber, before) => {
+  // The owner takes no other time.
+  DateTime.parse(before);
+  return SNAPSHOTS.find(({ measuredAt }) => measuredAt < before) ?? null;
+};
 const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = accountState({
   accounts: { openPositions } as never,
