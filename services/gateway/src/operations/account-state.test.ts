@@ -10,6 +10,7 @@ import type { Call } from "./call.ts";
 import { RequestCharge } from "./request-charge.ts";
 
 const NOW = "2026-03-02T12:00:30.000Z";
+const CLOCK = { nowMs: () => Date.parse(NOW) };
 const CREATED_AT = "2026-03-01T09:00:00.250Z";
 const SERVER = serverEntry();
 const OPEN: OpenPositionsAt = { createdAt: CREATED_AT, currency: "USD", positionCount: 0, positions: [] };
@@ -33,7 +34,7 @@ const operation = accountState({
   knownAccounts: { find } as never,
   readBalance,
   readLastSnapshot,
-  clock: { nowMs: () => Date.parse(NOW) } as never,
+  clock: CLOCK,
 });
 
 beforeEach(() => {
@@ -50,7 +51,7 @@ function callAt(at: string | undefined): Call {
   const request = { operation: "getAccountState", contract, key, requestId: "r", address: null } as const;
   const prices = (): Prices => DEFAULT_PRICES;
   const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
-  const charge = new RequestCharge({ admission, prices, clock: { nowMs: () => Date.parse(NOW) } as never }, request);
+  const charge = new RequestCharge({ admission, prices, clock: CLOCK }, request);
   return { ...request, server: SERVER, charge, params, query: at === undefined ? {} : { at } } as unknown as Call;
 }
 
