@@ -209,6 +209,34 @@ describe.each(QUERIES)("%s", (name, parameter, values) => {
   });
 });
 
+describe("the time of Get account state", () => {
+  const row = named("Get account state");
+  const operation = { ...row, path: row.path.replace(/\?.*/, "") };
+  const DAY_MS = 86_400_000;
+
+  it.each([
+    ["missing", ""],
+    ["empty", "?at="],
+    ["no time", "?at=yesterday"],
+    ["a number", "?at=1767225600"],
+    ["without an offset", "?at=2026-03-02T12:00:30"],
+    ["on a day that does not exist", "?at=2026-02-30T00:00:00Z"],
+    ["given twice", "?at=2026-03-02T12:00:30Z&at=2026-03-02T12:00:30Z"],
+  ])("is rejected: %s", async (_what, query) => {
+    expectRefused(await send(operation, harness.target, {}, query), ["at"]);
+  });
+
+  it.each([
+    ["in the future", new Date(Date.now() + DAY_MS).toISOString(), /^must not be in the future: it is 20.*Z$/],
+    ["before the account began", "2020-01-01T00:00:00Z", /^must not be before the account began: 20.*Z$/],
+    ["in the year 1", "0001-01-01T00:00:00Z", /^must not be before the account began: 20.*Z$/],
+  ])("is rejected: %s", async (_what, at, message) => {
+    const answer = await send(operation, harness.target, {}, `?at=${at}`);
+    expectRefused(answer, ["at"]);
+    expect(ErrorBody.parse(answer.body).issues?.[0]?.message).toMatch(message);
+  });
+});
+
 describe("bulkCreateTradingAccounts", () => {
   const operation = named("bulkCreateTradingAccounts");
   const key = randomUUID();

@@ -226,7 +226,8 @@ export function pathOf(operation: OperationRow, target: Target): string {
     .replace("{serverId}", target.serverId)
     .replace("{accountNumber}", target.accountNumber)
     .replace("{commandId}", target.commandId)
-    .replace("{breachId}", target.breachId);
+    .replace("{breachId}", target.breachId)
+    .replace("{now}", new Date().toISOString());
 }
 
 async function directoryOf(stack: TestStack): Promise<{ value: Producer; stop(): Promise<void> }> {

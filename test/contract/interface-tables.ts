@@ -289,6 +289,8 @@ export const OPERATIONS: readonly OperationRow[] = [
     WITH_404,
     "mutation",
   ),
+  // Decisions, 4.12. `pathOf` replaces {now} by the current time.
+  row("Get account state", ["GET", `${ACCOUNT}/state?at={now}`], "risk:read", false, [200], WITH_404, "read"),
   row("List risk breaches", ["GET", `${ACCOUNT}/breaches`], "risk:read", false, [200], WITH_404, "read", {
     paged: true,
   }),

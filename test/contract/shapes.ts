@@ -187,6 +187,18 @@ export const Position = z.strictObject({
   closedAt: timeOrNull,
 });
 
+/** Decisions, 4.12. */
+const AccountState = z.strictObject({
+  serverId: uuid,
+  accountNumber: text,
+  at: time,
+  currency: z.enum(["USD", "NGN"]),
+  balance: number,
+  positionCount: integer.min(0),
+  positions: z.array(Position.omit({ status: true, closedAt: true })),
+  equity: z.strictObject({ value: number, measuredAt: time, ageMs: integer.min(0) }).nullable(),
+});
+
 export const Deal = z.strictObject({
   id: text,
   orderId: text,
@@ -361,6 +373,7 @@ export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   "List commands": page("commands", Command),
   "Get credit prices": z.strictObject({ prices: Prices }),
   "List credit usage": page("usage", Usage),
+  "Get account state": z.strictObject({ state: AccountState }),
   "Get risk rules": z.strictObject({ riskRules: RiskRules }),
   "List risk breaches": page("breaches", Breach),
   "Get breach evidence": BreachEvidence,

@@ -1,9 +1,11 @@
 /** The examples of the guides, run unchanged against a running kapi. */
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { promisify } from "node:util";
 
+import { freePort } from "@kapi/servers";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -160,12 +162,80 @@ describe("the prop-firm recipe", () => {
   });
 });
 
-it("all TypeScript of the guides compiles against the client, strictly", async () => {
-  const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md", "evidence.md"].map((page) => {
-    const file = path.join(FOLDER, `check-${path.parse(page).name}.ts`);
-    writeFileSync(file, typeScriptOf(page));
-    return file;
+describe("the guide to risk rules", () => {
+  it("sets rules, lists breaches, flattens an account and shows what it was", async () => {
+    const accountNumber = await client.openAccount(10_000);
+    await control.buy(accountNumber, "GBPUSD", 0.01);
+    const printed = await runProgram("risk.md", "ts", { KAPI_ACCOUNT: accountNumber });
+    expect(printed).toContain("rules of version 1 are active\n");
+    expect(printed).toContain("closed 1 positions, cancelled 0 orders\n");
+    expect(printed).toMatch(/balance 9\d{3}\.\d\d, 0 open, equity not stored\n/);
   });
+});
+
+describe("the receiver with the client", () => {
+  it("processes each event once, rejects a forgery, and catches up after it was down", async () => {
+    const page = "../webhooks.md";
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/`;
+    const { body } = await client.call<{ secret: string }>("POST", "/webhooks", { body: { url } });
+    const file = path.join(FOLDER, "receiver.json");
+    const [command, program] = prepare(page, "ts");
+    const env = environment({ WEBHOOK_SECRET: body.secret, PORT: String(port), FILE: file });
+    const started = async (): Promise<ChildProcess> => {
+      const child = spawn(command, [program], { cwd: FOLDER, env });
+      let printed = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (printed += String(text)));
+      await eventually(() => expect(printed).toMatch(/caught up with \d+ events/));
+      return child;
+    };
+    /** The ids of the processed events of this kind and its count in the feed. */
+    const effects = (): string[] => {
+      const stored = JSON.parse(readFileSync(file, "utf8")) as { effects: Record<string, string> };
+      return Object.values(stored.effects).filter((type) => type === "account.created");
+    };
+    const first = await started();
+    try {
+      await client.openAccount(10_000);
+      await eventually(() => expect(effects()).not.toHaveLength(0));
+      const before = effects().length;
+      const forged = await fetch(url, {
+        method: "POST",
+        body: '{"type":"account.created","data":{"eventId":"forged"}}',
+      });
+      expect(forged.status).toBe(400);
+      expect(readFileSync(file, "utf8")).not.toContain("forged");
+      first.kill("SIGKILL");
+      await once(first, "close");
+      await client.openAccount(10_000);
+      // The feed has the event before the next start.
+      await eventually(async () => {
+        const { body: feed } = await client.call<{ events: unknown[] }>(
+          "GET",
+          "/events?kinds=account.created&limit=1000",
+        );
+        expect(feed.events).toHaveLength(before + 1);
+      });
+      const second = await started();
+      try {
+        expect(effects()).toHaveLength(before + 1);
+      } finally {
+        second.kill();
+      }
+    } finally {
+      first.kill();
+    }
+  });
+});
+
+it("all TypeScript of the guides compiles against the client, strictly", async () => {
+  const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md", "evidence.md", "risk.md", "../webhooks.md"].map(
+    (page) => {
+      const file = path.join(FOLDER, `check-${path.parse(page).name}.ts`);
+      writeFileSync(file, typeScriptOf(page));
+      return file;
+    },
+  );
   const config = path.join(FOLDER, "tsconfig.json");
   const compilerOptions = {
     noPropertyAccessFromIndexSignature: false,

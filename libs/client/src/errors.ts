@@ -42,6 +42,8 @@ export class KapiError extends Error {
   readonly retryable: boolean;
   readonly creditsCharged: number;
   readonly retryAfterS: number | null;
+  /** How often the client sent the request before it gave up; 1 without a retry. */
+  attempts = 1;
 
   constructor(reason: string, details: KapiErrorDetails) {
     super(messageOf(reason, details), { cause: details.cause });

@@ -158,6 +158,28 @@ export function itBehaves(subject: () => Subject): void {
     await expect(account.get()).rejects.toThrow(NotFoundError);
   });
 
+  it("shows an account as it was at a time, and no time of the future or before the account began", async () => {
+    const account = server().account(await newAccount());
+    const before = new Date();
+    // From here on, everything happens in a later millisecond.
+    await expect.poll(() => Date.now()).toBeGreaterThan(before.getTime());
+    await (await account.deposit({ amount: "250.55" }, { key: newKey() })).result();
+    await subject().trade(account.accountNumber);
+    expect(await account.stateAt(before)).toMatchObject({ balance: "1000.00", positionCount: 0, positions: [] });
+    const [position] = await account.positions().toArray();
+    const open = await account.stateAt(new Date(position?.openedAt ?? ""));
+    if (position?.closedAt !== position?.openedAt) {
+      expect(open).toMatchObject({ positionCount: 1, positions: [{ id: position?.id, closedVolume: 0 }] });
+    }
+    const [last] = await account.transactions().toArray();
+    await expect
+      .poll(() => account.stateAt(new Date(Math.max(Date.now() - 1, before.getTime()))))
+      .toMatchObject({ balance: last?.balanceAfter, positionCount: 0, positions: [] });
+    for (const at of [new Date(Date.now() + 86_400_000), new Date("2020-01-01T00:00:00Z")]) {
+      await expect(account.stateAt(at)).rejects.toMatchObject({ status: 400, issues: [{ path: ["at"] }] });
+    }
+  });
+
   it("throws errors with status, code, request id and issues", async () => {
     const error: unknown = await server()
       .accounts.create({ accountName: "A", initialBalance: "0", leverage: 100 }, { key: "" })

@@ -95,6 +95,24 @@ describe("the OpenAPI document", () => {
     expect(error.code).toBe("VALIDATION_FAILED");
   });
 
+  it("says which parameters of a query are required, and has them in the samples", () => {
+    const required = described.flatMap((operation) =>
+      (operation["parameters"] as { name: string; in?: string; required: boolean }[])
+        .filter((parameter) => parameter.in === "query" && parameter.required)
+        .map(({ name }) => ({ operation, name })),
+    );
+    expect(required.map(({ operation, name }) => `${String(operation["operationId"])} ${name}`)).toEqual([
+      "getAccountState at",
+      "getIntervalEvidence from",
+      "getIntervalEvidence to",
+      "deleteRiskRules requestId",
+    ]);
+    for (const { operation, name } of required) {
+      const samples = operation["x-codeSamples"] as { source: string }[];
+      for (const { source } of samples) expect(source).toMatch(new RegExp(`[?&]${name}=`));
+    }
+  });
+
   it("gives each operation a curl and a TypeScript sample, with a placeholder for the key", () => {
     for (const operation of described) {
       const samples = operation["x-codeSamples"] as { label: string; source: string }[];

@@ -98,6 +98,8 @@ function titleOf(id: OperationId): string {
 function queryOfSample(id: OperationId): string {
   if (id === "getCommand") return "?wait=20";
   if (id === "listAccountPositions") return "?status=open&limit=1";
+  if (id === "getAccountState") return "?at=2026-03-02T12:00:30Z";
+  if (id === "deleteRiskRules") return "?requestId=order-7731";
   return "";
 }
 
@@ -235,5 +237,6 @@ function queryParameter(id: OperationId, name: string, field: z.ZodType): JsonSc
   const schema = parameterSchema(field);
   // A list is one parameter, with commas between its values.
   const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
-  return { name, in: "query", required: false, description: queryText(id, name), ...form, schema };
+  const required = !field.safeParse(undefined).success;
+  return { name, in: "query", required, description: queryText(id, name), ...form, schema };
 }

@@ -11,6 +11,7 @@ import { createLogger } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 
 import {
+  BALANCE_AT,
   FILTERED_TRANSACTIONS,
   NEWEST_TRANSACTIONS,
   TRANSACTIONS_PAGE,
@@ -72,6 +73,7 @@ const measured: [string, () => Promise<unknown>][] = [
   ["page 400, limit 100", () => reader.page(account, {}, { offset: 39_900, limit: 100, below: null })],
   ["a filter without a match", () => reader.page(account, { type: "swap" }, { offset: 0, limit: 100, below: null })],
   ["newest 1,001", () => reader.newest(account, everything, 1_001)],
+  ["balance at the middle", () => reader.balanceAt(account, middle)],
   ["newest 1,001 up to the middle", () => reader.newest(account, { from: null, to: middle }, 1_001)],
 ];
 for (const [name, work] of measured) {
@@ -91,6 +93,7 @@ for (const [{ name, text }, values] of [
     FILTERED_TRANSACTIONS,
     [serverId, account.accountNumber, 0, 100, null, null, null, "swap", null, null, null, null, null],
   ],
+  [BALANCE_AT, [serverId, account.accountNumber, middle]],
   [NEWEST_TRANSACTIONS, [serverId, account.accountNumber, null, middle, 1_001]],
 ] as const) {
   const plan = await database.query<{ "QUERY PLAN": string }>(

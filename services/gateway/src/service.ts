@@ -27,7 +27,13 @@ import { createOperations } from "./operations/operations.ts";
 import { createServerConfigurations } from "./operations/server-configurations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
-import { readCreditUsage, readSnapshots, readTransactions } from "./outbound/http/owner-reads.ts";
+import {
+  readBalance,
+  readCreditUsage,
+  readLastSnapshot,
+  readSnapshots,
+  readTransactions,
+} from "./outbound/http/owner-reads.ts";
 import { createRisk, readEvidenceKeys } from "./outbound/http/risk.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
@@ -140,7 +146,9 @@ export async function startService(
     admission,
     accounts,
     readTransactions: readTransactions(financeClient, organizationOf),
+    readBalance: readBalance(financeClient, organizationOf),
     readSnapshots: readSnapshots(metricsClient),
+    readLastSnapshot: readLastSnapshot(metricsClient),
     readCreditUsage: readCreditUsage(organizationClient),
     risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),

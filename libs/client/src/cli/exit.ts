@@ -85,6 +85,7 @@ function textOf(error: KapiError): string {
     ...error.issues.map((issue) => `  ${issueText(issue)}`),
     ...(error.requestId === "" ? [] : [`  request id: ${error.requestId}`]),
   ];
+  if (error.attempts > 1) lines.push(`  gave up after ${error.attempts} attempts`);
   if (error.retryable) lines.push("  The same command with the same --key can be repeated safely.");
   if (error instanceof AuthenticationError) lines.push("  Sign in again: kapi login");
   return `${lines.join("\n")}\n`;

@@ -68,6 +68,19 @@ test("a list of JSON lines ends at --limit", async () => {
   expect(listed.out.trim().split("\n")).toHaveLength(2);
 });
 
+test("state shows an account as it was, and says from when on it can be asked for", async () => {
+  await kapi("accounts create --name One --balance 1000 --leverage 100 --key one");
+  const account = "10000001";
+  fake.openPosition(account, { volume: 0.5 });
+  const shown = await kapi(`accounts state ${account} --at 0m`);
+  expect(shown.out).toMatch(/^balance +1000\.00$/m);
+  expect(shown.out).toMatch(/EURUSD +buy +0\.5 +0 +1\.1/);
+  const early = await kapi(`accounts state ${account} --at 2020-01-01T00:00:00Z`);
+  expect(early).toMatchObject({ code: 1, out: "" });
+  expect(early.err).toContain("at: must not be before the account began: 20");
+  expect((await kapi(`accounts state ${account}`)).code).toBe(2);
+});
+
 test("the passwords of a new account are shown also if its command fails", async () => {
   fake.failNextCommand("REJECTED_BY_SERVER");
   const ran = await kapi("accounts create --name One --leverage 100 --key one --json");
@@ -89,6 +102,7 @@ test("a key that was made up is printed before the request, so that a lost answe
   fake.failNext({ status: 500, afterEffect: true }, 20);
   const ran = await kapi("accounts create --name One --leverage 100 --json");
   expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
+  expect(ran.err).toContain("  gave up after 4 attempts\n");
   expect(ran.code).toBe(3);
 });
 

@@ -612,6 +612,65 @@ export interface components {
              */
             createdAt: string;
         };
+        /** @description A position that was open at a time. `volume - closedVolume` was still open. */
+        OpenPosition: {
+            /** @description Its id, a UUID. */
+            id: string;
+            /** @description Id of the order that caused it. */
+            orderId: string;
+            /** @description Name of the instrument, such as EURUSD. */
+            symbol: string;
+            /** @description buy or sell. */
+            side: string;
+            /** @description Volume that was opened, in lots. */
+            volume: number;
+            /** @description Volume that was closed by this time, in lots. */
+            closedVolume: number;
+            /** @description Price of the opening, in the symbol's quote currency. */
+            openPrice: number;
+            /**
+             * Format: date-time
+             * @description When the position was opened, UTC.
+             */
+            openedAt: string;
+        };
+        /** @description The equity of a stored snapshot. */
+        StoredEquity: {
+            /** @description The equity. In units of the account's currency, with two decimals. */
+            value: Money;
+            /**
+             * Format: date-time
+             * @description Begin of the minute in which the equity was measured, UTC. The value is the last one of this minute.
+             */
+            measuredAt: string;
+            /** @description Milliseconds from `measuredAt` to the time of the state. */
+            ageMs: number;
+        };
+        /** @description An account as it was at a time. */
+        AccountState: {
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /**
+             * Format: date-time
+             * @description The time, UTC.
+             */
+            at: string;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Balance after the last transaction up to this time, from the ledger. In units of the account's currency, with two decimals. */
+            balance: Money;
+            /** @description Number of positions that were open. If it is above 5,000, `positions` has only the newest. */
+            positionCount: number;
+            /** @description The positions that were open, newest first, at most 5,000. */
+            positions: components["schemas"]["OpenPosition"][];
+            /** @description The last equity that was stored before this time; null without one. */
+            equity: components["schemas"]["StoredEquity"] | null;
+        };
         /** @description One record of an export. `kind` tells which one. */
         ExportRecord: components["schemas"]["TransactionRecord"] | components["schemas"]["OrderRecord"] | components["schemas"]["PositionRecord"] | components["schemas"]["DealRecord"];
         /** @description The newest records of all four kinds together, newest first. */
@@ -738,6 +797,11 @@ export interface components {
         AccountMetricsAnswer: {
             /** @description The snapshots, newest first. */
             snapshots: components["schemas"]["AccountMetricSnapshot"][];
+        };
+        /** @description An account as it was at a time. */
+        AccountStateAnswer: {
+            /** @description The account as it was. */
+            state: components["schemas"]["AccountState"];
         };
         /** @description A share of the reference, or an amount of money: exactly one of the two. */
         RiskLimit: {
@@ -4251,6 +4315,13 @@ export interface components {
             /** @description Only records of this position. */
             positionId?: string;
         };
+        GetAccountStateQuery: {
+            /**
+             * Format: date-time
+             * @description The time, in RFC 3339 with any offset. Digits after the milliseconds are ignored.
+             */
+            at?: string;
+        };
         GetCommandQuery: {
             /**
              * @description Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.
@@ -4461,6 +4532,9 @@ export type Order = components['schemas']['Order'];
 export type Position = components['schemas']['Position'];
 export type Deal = components['schemas']['Deal'];
 export type AccountMetricSnapshot = components['schemas']['AccountMetricSnapshot'];
+export type OpenPosition = components['schemas']['OpenPosition'];
+export type StoredEquity = components['schemas']['StoredEquity'];
+export type AccountState = components['schemas']['AccountState'];
 export type ExportRecord = components['schemas']['ExportRecord'];
 export type HistoryExport = components['schemas']['HistoryExport'];
 export type Pagination = components['schemas']['Pagination'];
@@ -4479,6 +4553,7 @@ export type OrdersAnswer = components['schemas']['OrdersAnswer'];
 export type PositionsAnswer = components['schemas']['PositionsAnswer'];
 export type DealsAnswer = components['schemas']['DealsAnswer'];
 export type AccountMetricsAnswer = components['schemas']['AccountMetricsAnswer'];
+export type AccountStateAnswer = components['schemas']['AccountStateAnswer'];
 export type RiskLimit = components['schemas']['RiskLimit'];
 export type RiskRule = components['schemas']['RiskRule'];
 export type AccountRiskRules = components['schemas']['AccountRiskRules'];
@@ -4586,6 +4661,7 @@ export type ListTradingAccountTransactionsQuery = components['schemas']['ListTra
 export type ListTradingAccountOrdersQuery = components['schemas']['ListTradingAccountOrdersQuery'];
 export type ListAccountPositionsQuery = components['schemas']['ListAccountPositionsQuery'];
 export type ListAccountDealsQuery = components['schemas']['ListAccountDealsQuery'];
+export type GetAccountStateQuery = components['schemas']['GetAccountStateQuery'];
 export type GetCommandQuery = components['schemas']['GetCommandQuery'];
 export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
 export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];

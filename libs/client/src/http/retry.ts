@@ -1,5 +1,5 @@
 import { delay } from "../delay.ts";
-import type { KapiError } from "../errors.ts";
+import { KapiError } from "../errors.ts";
 
 /** How often, and for how long, a request is repeated. */
 export interface RetryOptions {
@@ -40,7 +40,7 @@ export class RetryPolicy {
   /**
    * Runs `attempt` until it succeeds, fails with an error that is not retryable, or a limit is
    * reached. Waits at least `Retry-After`, and a random time, so that many clients do not return at
-   * once. @throws the error of the last attempt.
+   * once. @throws the error of the last attempt, with the number of `attempts`.
    */
   async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
     const startedAtMs = performance.now();
@@ -48,6 +48,7 @@ export class RetryPolicy {
       try {
         return await attempt();
       } catch (error) {
+        if (error instanceof KapiError) error.attempts = number;
         if (!isRetryable(error) || number >= this.#limits.maxAttempts) throw error;
         const delayMs = this.#delayMs(number, error.retryAfterS);
         if (performance.now() - startedAtMs + delayMs > this.#limits.maxElapsedMs) throw error;

@@ -58,6 +58,20 @@ describe("a request", () => {
       expect({ key, body }).toEqual({ key: "payout-1", body: '{"amount":250.55,"requestId":"r"}' });
   });
 
+  it("that fails says how often it was sent", async () => {
+    const attempts = async (...answers: readonly Scripted[]): Promise<unknown> =>
+      scripted(...answers)
+        .transport.request(DEPOSIT)
+        .then(
+          () => "no failure",
+          (error: unknown) => (error as KapiError).attempts,
+        );
+    expect(await attempts(RESET)).toBe(4);
+    expect(await attempts({ status: 500 })).toBe(4);
+    expect(await attempts({ status: 500 }, { status: 400 })).toBe(2);
+    expect(await attempts({ status: 400 })).toBe(1);
+  });
+
   it("is not repeated after a rejection", async () => {
     for (const status of [400, 401, 402, 403, 404, 409]) {
       const { transport, sent } = scripted({ status });

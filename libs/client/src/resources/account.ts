@@ -4,6 +4,8 @@ import type { BreachEvidence, IntervalEvidence } from "../evidence/document.ts";
 import type {
   AccountCredentials,
   AccountRiskRules,
+  AccountState,
+  AccountStateAnswer,
   Deal,
   DeletedAccountAnswer,
   Money,
@@ -227,6 +229,15 @@ export class AccountResource {
   /** The executions of the account, newest first. */
   deals(filter: DealFilter = {}): List<Deal> {
     return this.#list<Deal>("deals", { ...filter });
+  }
+
+  /**
+   * Reads the account as it was at a time: balance, open positions, last stored equity. Everything
+   * within the millisecond is included. Of more than 5,000 positions only the newest are there.
+   */
+  async stateAt(at: Date): Promise<AccountState> {
+    const request = { method: "GET", path: this.#path("state"), query: { at } } as const;
+    return (await this.#transport.request<AccountStateAnswer>(request)).body.state;
   }
 
   /** The number of open positions at this moment; never stale. */

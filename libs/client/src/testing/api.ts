@@ -1,7 +1,8 @@
 /** The HTTP API of the kapi in memory: routes, errors and lists in the form of the real one. */
 import { randomUUID } from "node:crypto";
 
-import { FakeError, type FakeAnswer, type FakeRequest, ok, page, DEFAULT_LIMIT } from "./answers.ts";
+import { accountStateAt } from "./account-state.ts";
+import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page, DEFAULT_LIMIT } from "./answers.ts";
 import type { FakeCommands } from "./commands.ts";
 import { accountView, carryOut } from "./operations.ts";
 import { rejectInvalidRules, riskRulesView } from "./rules.ts";
@@ -75,6 +76,7 @@ export class FakeApi {
         const found = this.#account(id, number);
         return ok({ account: accountView(this.#state, found), credentials: credentialsOf(found) });
       }),
+      route("GET", `${account}/state`, ({ url }, id = "", number = "") => this.#stateAt(url, id, number)),
       route("PATCH", account, (request, id = "", number = "") => this.#queueOn(request, id, number, "account.update")),
       route("DELETE", account, (_request, id = "", number = "") => {
         this.#account(id, number).status = "deleted";
@@ -126,6 +128,17 @@ export class FakeApi {
     const account = this.#state.account(serverId, accountNumber);
     if (account === undefined) throw new FakeError(404, "ACCOUNT_NOT_FOUND", "Trading account not found");
     return account;
+  }
+
+  #stateAt({ searchParams }: URL, serverId: string, accountNumber: string): FakeAnswer {
+    const account = this.#account(serverId, accountNumber);
+    const at = new Date(searchParams.get("at") ?? "");
+    if (Number.isNaN(at.getTime())) throw invalid("at", "Invalid ISO datetime");
+    const time = at.toISOString();
+    const now = this.#state.now();
+    if (time > now) throw invalid("at", `must not be in the future: it is ${now}`);
+    if (time < account.createdAt) throw invalid("at", `must not be before the account began: ${account.createdAt}`);
+    return ok({ state: accountStateAt(account, time) });
   }
 
   #requireServer(serverId: string): void {

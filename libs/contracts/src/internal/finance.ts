@@ -1,6 +1,7 @@
 /** The internal routes of the finance service. */
 import { z } from "zod";
 
+import { AccountStateQuery } from "../http/account-state.ts";
 import { ListTransactionsQuery, TransactionsAnswer } from "../http/finance.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import type { InternalRoutes } from "./route.ts";
@@ -17,6 +18,17 @@ export const FINANCE_ROUTES = {
     answer: TransactionsAnswer,
   },
   readHistory: HISTORY_ROUTE,
+  /**
+   * The balance at a time, in units of currency; 0 for an account that the ledger has never seen.
+   * First books up to the trading server's sequence; 500 after 2 s.
+   */
+  readBalance: {
+    method: "GET",
+    path: `${ACCOUNT}/balance`,
+    callers: ["gateway"],
+    query: AccountStateQuery,
+    answer: z.object({ balance: z.number() }),
+  },
   /** Answers once the account is booked up to the trading server's sequence; 500 after 2 s. */
   catchUp: { method: "POST", path: `${ACCOUNT}/catch-up`, callers: ["account"], answer: z.object({}) },
   deleteAccount: { method: "DELETE", path: ACCOUNT, callers: ["account"], answer: z.object({}) },

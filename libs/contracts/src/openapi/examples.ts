@@ -306,6 +306,31 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
       pagination,
     },
   },
+  getAccountState: {
+    answer: {
+      state: {
+        serverId: SERVER_ID,
+        accountNumber: ACCOUNT_NUMBER,
+        at: "2026-03-02T12:00:30.000Z",
+        currency: "USD",
+        balance: 10_125.5,
+        positionCount: 1,
+        positions: [
+          {
+            id: "7001",
+            orderId: "5001",
+            symbol: "EURUSD",
+            side: "buy",
+            volume: 0.1,
+            closedVolume: 0,
+            openPrice: 1.08421,
+            openedAt: CREATED_AT,
+          },
+        ],
+        equity: { value: 10_098.2, measuredAt: "2026-03-02T11:59:00.000Z", ageMs: 90_000 },
+      },
+    },
+  },
   exportAccountHistory: {
     body: { from: "2026-03-01T00:00:00Z", to: "2026-03-31T23:59:59Z", limit: 1_000, requestId: REQUEST_ID },
     answer: envelope("account.history_export", {

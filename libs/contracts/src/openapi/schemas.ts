@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Actor, ActorType } from "../actor.ts";
 import { COMMANDS } from "../commands.ts";
 import { AccountMetricsAnswer, AccountMetricSnapshot } from "../http/account-metrics.ts";
+import { AccountState, AccountStateAnswer, OpenPosition, StoredEquity } from "../http/account-state.ts";
 import {
   AccountCredentials,
   AccountDetailsAnswer,
@@ -184,6 +185,9 @@ export const RECORDS = {
   Position,
   Deal,
   AccountMetricSnapshot,
+  OpenPosition,
+  StoredEquity,
+  AccountState,
   ExportRecord,
   HistoryExport,
   Pagination,
@@ -202,6 +206,7 @@ export const RECORDS = {
   PositionsAnswer,
   DealsAnswer,
   AccountMetricsAnswer,
+  AccountStateAnswer,
   RiskLimit,
   RiskRule,
   AccountRiskRules,

@@ -127,6 +127,8 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listAccountPositions:
     "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if none is. This request waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
+  getAccountState:
+    "Shows what a trader had at a time, for example in a dispute. Everything that the trading server has timed within the millisecond `at` or before is in `balance` and `positions`: the request first waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
   exportAccountHistory:
     "`from` and `to` are inclusive. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`.",
   depositAccountFunds: "`result`: `{transactionId, balanceAfter}`.",
@@ -201,6 +203,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   xRequestId: "Only lines of the request with this `X-Request-Id`.",
   "listWebhookDeliveries.from": "Only deliveries created at or after this time.",
   "listWebhookDeliveries.to": "Only deliveries created before this time.",
+  at: "The time, in RFC 3339 with any offset. Digits after the milliseconds are ignored.",
   since: "Only snapshots measured at or after this time.",
   until: "Only snapshots measured before this time.",
   type: "Only deliveries of this kind of event.",

@@ -1,9 +1,11 @@
 import type {
+  Currency,
   Deal,
   ExportRecord,
   ListDealsQuery,
   ListOrdersQuery,
   ListPositionsQuery,
+  OpenPosition,
   Order,
   Position,
   TradingEvent,
@@ -45,6 +47,14 @@ export interface HistoryRange {
   readonly limit: number;
 }
 
+/** The positions that were open at a time, newest first, and their number without a limit. */
+export interface OpenPositions {
+  readonly createdAt: string;
+  readonly currency: Currency;
+  readonly positionCount: number;
+  readonly positions: readonly OpenPosition[];
+}
+
 /**
  * The booked history of accounts. A result is null if the account does not exist, or is deleting or
  * deleted.
@@ -55,6 +65,8 @@ export interface HistoryReader {
   deals(account: AccountName, filter: DealFilter, range: PageRange): Promise<RecordPage<Deal> | null>;
   /** The newest records of all three kinds, newest first. */
   newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
+  /** The positions that were open at the end of the millisecond `at` (ISO 8601). */
+  openAt(account: AccountName, at: string, limit: number): Promise<OpenPositions | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */
   bookedSequence(account: AccountName): Promise<number | null>;
   /** The {@link bookedSequence} of each account, in order. */

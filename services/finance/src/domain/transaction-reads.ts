@@ -44,6 +44,11 @@ export interface TransactionReader {
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */
   newest(account: AccountName, span: TimeSpan, limit: number): Promise<readonly Transaction[]>;
+  /**
+   * The balance in minor units after the last transaction within the millisecond `at` (ISO 8601); 0
+   * before the first transaction, null if the account was deleted.
+   */
+  balanceAt(account: AccountName, at: string): Promise<number | null>;
   bookedSoFar(account: AccountName): Promise<BookedSoFar>;
 }
 

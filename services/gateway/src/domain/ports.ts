@@ -1,6 +1,8 @@
 import type { Readable } from "node:stream";
 
 import type {
+  ACCOUNT_ROUTES,
+  AccountMetricSnapshot,
   Command,
   AnyCommandMessage,
   InternalRoute,
@@ -19,6 +21,7 @@ import type {
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
+import type { z } from "zod";
 
 /** A command that command-status has. */
 export interface KnownCommand {
@@ -109,6 +112,11 @@ export interface Accounts {
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<ListDealsQuery>;
   /**
+   * The positions that were open at a time (ISO 8601); null if the account does not exist. Never
+   * stale, as `positions`.
+   */
+  readonly openPositions: (serverId: string, accountNumber: string, at: string) => Promise<OpenPositionsAt | null>;
+  /**
    * Deletes the account and all its data; succeeds also if it was deleted before. The exact
    * response body, or null if the account never existed. `caller` is recorded in the audit log.
    */
@@ -121,6 +129,20 @@ export interface Accounts {
  * unavailable.
  */
 export type ReadTransactions = ReadRecords<ListTransactionsQuery>;
+
+/** The balance of an account at a time (ISO 8601); null if the account was deleted. */
+export type ReadBalance = (serverId: string, accountNumber: string, at: string) => Promise<number | null>;
+
+/** The last stored snapshot of an account with a minute before `before` (ISO 8601). */
+export type ReadLastSnapshot = (
+  organizationId: string,
+  serverId: string,
+  accountNumber: string,
+  before: string,
+) => Promise<Pick<AccountMetricSnapshot, "equity" | "measuredAt"> | null>;
+
+/** An account's positions that were open at a time, and what its state needs of the account. */
+export type OpenPositionsAt = z.output<typeof ACCOUNT_ROUTES.readOpenPositions.answer>;
 
 /**
  * The exact response body of listAccountMetrics. Throws DependencyError if metrics is unavailable.

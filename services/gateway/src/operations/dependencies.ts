@@ -5,7 +5,9 @@ import type {
   Accounts,
   CommandLog,
   CommandStatus,
+  ReadBalance,
   ReadCreditUsage,
+  ReadLastSnapshot,
   ReadSnapshots,
   ReadTransactions,
   Risk,
@@ -22,7 +24,9 @@ export interface Dependencies {
   readonly knownAccounts: KnownAccounts<string>;
   readonly accounts: Accounts;
   readonly readTransactions: ReadTransactions;
+  readonly readBalance: ReadBalance;
   readonly readSnapshots: ReadSnapshots;
+  readonly readLastSnapshot: ReadLastSnapshot;
   readonly readCreditUsage: ReadCreditUsage;
   readonly risk: Risk;
   readonly webhooks: Webhooks;

@@ -2,6 +2,7 @@ import type { OperationId } from "@kapi/contracts";
 
 import { accountCommands } from "./account-commands.ts";
 import { accountCreations } from "./account-creations.ts";
+import { accountState } from "./account-state.ts";
 import { accountOperations } from "./accounts.ts";
 import type { OperationTable } from "./call.ts";
 import { creditOperations } from "./credits.ts";
@@ -27,6 +28,7 @@ export function createOperations(dependencies: Dependencies): OperationTable<Ope
     ...historyOperations(dependencies),
     ...riskOperations(dependencies),
     ...webhookOperations(dependencies),
+    getAccountState: accountState(dependencies),
     getCommand: getCommand(dependencies),
     listCommands: listCommands(dependencies),
   };

@@ -1,6 +1,14 @@
 import { type Command, Option } from "commander";
 
-import type { Deal, Order, Position, TradingAccount, Transaction } from "../../generated/api.ts";
+import type {
+  AccountState,
+  Deal,
+  OpenPosition,
+  Order,
+  Position,
+  TradingAccount,
+  Transaction,
+} from "../../generated/api.ts";
 import {
   addList,
   addMutation,
@@ -16,7 +24,7 @@ import {
 } from "../context.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { UsageError } from "../exit.ts";
-import type { Column } from "../output.ts";
+import type { Column, Output } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
 const STATUSES = ["pending", "active", "failed", "close_only", "disabled", "archived", "deleting"];
@@ -49,13 +57,20 @@ const ORDER_COLUMNS: readonly Column<Order>[] = [
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ID", of: ({ id }) => id },
 ];
-const POSITION_COLUMNS: readonly Column<Position>[] = [
+const OPENING_COLUMNS: readonly Column<OpenPosition>[] = [
   { heading: "OPENED", of: ({ openedAt }) => openedAt },
   { heading: "SYMBOL", of: ({ symbol }) => symbol },
   { heading: "SIDE", of: ({ side }) => side },
   { heading: "LOTS", of: ({ volume }) => volume, alignRight: true },
   { heading: "CLOSED LOTS", of: ({ closedVolume }) => closedVolume, alignRight: true },
   { heading: "PRICE", of: ({ openPrice }) => openPrice, alignRight: true },
+];
+const OPEN_POSITION_COLUMNS: readonly Column<OpenPosition>[] = [
+  ...OPENING_COLUMNS,
+  { heading: "ID", of: ({ id }) => id },
+];
+const POSITION_COLUMNS: readonly Column<Position>[] = [
+  ...OPENING_COLUMNS,
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ID", of: ({ id }) => id },
 ];
@@ -110,6 +125,20 @@ function addReads(accounts: Command, surroundings: Surroundings): void {
       output.print(details, () => output.fields(details.account));
     },
   );
+  withGlobalOptions(accounts.command("state <account>"))
+    .description("Show an account as it was at a time: balance, open positions, last stored equity")
+    .requiredOption("--at <time>", "such as 2026-03-02T12:00:30Z, or a duration such as 2h (ago)", time)
+    .action(async (account: string, options: GlobalOptions & { at: Date }) => {
+      const { output, server } = await openSession(surroundings, options);
+      const state = await server().account(account).stateAt(options.at);
+      output.print(state, () => stateText(output, state));
+    });
+}
+
+/** The texts of a state for people: its values, then a table of the open positions. */
+function stateText(output: Output, { positions, equity, ...values }: AccountState): string {
+  const equityValues = { equity: equity?.value ?? null, equityMeasuredAt: equity?.measuredAt ?? null };
+  return `${output.fields({ ...values, ...equityValues })}\n${output.table(positions, OPEN_POSITION_COLUMNS)}`;
 }
 
 function addChanges(accounts: Command, surroundings: Surroundings): void {

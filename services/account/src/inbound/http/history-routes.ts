@@ -7,6 +7,7 @@ import { listTradingAccountDeals } from "../../operations/list-trading-account-d
 import { listTradingAccountOrders } from "../../operations/list-trading-account-orders.ts";
 import { listTradingAccountPositions } from "../../operations/list-trading-account-positions.ts";
 import { readAccountHistory } from "../../operations/read-account-history.ts";
+import { readOpenPositions } from "../../operations/read-open-positions.ts";
 
 export interface HistoryRouteDependencies {
   readonly reader: HistoryReader;
@@ -26,6 +27,9 @@ export function registerHistoryRoutes(app: FastifyInstance, dependencies: Histor
   );
   serve(app, ACCOUNT_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) =>
     found(await readAccountHistory(dependencies, params, { from, to, limit })),
+  );
+  serve(app, ACCOUNT_ROUTES.readOpenPositions, async ({ params, query: { at } }) =>
+    found(await readOpenPositions(dependencies, params, at)),
   );
 }
 

@@ -17,6 +17,7 @@ import {
   positionFromRow,
   type PositionRow,
 } from "./history-rows.ts";
+import { openPositionsAt } from "./open-positions.ts";
 
 // $1 server, $2 account number, $3 from, $4 to, both inclusive, $5 limit.
 function newestOf(table: string, columns: string, time: string): string {
@@ -63,6 +64,7 @@ export function createHistoryReader(database: Database): HistoryReader {
     deals: (account, filter, range) => dealPage(database, account, filter, range),
     newest: async (account, range) =>
       (await bookedSequence(account)) === null ? null : await newest(database, account, range),
+    openAt: (account, at, limit) => openPositionsAt(database, account, at, limit),
     bookedSequence,
     bookedSequences: async (accounts) => {
       const rows = await database.query(BOOKED_SEQUENCES, [

@@ -8,6 +8,7 @@ import {
   type TransactionDependencies,
 } from "../../operations/list-trading-account-transactions.ts";
 import { newestTransactions } from "../../operations/newest-transactions.ts";
+import { readBalance } from "../../operations/read-balance.ts";
 
 export interface RouteDependencies extends TransactionDependencies {
   readonly deletions: DeletionMarks;
@@ -21,6 +22,9 @@ export function registerTransactionRoutes(app: FastifyInstance, dependencies: Ro
   serve(app, FINANCE_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) => ({
     records: found(await newestTransactions(dependencies, params, { from, to }, limit)),
   }));
+  serve(app, FINANCE_ROUTES.readBalance, async ({ params, query: { at } }) =>
+    found(await readBalance(dependencies, params, at)),
+  );
   serve(app, FINANCE_ROUTES.catchUp, async ({ params }) => {
     await dependencies.catchUp(params);
     return {};

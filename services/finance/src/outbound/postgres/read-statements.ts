@@ -112,6 +112,44 @@ export const BOOKED_SO_FAR: Statement<StandingRow> = statement(
    left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number`,
 );
 
+export type BalanceRow = StandingRow & {
+  /** 0 before the first transaction; null only if a row of the ledger is missing. */
+  readonly balance_minor: number | null;
+};
+
+/**
+ * $1 server, $2 account number, $3 time. The balance after the last transaction within the
+ * millisecond $3. Times follow the sequence, so halving the sequences finds it with 17 rows of
+ * 100,000. If the trading server's clock was set back, $3 may lie between two transactions at
+ * several places; the balance is that of one of them. Always one row.
+ */
+export const BALANCE_AT: Statement<BalanceRow> = statement(
+  "finance_balance_at",
+  `select ${DELETED}, a.last_sequence,
+     case when a.transaction_sequence is null or s.sequence = 0 then 0 else t.balance_after_minor end as balance_minor
+   from (select $1::uuid as server_id, $2::text as account_number) k
+   left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number
+   left join lateral (
+     with recursive halved (low, high) as (
+       select 0::bigint, a.transaction_sequence
+       union all
+       select case when m.is_before then m.sequence else h.low end,
+         case when m.is_before then h.high else m.sequence - 1 end
+       from halved h
+       cross join lateral (
+         select p.sequence, p.recorded_at < $3::timestamptz + interval '1 millisecond' as is_before
+         from transactions p
+         where p.server_id = a.server_id and p.account_number = a.account_number
+           and p.sequence = (h.low + h.high + 1) / 2
+       ) m
+       where h.low < h.high
+     )
+     select low as sequence from halved where low = high
+   ) s on true
+   left join transactions t on t.server_id = a.server_id and t.account_number = a.account_number
+     and t.sequence = s.sequence`,
+);
+
 /** $1 server, $2 account number. */
 export const MARK_DELETED: Statement<never> = statement(
   "finance_mark_deleted",

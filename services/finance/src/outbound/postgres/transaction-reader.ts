@@ -3,6 +3,7 @@ import type { Database } from "@kapi/postgres";
 
 import type { AccountStanding, DeletionMarks, TransactionReader } from "../../domain/transaction-reads.ts";
 import {
+  BALANCE_AT,
   BOOKED_SO_FAR,
   FILTERED_TRANSACTIONS,
   MARK_DELETED,
@@ -32,6 +33,11 @@ export function createTransactionReader(database: Database): TransactionReader {
     newest: async ({ serverId, accountNumber }, { from, to }, limit) => {
       const rows = await database.query(NEWEST_TRANSACTIONS, [serverId, accountNumber, from, to, limit]);
       return rows.map(fromRow);
+    },
+    balanceAt: async ({ serverId, accountNumber }, at) => {
+      const [row] = await database.query(BALANCE_AT, [serverId, accountNumber, at]);
+      const known = assertDefined(row, "the state of the account in the ledger");
+      return standingOf(known) === "deleted" ? null : assertDefined(known.balance_minor, "the balance at a time");
     },
     bookedSoFar: async ({ serverId, accountNumber }) => {
       const [row] = await database.query(BOOKED_SO_FAR, [serverId, accountNumber]);

@@ -14,7 +14,7 @@ import {
 } from "@kapi/http";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
-import { knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import { accountBodyOf, knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
@@ -91,6 +91,10 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       const route = ACCOUNT_ROUTES.listAccountDeals;
       const request = { params: { serverId, accountNumber }, query };
       return knowing(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
+    },
+    openPositions: (serverId, accountNumber, at) => {
+      const request = { params: { serverId, accountNumber }, query: { at } };
+      return accountBodyOf(client, ACCOUNT_ROUTES.readOpenPositions, request, ofServer(serverId));
     },
     deleteNow: (serverId, accountNumber, caller) => {
       const request = { params: { serverId, accountNumber } };

@@ -1,9 +1,15 @@
 /** Reads that are one call to one owner: finance, metrics, organization. */
 import { FINANCE_ROUTES, METRICS_ROUTES, ORGANIZATION_ROUTES } from "@kapi/contracts";
-import type { InternalClient } from "@kapi/http";
+import { callRoute, type InternalClient } from "@kapi/http";
 
-import type { ReadCreditUsage, ReadSnapshots, ReadTransactions } from "../../domain/ports.ts";
-import { knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import type {
+  ReadBalance,
+  ReadCreditUsage,
+  ReadLastSnapshot,
+  ReadSnapshots,
+  ReadTransactions,
+} from "../../domain/ports.ts";
+import { accountBodyOf, knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 /**
  * Transactions, of the finance service. `organizationOf` returns the organization of a server.
@@ -17,6 +23,30 @@ export function readTransactions(
     const request = { params: { serverId, accountNumber }, query };
     const options = { organizationId: organizationOf(serverId) };
     return knowing(route, query, [], await optionalBodyOf(client, route, request, options));
+  };
+}
+
+/**
+ * The balance of an account at a time, of the finance service. `organizationOf` returns the
+ * organization of a server.
+ */
+export function readBalance(
+  client: InternalClient,
+  organizationOf: (serverId: string) => string | undefined,
+): ReadBalance {
+  return async (serverId, accountNumber, at) => {
+    const request = { params: { serverId, accountNumber }, query: { at } };
+    const options = { organizationId: organizationOf(serverId) };
+    return (await accountBodyOf(client, FINANCE_ROUTES.readBalance, request, options))?.balance ?? null;
+  };
+}
+
+/** The last stored snapshot of an account before a time, of the metrics service. */
+export function readLastSnapshot(client: InternalClient): ReadLastSnapshot {
+  return async (organizationId, serverId, accountNumber, before) => {
+    const request = { params: { serverId }, query: { organizationId, accountNumber, until: before, limit: "1" } };
+    const { snapshots } = await callRoute(client, METRICS_ROUTES.listAccountMetrics, request, { organizationId });
+    return snapshots[0] ?? null;
   };
 }
 

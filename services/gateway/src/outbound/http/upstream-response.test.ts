@@ -1,8 +1,8 @@
 import { FINANCE_ROUTES } from "@kapi/contracts";
-import { DependencyError } from "@kapi/http";
+import { DependencyError, type InternalClient } from "@kapi/http";
 import { expect, it } from "vitest";
 
-import { knowing } from "./upstream-response.ts";
+import { accountBodyOf, knowing } from "./upstream-response.ts";
 
 const ROUTE = FINANCE_ROUTES.listTradingAccountTransactions;
 const CURRENT = Buffer.from('{"transactions":[],"pagination":{"page":1,"nextCursor":null}}');
@@ -20,4 +20,26 @@ it("a page of release 0.1.0 is returned for a query that it knows, and so is no 
   const query = { page: 2, limit: 20, status: "open", type: undefined };
   expect(knowing(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
   expect(knowing(ROUTE, { cursor: "c" }, [], null)).toBeNull();
+});
+
+it("only an owner's own code says that an account does not exist", async () => {
+  const read = (status: number, body: object, code?: string) => {
+    const response = {
+      status,
+      body: Buffer.from(JSON.stringify(body)),
+      headers: code === undefined ? {} : { "x-error-code": code },
+    };
+    const client = { request: () => Promise.resolve(response) } as unknown as InternalClient;
+    const params = { serverId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", accountNumber: "10000001" };
+    const request = { params, query: { at: "2026-03-02T12:00:30.000Z" } };
+    return accountBodyOf(client, FINANCE_ROUTES.readBalance, request);
+  };
+  const error = (code: string) => ({ error: "text", code, requestId: "r" });
+  expect(await read(200, { balance: 10.5 })).toEqual({ balance: 10.5 });
+  expect(await read(404, error("ACCOUNT_NOT_FOUND"), "ACCOUNT_NOT_FOUND")).toBeNull();
+  // A process of an earlier release does not have the route.
+  await expect(read(404, error("NOT_FOUND"), "NOT_FOUND")).rejects.toThrow(DependencyError);
+  await expect(read(404, {})).rejects.toThrow(DependencyError);
+  await expect(read(400, error("VALIDATION_FAILED"), "VALIDATION_FAILED")).rejects.toThrow(DependencyError);
+  await expect(read(200, { balance: "10.5" })).rejects.toThrow(DependencyError);
 });

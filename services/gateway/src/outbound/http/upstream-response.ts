@@ -1,5 +1,13 @@
 import { type InternalRoute, pathOf, type RouteRequest } from "@kapi/contracts";
-import { callRouteRaw, type CallOptions, DependencyError, type InternalClient, unexpectedStatus } from "@kapi/http";
+import {
+  callRouteRaw,
+  type CallOptions,
+  DependencyError,
+  errorFromResponse,
+  type InternalClient,
+  unexpectedStatus,
+} from "@kapi/http";
+import { z } from "zod";
 
 const OK = 200;
 const NOT_FOUND = 404;
@@ -20,6 +28,27 @@ export async function optionalBodyOf<R extends InternalRoute>(
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
   throw unexpectedStatus(pathOf(route, request), status);
+}
+
+/**
+ * The parsed body of an owner's response, or null for an account that does not exist. Every other
+ * status is a DependencyError, also the 404 of a process of an earlier release that does not have
+ * the route.
+ */
+export async function accountBodyOf<R extends InternalRoute>(
+  client: InternalClient,
+  route: R,
+  request: RouteRequest<R>,
+  options?: CallOptions,
+): Promise<z.output<R["answer"]> | null> {
+  const response = await callRouteRaw(client, route, request, options);
+  const path = pathOf(route, request);
+  if (response.status === NOT_FOUND && errorFromResponse(path, response).code === "ACCOUNT_NOT_FOUND") return null;
+  if (response.status !== OK) throw unexpectedStatus(path, response.status);
+  const answer = route.answer as z.ZodType<z.output<R["answer"]>>;
+  const parsed = answer.safeParse(JSON.parse(response.body.toString("utf8")));
+  if (parsed.success) return parsed.data;
+  throw new DependencyError(`${path}: the response does not match the schema: ${z.prettifyError(parsed.error)}`);
 }
 
 /** The exact body of an owner's response, for a route without 404. */

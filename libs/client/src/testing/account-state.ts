@@ -1,0 +1,23 @@
+/** An account of the kapi in memory as it was at a time. It stores no equity. */
+import { amountOf, type Json, type StoredAccount } from "./state.ts";
+
+/** `at` is ISO 8601 in UTC, with milliseconds, as every time of the fake. */
+export function accountStateAt(account: StoredAccount, at: string): Json {
+  const isBefore = (time: unknown): boolean => String(time) <= at;
+  const last = account.transactions.findLast(({ recordedAt }) => isBefore(recordedAt));
+  const positions = account.positions
+    .filter(({ openedAt, closedAt }) => isBefore(openedAt) && (closedAt === null || !isBefore(closedAt)))
+    // The fake closes whole positions only.
+    .map(({ status: _status, closedAt: _closedAt, ...position }) => Object.assign(position, { closedVolume: 0 }))
+    .toReversed();
+  return {
+    serverId: account.serverId,
+    accountNumber: account.accountNumber,
+    at,
+    currency: "USD",
+    balance: last?.["balanceAfter"] ?? amountOf(0),
+    positionCount: positions.length,
+    positions,
+    equity: null,
+  };
+}

@@ -1,0 +1,2 @@
+-- Ranges of time beside ids, in one index.
+create extension if not exists btree_gist;
