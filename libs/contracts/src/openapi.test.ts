@@ -103,9 +103,9 @@ describe("the OpenAPI document", () => {
     );
     expect(required.map(({ operation, name }) => `${String(operation["operationId"])} ${name}`)).toEqual([
       "getAccountState at",
+      "deleteRiskRules requestId",
       "getIntervalEvidence from",
       "getIntervalEvidence to",
-      "deleteRiskRules requestId",
     ]);
     for (const { operation, name } of required) {
       const samples = operation["x-codeSamples"] as { source: string }[];
