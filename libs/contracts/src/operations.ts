@@ -34,6 +34,7 @@ import {
   PositionsAnswer,
 } from "./http/history.ts";
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
+import { DIGEST_OPERATIONS } from "./digest-operations.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
 import { RISK_OPERATIONS } from "./risk-operations.ts";
@@ -379,6 +380,7 @@ export const OPERATIONS = {
     query: ListAccountMetricsQuery,
     answer: AccountMetricsAnswer,
   },
+  ...DIGEST_OPERATIONS,
   ...RISK_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
 } as const satisfies Record<string, OperationContract>;

@@ -5,6 +5,7 @@ export type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 export { countDeadLetters } from "./dead-letters.ts";
 export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError, TopicRecreated } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";
+export * from "./group-progress.ts";
 export * from "./log-reader.ts";
 export * from "./message.ts";
 export * from "./partitioner.ts";

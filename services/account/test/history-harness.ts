@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { AccountEvent, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
+import { DIGESTS_MIGRATIONS } from "@kapi/digests";
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
 import { createKafka, startLogReader, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -15,6 +16,7 @@ import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
 import { type HistoryFeed, startHistoryFeed } from "../src/history-feed.ts";
 import { registerHistoryRoutes } from "../src/inbound/http/history-routes.ts";
+import { createDigestReader } from "../src/outbound/postgres/digest-reader.ts";
 
 const logger = createLogger({ service: "test", level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -176,7 +178,13 @@ export class HistoryHarness {
 
   /** A second history with its own memory, as another process of the service has it. */
   anotherFeed(): Promise<HistoryFeed> {
-    return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
+    return startHistoryFeed({
+      scope: this.#scope,
+      store: this.#store,
+      client: this.client,
+      clock: systemClock,
+      logger,
+    });
   }
 
   /** Publishes any record. */
@@ -219,7 +227,13 @@ export class HistoryHarness {
     const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = this.#stack.environment;
     const { secrets } = this.#stack;
     const schema = "account";
-    await migrate({ connectionString, schema, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS], logger });
+    await migrate({
+      connectionString,
+      schema,
+      directory: MIGRATIONS,
+      directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS],
+      logger,
+    });
     const pool = { connectionString, schema, applicationName: "test", logger };
     this.database = await scope.start("postgres", () => startPool(pool));
     this.#kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
@@ -237,9 +251,15 @@ export class HistoryHarness {
     this.#store = await scope.start("store", () =>
       startCommandStore({ worker: "account", database, producer, clock: systemClock, logger }),
     );
-    this.history = await startHistoryFeed({ scope, store: this.#store, client: this.client, logger });
+    this.history = await startHistoryFeed({
+      scope,
+      store: this.#store,
+      client: this.client,
+      clock: systemClock,
+      logger,
+    });
     this.#app = createHttpServer({ logger, health: new Health(), clock: systemClock });
-    registerHistoryRoutes(this.#app, this.history);
+    registerHistoryRoutes(this.#app, { ...this.history, digests: createDigestReader(this.database) });
     await scope.start("account events", () =>
       startLogReader(this.#kafka, {
         topic: TOPICS.accountEvents,

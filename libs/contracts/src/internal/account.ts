@@ -19,6 +19,7 @@ import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/ser
 import { Valuation } from "../messages/valuation.ts";
 import { Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
+import { DEAL_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
@@ -71,6 +72,7 @@ export const ACCOUNT_ROUTES = {
   },
   listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
+  readDealDigests: DEAL_DIGESTS_ROUTE,
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { ListTransactionsQuery, TransactionsAnswer } from "../http/finance.ts";
+import { TRANSACTION_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import type { InternalRoutes } from "./route.ts";
 
@@ -17,6 +18,7 @@ export const FINANCE_ROUTES = {
     answer: TransactionsAnswer,
   },
   readHistory: HISTORY_ROUTE,
+  listTransactionDigests: TRANSACTION_DIGESTS_ROUTE,
   /** Answers once the account is booked up to the trading server's sequence; 500 after 2 s. */
   catchUp: { method: "POST", path: `${ACCOUNT}/catch-up`, callers: ["account"], answer: z.object({}) },
   deleteAccount: { method: "DELETE", path: ACCOUNT, callers: ["account"], answer: z.object({}) },
