@@ -28,6 +28,7 @@ import { createServerConfigurations } from "./operations/server-configurations.t
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createCommandStatus } from "./outbound/http/command-status.ts";
 import { readCreditUsage, readSnapshots, readTransactions } from "./outbound/http/owner-reads.ts";
+import { createDigests } from "./outbound/http/digests.ts";
 import { createRisk, readEvidenceKeys } from "./outbound/http/risk.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
@@ -142,6 +143,7 @@ export async function startService(
     readTransactions: readTransactions(financeClient, organizationOf),
     readSnapshots: readSnapshots(metricsClient),
     readCreditUsage: readCreditUsage(organizationClient),
+    digests: createDigests(financeClient, accountClient, organizationOf),
     risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,

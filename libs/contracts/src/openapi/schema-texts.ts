@@ -52,6 +52,10 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   AccountRiskRules: "The active risk rules of an account.",
   RiskBreach:
     "A rule that was breached in a period. Deposits and withdrawals since the reference are in `reference` and `threshold`.",
+  TransactionsDigest: "The transactions of an account on one day.",
+  DealsDigest: "The deals of an account on one day.",
+  AccountDigest: "The digest of an account and a day. A changed record of the day gives it another revision.",
+  DigestsAnswer: "One page of the digests of a day.",
   RiskRulesAnswer: "The active risk rules of an account.",
   RiskBreachesAnswer: "One page of the breaches of an account.",
   SetRiskRules: "The risk rules of an account.",

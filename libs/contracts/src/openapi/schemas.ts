@@ -33,6 +33,7 @@ import {
   PasswordResetEnvelope,
 } from "../http/commands.ts";
 import { CreditPricesAnswer, CreditUsage, CreditUsageAnswer, Wallet, WalletAnswer } from "../http/credits.ts";
+import { AccountDigest, DealsDigest, DigestsAnswer, TransactionsDigest } from "../http/digests.ts";
 import { ExportAccountHistoryBody, ExportRecord, HistoryExport } from "../http/exports.ts";
 import { FundsBody, Transaction, TransactionsAnswer, TransactionType } from "../http/finance.ts";
 import {
@@ -184,6 +185,10 @@ export const RECORDS = {
   RiskRule,
   AccountRiskRules,
   RiskBreach,
+  TransactionsDigest,
+  DealsDigest,
+  AccountDigest,
+  DigestsAnswer,
   RiskRulesAnswer,
   RiskBreachesAnswer,
   WebhookEndpoint,

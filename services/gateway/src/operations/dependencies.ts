@@ -5,6 +5,7 @@ import type {
   Accounts,
   CommandLog,
   CommandStatus,
+  Digests,
   ReadCreditUsage,
   ReadSnapshots,
   ReadTransactions,
@@ -24,6 +25,7 @@ export interface Dependencies {
   readonly readTransactions: ReadTransactions;
   readonly readSnapshots: ReadSnapshots;
   readonly readCreditUsage: ReadCreditUsage;
+  readonly digests: Digests;
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;
