@@ -12,6 +12,7 @@ import { faultPoint, type Logger, observed, type Started } from "@kapi/runtime";
 import { DayCompleteness } from "./completeness.ts";
 import { addDays, daysBetween, utcDay } from "./day.ts";
 import {
+  dropLateRecords,
   findServers,
   nextDay,
   saveFirstDay,
@@ -106,15 +107,14 @@ class Maker {
     const isWaiting = (serverId: string): boolean => (states.get(serverId)?.madeThrough ?? "") < lastDay;
     const mayMake = ids.some(isWaiting) && (await this.#completeness.has(lastDay));
     const failures: unknown[] = [];
-    for (const serverId of ids) {
-      try {
-        if (mayMake && isWaiting(serverId)) await this.#make(serverId, lastDay, signal);
-        if (states.get(serverId)?.hasLateRecords === true) await this.#revise(serverId, lastDay, signal);
-        await this.#expire(serverId, addDays(lastDay, 1 - DIGEST_RETENTION_DAYS), signal);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+    const forEach = async (servers: readonly string[], work: (serverId: string) => Promise<void>): Promise<void> => {
+      for (const serverId of servers) await work(serverId).catch((error: unknown) => failures.push(error));
+    };
+    // New digests come first: late records may be many.
+    await forEach(mayMake ? ids.filter(isWaiting) : [], (id) => this.#make(id, lastDay, signal));
+    const late = ids.filter((id) => states.get(id)?.hasLateRecords === true);
+    await forEach(late, (id) => this.#revise(id, lastDay, signal));
+    await forEach(ids, (id) => this.#expire(id, addDays(lastDay, 1 - DIGEST_RETENTION_DAYS), signal));
     if (failures.length > 0) throw failures[0];
   }
 
@@ -124,6 +124,7 @@ class Maker {
     await this.#whileLeft(serverId, lastDay, signal, async (tx, progress) => {
       if (progress.madeThrough >= lastDay) return false;
       const day = nextDay(progress);
+      dropLateRecords(tx, serverId, day, progress.afterAccount);
       const last = await table.makeNext(tx, serverId, day, progress.afterAccount);
       if (last === null) saveProgress(tx, serverId, day, "");
       else saveProgress(tx, serverId, progress.madeThrough, last);

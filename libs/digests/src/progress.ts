@@ -77,6 +77,11 @@ const TAKE_LATE: Statement<{ day: string; account_number: string }> = statement(
      select id from late_records where server_id = $1 and day <= $2::date order by day, id limit $3
    ) returning day::text, account_number`,
 );
+/** $1 server, $2 day, $3 last account of the day that has its digest. */
+const DROP_LATE: Statement<never> = statement(
+  "digests-drop-late-records",
+  "delete from late_records where server_id = $1 and day = $2::date and account_number > $3",
+);
 /** $1 server, $2 account number. */
 const TAKE_LATE_OF_ACCOUNT: Statement<{ day: string; account_number: string }> = statement(
   "digests-take-late-records-of-account",
@@ -149,6 +154,14 @@ export async function takeLateRecords(
   limit: number,
 ): Promise<ReadonlyMap<string, string>> {
   return earliest(await tx.query(TAKE_LATE, [serverId, lastDay, limit]));
+}
+
+/**
+ * Deletes the late records of a day whose digest is not made yet: statements that follow in the
+ * transaction, and later transactions, see the records themselves.
+ */
+export function dropLateRecords(tx: Transaction, serverId: string, day: string, afterAccount: string): void {
+  tx.execute(DROP_LATE, [serverId, day, afterAccount]);
 }
 
 /** Like {@link takeLateRecords}: the earliest day of all late records of an account, or null. */

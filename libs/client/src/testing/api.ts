@@ -1,6 +1,7 @@
 /** The HTTP API of the kapi in memory: routes, errors and lists in the form of the real one. */
 import { randomUUID } from "node:crypto";
 
+import { digestsOf } from "./digests.ts";
 import { accountView, carryOut } from "./operations.ts";
 import {
   type CommandOutcome,
@@ -156,6 +157,7 @@ export class FakeApi {
       list("orders"),
       list("positions"),
       list("deals"),
+      route("GET", `${server}/digests`, ({ url }, id = "") => this.#digests(id, url)),
       route("GET", `${server}/commands`, ({ url }, id = "") => page("commands", url, this.#commandsOf(id, url))),
       route("GET", "/commands/([^/]+)", (_request, id = "") => {
         const found = [...this.#state.commands.values()].find(({ view }) => view["id"] === id);
@@ -164,6 +166,15 @@ export class FakeApi {
       }),
       route("GET", "/events", ({ url }) => this.#feed(url)),
     ];
+  }
+
+  #digests(serverId: string, url: URL): FakeAnswer {
+    this.#requireServer(serverId);
+    const date = url.searchParams.get("date") ?? "";
+    if (date === "" || this.#state.now().slice(0, date.length) <= date) {
+      throw invalid("date", "must be a day that is over in UTC");
+    }
+    return page("digests", url, digestsOf(this.#state, serverId, date));
   }
 
   #account(serverId: string, accountNumber: string): StoredAccount {
@@ -335,6 +346,12 @@ function credentialsOf({ accountNumber, serverId, createdAt }: StoredAccount): J
 /** Parameters of lists that are no filters of a field. */
 const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey"]);
 
+/** Whether the own time of a record is at or after `from` and before `to`. */
+function isWithin(record: Json, from: string | null, to: string | null): boolean {
+  const time = String(record["recordedAt"] ?? record["executedAt"] ?? record["openedAt"] ?? record["createdAt"]);
+  return (from === null || time >= from) && (to === null || time < to);
+}
+
 /** A page of records that are given oldest first. A cursor is the number of older records. */
 function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const query = url.searchParams;
@@ -343,6 +360,7 @@ function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const numbered = records.map((record, index) => ({ record, index }));
   const matching = numbered
     .filter(({ record }) => filters.every(([field, value]) => String(record[field]) === value))
+    .filter(({ record }) => isWithin(record, query.get("from"), query.get("to")))
     .reverse();
   const below = Number(query.get("cursor") ?? records.length);
   const left = matching.filter(({ index }) => index < below);
