@@ -88,6 +88,13 @@ const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+/** The last day with digests, as the harness waits a whole day after the end of a day. */
+export const DIGEST_DATE = daysAgo(2);
+/** A day that is over, and that is not complete in the harness. */
+export const INCOMPLETE_DATE = daysAgo(1);
+
 function row(
   name: string,
   [method, path]: readonly [Method, string],
@@ -253,6 +260,17 @@ export const OPERATIONS: readonly OperationRow[] = [
     false,
     [200],
     [400, 401, 402, 403, 500],
+    "read",
+    { paged: true },
+  ),
+  // Decisions, 21.
+  row(
+    "List daily digests",
+    ["GET", `${SERVER}/digests?date=${DIGEST_DATE}`],
+    "accounts:read",
+    false,
+    [200],
+    CREATION_ERRORS,
     "read",
     { paged: true },
   ),
