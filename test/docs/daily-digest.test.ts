@@ -100,7 +100,7 @@ it("the Python program finds a record, a sum and a balance that differ", async (
   await expect(compareWithPython({ ...own, transactions: transactions.slice(1) })).rejects.toThrow(
     "transactions differ",
   );
-  const wrong = deals.map((deal) => ({ ...deal, swap: 0 }));
+  const wrong = deals.map((deal) => Object.assign({}, deal, { swap: 0 }));
   await expect(compareWithPython({ ...own, deals: wrong })).rejects.toThrow("deals differ");
   const balance = { ...digest, closingBalance: 75.01 };
   await expect(compareWithPython({ ...own, digest: balance })).rejects.toThrow("the digest differs");

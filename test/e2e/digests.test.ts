@@ -103,7 +103,7 @@ describe("daily digests", () => {
     const book = { accountNumber, transactions, deals, closingBalance: "61.80" };
     expect(await server.reconcile(date, [book])).toMatchObject({ differences: [] });
 
-    const wrong = { ...book, deals: deals.map((deal) => ({ ...deal, swap: "-0.01" })) };
+    const wrong = { ...book, deals: deals.map((deal) => Object.assign({}, deal, { swap: "-0.01" })) };
     const { differences } = await server.reconcile(date, [wrong]);
     expect(differences).toEqual([
       {

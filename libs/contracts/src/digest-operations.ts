@@ -1,4 +1,4 @@
-/** The row of the operation table for daily digests (decisions, 21), in the form of `OPERATIONS`. */
+/** The row of the operation table for daily digests (decisions, 21). */
 import { DigestsAnswer, ListDigestsQuery } from "./http/digests.ts";
 
 export const DIGEST_OPERATIONS = {

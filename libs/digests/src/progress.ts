@@ -113,7 +113,7 @@ export async function tryLockServer(
 /** The state of servers; those without any digest are left out. */
 export async function findServers(queryable: Queryable, serverIds: readonly string[]): Promise<ServerState[]> {
   const rows = await queryable.query(FIND_SERVERS, [serverIds]);
-  return rows.map((row) => ({ ...fromRow(row), hasLateRecords: row.has_late_records }));
+  return rows.map((row) => Object.assign({ hasLateRecords: row.has_late_records }, fromRow(row)));
 }
 
 /** Saves how far a server is made. The caller holds its lock. */

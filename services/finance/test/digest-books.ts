@@ -3,9 +3,6 @@ import { FINANCE_ROUTES, type Transaction } from "@kapi/contracts";
 
 import { recordsHash } from "../../../docs/examples/daily-digest.ts";
 
-/** A digest without what depends on the time of its making. */
-export type DigestContent = ReturnType<typeof naiveDigest>;
-
 /** The digest of a day from all transactions of an account. */
 export function naiveDigest(accountNumber: string, currency: string, day: string, all: readonly Transaction[]) {
   const ofDay = all.filter(({ recordedAt }) => recordedAt.startsWith(day));

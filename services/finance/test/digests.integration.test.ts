@@ -90,7 +90,7 @@ async function expectNaive(day: string, accountNumbers: readonly string[]): Prom
   expect((await digestsOf(day)).contents).toEqual(sorted);
 }
 
-/** The events of an account from what happens to it: a deposit, or a closing deal with its costs. */
+/** What happens to an account: a deposit, or a closing deal with its costs. */
 interface Step {
   /** Days before today. */
   readonly daysAgo: number;

@@ -28,7 +28,7 @@ const BATCH_ACCOUNTS = 500;
  * account may have more.
  */
 const BATCH_TRANSACTIONS = 20_000;
-/** Maximum number of transactions per read: other work of the process waits while they are hashed. */
+/** Maximum number of transactions per read. Other work of the process waits for their hashes. */
 const READ_TRANSACTIONS = 1_000;
 /** Maximum number of digests per deletion. */
 const DELETE_BATCH = 5_000;

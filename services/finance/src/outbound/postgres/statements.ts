@@ -24,7 +24,7 @@ export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
    order by server_id, account_number for update of a`,
 );
 
-/** Arrays: server, account number, organization, currency, opening. Returns the inserted accounts. */
+/** Arrays: server, account, organization, currency, opening. Returns the inserted accounts. */
 export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_insert_accounts",
   `insert into ledger_accounts
