@@ -139,6 +139,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "Use another server.",
     retry: "never",
   },
+  DIGEST_NOT_FOUND: {
+    happened: "Digests are kept for 400 days, and a server has none of the days before kapi began to make them.",
+    action: "Ask for a later day, or read the transactions and deals of the day.",
+    retry: "never",
+  },
   ENDPOINT_NOT_FOUND: {
     happened: "There is no such webhook endpoint.",
     action: "List the endpoints.",
@@ -182,6 +187,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   ACCOUNT_QUOTA_REACHED: {
     happened: "The organization has as many accounts as it may have.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
+    retry: "later",
+  },
+  DIGEST_NOT_READY: {
+    happened: "The day is over, but kapi does not have all its records yet. Usually this takes some minutes.",
+    action: "Wait for `Retry-After` seconds, and ask again.",
     retry: "later",
   },
   RATE_LIMITED: {

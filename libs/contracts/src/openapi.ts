@@ -100,6 +100,7 @@ function queryOfSample(id: OperationId): string {
   if (id === "listAccountPositions") return "?status=open&limit=1";
   if (id === "getAccountState") return "?at=2026-03-02T12:00:30Z";
   if (id === "deleteRiskRules") return "?requestId=order-7731";
+  if (id === "listDailyDigests") return "?date=2026-03-01";
   if (id === "getIntervalEvidence") return "?from=2026-03-02T10:04:00Z&to=2026-03-02T10:05:00Z";
   return "";
 }
