@@ -51,6 +51,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
   "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
+  "risk.evidence": ["services/risk/src/operations/delete-old-evidence.ts KEPT_DAYS"],
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [
