@@ -4,7 +4,7 @@ import type { EvidenceStore } from "../domain/ports.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Days that evidence is kept (decisions, 20.3). */
-const KEPT_DAYS = 400;
+export const KEPT_DAYS = 400;
 /** Maximum number of documents that one statement deletes. */
 const MAX_DELETED = 500;
 
