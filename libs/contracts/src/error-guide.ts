@@ -164,11 +164,6 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "The breach itself is still in the list of breaches.",
     retry: "never",
   },
-  EVIDENCE_PENDING: {
-    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
-    action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
-    retry: "later",
-  },
   WALLET_NOT_FOUND: {
     happened: "The organization has no credit wallet.",
     action: "Ask your operator to create one.",
@@ -187,6 +182,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   ACCOUNT_QUOTA_REACHED: {
     happened: "The organization has as many accounts as it may have.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
+    retry: "later",
+  },
+  EVIDENCE_PENDING: {
+    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
+    action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
     retry: "later",
   },
   DIGEST_NOT_READY: {

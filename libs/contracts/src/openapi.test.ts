@@ -102,8 +102,8 @@ describe("the OpenAPI document", () => {
         .map(({ name }) => ({ operation, name })),
     );
     expect(required.map(({ operation, name }) => `${String(operation["operationId"])} ${name}`)).toEqual([
-      "getAccountState at",
       "listDailyDigests date",
+      "getAccountState at",
       "deleteRiskRules requestId",
       "getIntervalEvidence from",
       "getIntervalEvidence to",

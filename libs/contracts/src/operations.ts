@@ -13,7 +13,6 @@ import {
   UpdateTradingAccountBody,
 } from "./http/accounts.ts";
 import { AccountMetricsAnswer, ListAccountMetricsQuery } from "./http/account-metrics.ts";
-import { AccountStateAnswer, AccountStateQuery } from "./http/account-state.ts";
 import {
   BulkEnvelopesAnswer,
   CommandAnswer,
@@ -313,14 +312,6 @@ export const OPERATIONS = {
     summary: "The executions of an account, newest first",
     query: ListDealsQuery,
     answer: DealsAnswer,
-  },
-  getAccountState: {
-    ...HISTORY,
-    path: `${ACCOUNT}/state`,
-    scope: "risk:read",
-    summary: "An account as it was at a time: balance, open positions, last stored equity",
-    query: AccountStateQuery,
-    answer: AccountStateAnswer,
   },
   exportAccountHistory: {
     ...QUEUED,

@@ -1,4 +1,5 @@
 /** The rows of the operation table for risk (decisions, 15), in the form of `OPERATIONS`. */
+import { AccountStateAnswer, AccountStateQuery } from "./http/account-state.ts";
 import { RequestBody } from "./http/accounts.ts";
 import { CommandEnvelope } from "./http/commands.ts";
 import { BreachEvidence, IntervalEvidence, IntervalEvidenceQuery } from "./http/evidence.ts";
@@ -29,6 +30,14 @@ const QUEUED = {
 } as const;
 
 export const RISK_OPERATIONS = {
+  getAccountState: {
+    ...READ,
+    path: `${ACCOUNT}/state`,
+    group: "History",
+    summary: "An account as it was at a time: balance, open positions, last stored equity",
+    query: AccountStateQuery,
+    answer: AccountStateAnswer,
+  },
   flattenAccount: {
     ...QUEUED,
     method: "POST",

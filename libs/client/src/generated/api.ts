@@ -877,17 +877,6 @@ export interface components {
             /** @description The evidence of the breach. */
             evidence: components["schemas"]["BreachEvidenceState"];
         };
-        /** @description What evidence a breach has, and what it shows. */
-        BreachEvidenceState: {
-            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
-            status: components["schemas"]["EvidenceStatus"];
-            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
-            sequence: number | null;
-            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
-            extremeValue: Money | null;
-            /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
-            extremeAt: string | null;
-        };
         /** @description The evidence of a breach: a signed document, which anybody can verify. */
         BreachEvidence: {
             /**
@@ -1064,11 +1053,6 @@ export interface components {
              */
             intervalMinimumMeasuredAt: string;
         };
-        /**
-         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
-         * @enum {string}
-         */
-        EvidenceStatus: "pending" | "stored" | "none";
         /** @description A limit: a share of the reference in percent, or an amount of money. */
         EvidenceLimit: {
             /** @description Unit of the limit. */
@@ -1224,6 +1208,22 @@ export interface components {
             /** @description The signature in base64url. */
             value: string;
         };
+        /** @description What evidence a breach has, and what it shows. */
+        BreachEvidenceState: {
+            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
+            status: components["schemas"]["EvidenceStatus"];
+            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
+            sequence: number | null;
+            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
+            extremeValue: Money | null;
+            /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
+            extremeAt: string | null;
+        };
+        /**
+         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
+         * @enum {string}
+         */
+        EvidenceStatus: "pending" | "stored" | "none";
         /** @description The transactions of an account on one day. */
         TransactionsDigest: {
             /** @description Number of records. */
@@ -4378,13 +4378,6 @@ export interface components {
             /** @description Only records of this position. */
             positionId?: string;
         };
-        GetAccountStateQuery: {
-            /**
-             * Format: date-time
-             * @description The time, in RFC 3339 with any offset. Digits after the milliseconds are ignored.
-             */
-            at?: string;
-        };
         GetCommandQuery: {
             /**
              * @description Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.
@@ -4472,6 +4465,13 @@ export interface components {
              * @description The day in UTC, such as 2026-11-26. It must be over.
              */
             date?: string;
+        };
+        GetAccountStateQuery: {
+            /**
+             * Format: date-time
+             * @description The time, in RFC 3339 with any offset. Digits after the milliseconds are ignored.
+             */
+            at?: string;
         };
         DeleteRiskRulesQuery: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
@@ -4640,12 +4640,10 @@ export type RiskLimit = components['schemas']['RiskLimit'];
 export type RiskRule = components['schemas']['RiskRule'];
 export type AccountRiskRules = components['schemas']['AccountRiskRules'];
 export type RiskBreach = components['schemas']['RiskBreach'];
-export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
 export type BreachEvidence = components['schemas']['BreachEvidence'];
 export type IntervalEvidence = components['schemas']['IntervalEvidence'];
 export type ValuationEvidence = components['schemas']['ValuationEvidence'];
 export type SampleEvidence = components['schemas']['SampleEvidence'];
-export type EvidenceStatus = components['schemas']['EvidenceStatus'];
 export type EvidenceLimit = components['schemas']['EvidenceLimit'];
 export type EvidenceUnit = components['schemas']['EvidenceUnit'];
 export type EvidenceReference = components['schemas']['EvidenceReference'];
@@ -4658,6 +4656,8 @@ export type EvidencePosition = components['schemas']['EvidencePosition'];
 export type MissingEvidence = components['schemas']['MissingEvidence'];
 export type EvidenceChain = components['schemas']['EvidenceChain'];
 export type EvidenceSignature = components['schemas']['EvidenceSignature'];
+export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
+export type EvidenceStatus = components['schemas']['EvidenceStatus'];
 export type TransactionsDigest = components['schemas']['TransactionsDigest'];
 export type DealsDigest = components['schemas']['DealsDigest'];
 export type AccountDigest = components['schemas']['AccountDigest'];
@@ -4747,11 +4747,11 @@ export type ListTradingAccountTransactionsQuery = components['schemas']['ListTra
 export type ListTradingAccountOrdersQuery = components['schemas']['ListTradingAccountOrdersQuery'];
 export type ListAccountPositionsQuery = components['schemas']['ListAccountPositionsQuery'];
 export type ListAccountDealsQuery = components['schemas']['ListAccountDealsQuery'];
-export type GetAccountStateQuery = components['schemas']['GetAccountStateQuery'];
 export type GetCommandQuery = components['schemas']['GetCommandQuery'];
 export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
 export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];
 export type ListDailyDigestsQuery = components['schemas']['ListDailyDigestsQuery'];
+export type GetAccountStateQuery = components['schemas']['GetAccountStateQuery'];
 export type DeleteRiskRulesQuery = components['schemas']['DeleteRiskRulesQuery'];
 export type ListRiskBreachesQuery = components['schemas']['ListRiskBreachesQuery'];
 export type GetIntervalEvidenceQuery = components['schemas']['GetIntervalEvidenceQuery'];

@@ -1,0 +1,38 @@
+import {
+  BreachEvidence,
+  EvidenceBreach,
+  EvidenceChain,
+  EvidenceLimit,
+  EvidencePart,
+  EvidencePosition,
+  EvidenceReference,
+  EvidenceRule,
+  EvidenceSide,
+  EvidenceSignature,
+  EvidenceUnit,
+  IntervalEvidence,
+  MissingEvidence,
+  MissingReason,
+  SampleEvidence,
+  ValuationEvidence,
+} from "../http/evidence.ts";
+
+/** The schemas of evidence, by name in the document. */
+export const EVIDENCE_SCHEMAS = {
+  BreachEvidence,
+  IntervalEvidence,
+  ValuationEvidence,
+  SampleEvidence,
+  EvidenceLimit,
+  EvidenceUnit,
+  EvidenceReference,
+  EvidenceSide,
+  EvidencePart,
+  MissingReason,
+  EvidenceRule,
+  EvidenceBreach,
+  EvidencePosition,
+  MissingEvidence,
+  EvidenceChain,
+  EvidenceSignature,
+};
