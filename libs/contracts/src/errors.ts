@@ -27,6 +27,7 @@ export const ERRORS = {
   SERVER_NOT_FOUND: { status: 404, text: "Server not found" },
   ENDPOINT_NOT_FOUND: { status: 404, text: "Webhook endpoint not found" },
   DELIVERY_NOT_FOUND: { status: 404, text: "Webhook delivery not found" },
+  RISK_TEMPLATE_NOT_FOUND: { status: 404, text: "Risk template not found" },
   WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },

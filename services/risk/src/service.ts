@@ -4,7 +4,7 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
-import { type Producer, startProducer, topicIds } from "@kapi/kafka";
+import { startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import { isTransient, isUniqueViolation, startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
@@ -21,15 +21,19 @@ import {
 
 import { type Config, ConfigSchema } from "./config.ts";
 import { DayCalendars } from "./domain/day.ts";
+import type { AccountName } from "./domain/ports.ts";
 import { registerRiskRoutes } from "./inbound/http/routes.ts";
-import { startDeletionConsumer } from "./inbound/kafka/account-deletions.ts";
+import { startAccountConsumer } from "./inbound/kafka/account-events.ts";
 import { startValuationConsumer } from "./inbound/kafka/valuations.ts";
-import { createRiskExecutor } from "./operations/change-risk-rules.ts";
+import { TemplateApplier } from "./operations/apply-risk-templates.ts";
 import { Evaluator } from "./operations/evaluator.ts";
-import { createAccountReader } from "./outbound/http/accounts.ts";
+import { createRiskExecutor } from "./operations/risk-executor.ts";
+import { createAccountReader, createSelectedAccounts } from "./outbound/http/accounts.ts";
 import { createBreachReader } from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
+import { createTemplateStore } from "./outbound/postgres/template-repository.ts";
+import { createWaitingAccounts } from "./outbound/postgres/waiting-accounts.ts";
 
 const SERVICE = "risk";
 const SCHEMA: ServiceSchema = {
@@ -42,6 +46,8 @@ const SCHEMA: ServiceSchema = {
 const ACCOUNT_TIMEOUT_MS = 5_000;
 /** Pause between two looks for rules that wait to become active. */
 const ACTIVATION_PAUSE_MS = 200;
+/** Pause between two looks for accounts that wait for a template. */
+const TEMPLATE_PAUSE_MS = 200;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
@@ -64,6 +70,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const rules = createRuleRepository(database);
+  const templates = { ...createTemplateStore(database), ...createWaitingAccounts(database) };
+  const readAccount = createAccountReader(account);
+  const selected = createSelectedAccounts(account);
+  const partitionOf = (key: string): number => producer.partitionOf(TOPICS.tradingValuations, key);
   const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
   const calendars = new DayCalendars();
   const evaluator = new Evaluator({
@@ -84,7 +94,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     isDependencyFailure: isTransient,
     register: (app) => {
-      registerRiskRoutes(app, { readRules: rules.active, readBreaches: createBreachReader(database), evidenceKeys });
+      const readBreaches = createBreachReader(database);
+      registerRiskRoutes(app, { readRules: rules.active, readBreaches, templates, evidenceKeys });
     },
   });
   await startReader(context, "valuations", () => startValuationConsumer({ kafka, evaluator, logger, fatal }));
@@ -99,12 +110,35 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     firstPauseMs: config.CHECKPOINT_INTERVAL_MS,
     round: () => evaluator.checkpoint(),
   });
-  await startReader(context, "account deletions", () =>
-    startDeletionConsumer({ kafka, deleteRules: (accounts) => rules.deleteRules(accounts), logger, fatal }),
+  const located = (one: AccountName) => ({ ...one, partition: partitionOf(keyOf(one)) });
+  await startReader(context, "account events", () =>
+    startAccountConsumer({
+      kafka,
+      deleteRules: (accounts) => rules.deleteRules(accounts),
+      addChanged: (accounts) => templates.addChanged(accounts.map(located)),
+      logger,
+      fatal,
+    }),
   );
+  const applier = new TemplateApplier({
+    templates,
+    selected,
+    readAccount,
+    assigned: () => evaluator.assigned,
+    partitionOf: (serverId, accountNumber) => partitionOf(accountKey(serverId, accountNumber)),
+    isUnavailable: (error) => error instanceof DependencyError,
+    isConflict: (error) => isTransient(error) || isUniqueViolation(error),
+    clock,
+    logger,
+  });
+  await startRepeated(context, { name: "templates", pauseMs: TEMPLATE_PAUSE_MS, round: () => applier.round() });
   const executor = createRiskExecutor({
-    readAccount: createAccountReader(account),
-    addVersion: (version) => rules.add(version, partitionOf(producer, version)),
+    readAccount,
+    addVersion: (version) => rules.add(version, partitionOf(keyOf(version))),
+    templates,
+    templatesOf: (serverId) => templates.all(serverId),
+    selected,
+    partitionOfServer: partitionOf,
     isUnavailable: (error) => error instanceof DependencyError || isTransient(error) || isUniqueViolation(error),
   });
   await scope.start("command worker", () =>
@@ -122,11 +156,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 }
 
-function partitionOf(
-  producer: Producer,
-  { serverId, accountNumber }: { readonly serverId: string; readonly accountNumber: string },
-): number {
-  return producer.partitionOf(TOPICS.tradingValuations, accountKey(serverId, accountNumber));
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
 }
 
 /** The service, as its process runs it. */

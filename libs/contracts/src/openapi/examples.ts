@@ -3,6 +3,7 @@ import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
 import type { RiskBreach } from "../http/risk.ts";
+import type { RiskTemplate } from "../http/risk-templates.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import type { Example } from "./example.ts";
 import { DAILY_LOSS } from "./event-examples.ts";
@@ -13,6 +14,7 @@ const SERVER_ID = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
 const ACCOUNT_ID = "6f1f9d3c-2c8a-5b57-9d1e-7c0a4b8e3f03";
 const COMMAND_ID = "b2f7c1de-94a3-5e68-8c15-3d9e6f70a104";
 const ACCOUNT_NUMBER = "10000042";
+const TEMPLATE_NAME = "phase-1";
 const REQUEST_ID = "order-7731";
 const IDEMPOTENCY_KEY = "4be0643f-1d98-573b-97cd-ca98a65347dd";
 const CREATED_AT = "2026-03-02T09:15:00.000Z";
@@ -24,6 +26,7 @@ const CREATED_BY = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 export const EXAMPLE_PARAMETERS = {
   serverId: SERVER_ID,
   accountNumber: ACCOUNT_NUMBER,
+  templateName: TEMPLATE_NAME,
   commandId: COMMAND_ID,
   endpointId: ENDPOINT_ID,
   deliveryId: DELIVERY_ID,
@@ -118,6 +121,12 @@ const envelope = (operation: CommandExample["operation"], payload: Record<string
   duplicate: false,
 });
 
+/** The answer of a command that concerns no account. */
+const onServer = ({ command, duplicate }: ReturnType<typeof envelope>) => ({
+  command: { ...command, managedAccountId: null, accountNumber: null },
+  duplicate,
+});
+
 const succeededDeposit: CommandExample = {
   ...queued("finance.deposit", { amount: 250.5, description: "Card payment" }),
   status: "succeeded",
@@ -143,6 +152,23 @@ const passwordReset = (operation: CommandExample["operation"]) => ({
 });
 const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
+
+const TEMPLATE_FIELDS = {
+  rules: [DAILY_LOSS],
+  appliesTo: { status: ["active"], nameStartsWith: "Phase 1" },
+  newAccounts: true,
+} satisfies Partial<RiskTemplate>;
+const TEMPLATE: RiskTemplate = {
+  serverId: SERVER_ID,
+  name: TEMPLATE_NAME,
+  version: 2,
+  ...TEMPLATE_FIELDS,
+  commandId: COMMAND_ID,
+  createdAt: CREATED_AT,
+  updatedAt: UPDATED_AT,
+  progress: "applying",
+  accounts: { applied: 240, waiting: 60, failed: 0 },
+};
 
 const BREACH: RiskBreach = {
   id: "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10",
@@ -354,6 +380,7 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
         rules: [DAILY_LOSS],
         commandId: COMMAND_ID,
         activeFrom: UPDATED_AT,
+        template: { name: TEMPLATE_NAME, version: 2 },
       },
     },
   },
@@ -363,6 +390,15 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
     answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),
   },
   deleteRiskRules: { answer: envelope("risk.delete_rules") },
+  listRiskTemplates: { answer: { riskTemplates: [TEMPLATE] } },
+  getRiskTemplate: { answer: { riskTemplate: TEMPLATE } },
+  setRiskTemplate: {
+    body: { ...TEMPLATE_FIELDS, requestId: REQUEST_ID },
+    answer: onServer(envelope("risk.set_template", { name: TEMPLATE_NAME, ...TEMPLATE_FIELDS })),
+  },
+  deleteRiskTemplate: {
+    answer: onServer(envelope("risk.delete_template", { name: TEMPLATE_NAME, accountRules: "keep" })),
+  },
   listRiskBreaches: { answer: { breaches: [BREACH], pagination } },
   ...WEBHOOK_EXAMPLES,
 };

@@ -47,6 +47,17 @@ import {
 } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
 import {
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplateProgress,
+  RiskTemplatesAnswer,
+  RiskTemplateSelection,
+  RiskTemplateStatus,
+  SetRiskTemplateBody,
+  TemplateAccountRules,
+} from "../http/risk-templates.ts";
+import {
   AccountRiskRules,
   DailyLossBasis,
   RiskAction,
@@ -56,6 +67,7 @@ import {
   RiskLimit,
   RiskRule,
   RiskRulesAnswer,
+  RiskRulesTemplate,
   SetRiskRulesBody,
 } from "../http/risk.ts";
 import {
@@ -125,6 +137,9 @@ const ENUMS = {
   RiskAction,
   RiskBasis,
   DailyLossBasis,
+  RiskTemplateStatus,
+  RiskTemplateProgress,
+  TemplateAccountRules,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
@@ -140,6 +155,8 @@ const RESULTS = {
   AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
   ClosedPosition,
   RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],
+  RiskSetTemplateResult: COMMAND_RESULTS["risk.set_template"],
+  RiskDeleteTemplateResult: COMMAND_RESULTS["risk.delete_template"],
 } as const satisfies Record<string, z.ZodType>;
 
 /** Schemas of answers, by name in the document. */
@@ -186,6 +203,12 @@ export const RECORDS = {
   RiskBreach,
   RiskRulesAnswer,
   RiskBreachesAnswer,
+  RiskRulesTemplate,
+  RiskTemplateSelection,
+  RiskTemplateAccounts,
+  RiskTemplate,
+  RiskTemplateAnswer,
+  RiskTemplatesAnswer,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,
@@ -214,6 +237,7 @@ export const BODIES = {
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,
   SetRiskRules: SetRiskRulesBody,
+  SetRiskTemplate: SetRiskTemplateBody,
   CreateWebhook: CreateWebhookBody,
   UpdateWebhook: UpdateWebhookBody,
   ReplayWebhook: ReplayWebhookBody,
@@ -226,6 +250,7 @@ export const BODIES = {
 const RECORDS_IN_BODIES = {
   RiskLimit,
   RiskRule,
+  RiskTemplateSelection,
   ...UNIONS["RiskRule"]?.variants,
 } as const satisfies Record<string, z.ZodType>;
 

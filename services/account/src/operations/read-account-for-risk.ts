@@ -1,10 +1,12 @@
-import type { Valuation } from "@kapi/contracts";
+import type { AccountStatus, Valuation } from "@kapi/contracts";
 
 import type { AccountReader, Valuations } from "../domain/ports.ts";
 
 /** What the risk service needs to know of an account when its rules are set. */
 interface AccountForRisk {
   readonly accountId: string;
+  readonly accountName: string;
+  readonly status: AccountStatus;
   readonly initialBalanceMinor: number;
   /** The values on the trading server now; null: the account has none yet. */
   readonly valuation: Valuation | null;
@@ -21,7 +23,7 @@ export async function readAccountForRisk(
 ): Promise<AccountForRisk | null> {
   const account = await reader.account(serverId, accountNumber);
   if (account === null || account.status === "deleting" || account.status === "deleted") return null;
-  const { id, initialBalanceMinor } = account;
+  const { id, accountName, status, initialBalanceMinor } = account;
   const current = account.activatedAt === null ? null : await valuations.current(serverId, accountNumber);
-  return { accountId: id, initialBalanceMinor, valuation: current };
+  return { accountId: id, accountName, status, initialBalanceMinor, valuation: current };
 }

@@ -14,6 +14,7 @@ import type {
   ListRiskBreachesQuery,
   ListTradingAccountsQuery,
   ListTransactionsQuery,
+  RiskTemplateSelection,
   Server,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
@@ -103,6 +104,8 @@ export interface Accounts {
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
+  /** How many accounts of the server a risk template applies to. */
+  readonly countSelected: (serverId: string, selection: RiskTemplateSelection) => Promise<number>;
   readonly orders: ReadRecords<ListOrdersQuery>;
   /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;
@@ -140,6 +143,9 @@ export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQue
 export interface Risk {
   rules(serverId: string, accountNumber: string): Promise<Buffer>;
   breaches(serverId: string, accountNumber: string, query: ListRiskBreachesQuery): Promise<Buffer>;
+  templates(serverId: string): Promise<Buffer>;
+  /** Null if the server has no such template. */
+  template(serverId: string, templateName: string): Promise<Buffer | null>;
 }
 
 /** The document with the public keys of evidence. Throws DependencyError if it is unavailable. */

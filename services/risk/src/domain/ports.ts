@@ -11,6 +11,7 @@ import type {
 } from "@kapi/contracts";
 
 import type { AccountState, AccountValues, Alert } from "./evaluation.ts";
+import type { SelectableAccount, TemplateVersion } from "./template.ts";
 
 /** An account on a trading server. */
 export interface AccountName {
@@ -35,12 +36,15 @@ export interface RuleVersion extends AccountName {
   /** The values of the account when the version was made. */
   readonly seed: AccountValues;
   readonly initialBalanceMinor: number;
+  /** The command that asked for the version; a derived id if `isOfTemplate`. */
   readonly commandId: string;
+  /** Whether no command asked for the version: it was made when a template was applied. */
+  readonly isOfTemplate: boolean;
   /** Null until the version is active. */
   readonly activeFromOffset: number | null;
 }
 
-/** A version of rules that a command asks for. Its number is given when it is stored. */
+/** A version of rules that a command or a template asks for. Its number is given when it is stored. */
 export interface NewRuleVersion extends AccountName {
   readonly organizationId: string;
   readonly accountId: string;
@@ -48,6 +52,8 @@ export interface NewRuleVersion extends AccountName {
   readonly seed: AccountValues;
   readonly initialBalanceMinor: number;
   readonly commandId: string;
+  /** The template of the rules; null: they were set on the account. */
+  readonly template: TemplateVersion | null;
 }
 
 /** The state of the rules of one account, in version `version`, at the checkpoint. */
@@ -114,7 +120,7 @@ export interface PartitionOwner {
 }
 
 /** An account, as the account service returns it. */
-export interface AccountForRisk {
+export interface AccountForRisk extends SelectableAccount {
   readonly accountId: string;
   readonly initialBalanceMinor: number;
   /** Null: the account has no values yet. */

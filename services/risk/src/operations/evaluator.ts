@@ -44,6 +44,11 @@ export class Evaluator {
     return owned.reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value.accounts : 0), 0);
   }
 
+  /** The partitions that are assigned to this process. */
+  get assigned(): readonly number[] {
+    return [...this.#assigned];
+  }
+
   /** Forgets all partitions; the new ones are acquired when they are used. */
   assign(partitions: readonly number[]): void {
     this.#assigned = new Set(partitions);
@@ -70,7 +75,7 @@ export class Evaluator {
 
   /** Activates the versions of rules that wait on the partitions of this process. */
   async activateWaiting(): Promise<void> {
-    const partitions = [...this.#assigned];
+    const partitions = this.assigned;
     if (partitions.length === 0) return;
     for (const version of await this.#options.store.waiting(partitions, MAX_ACTIVATIONS)) {
       if (!this.#assigned.has(version.partition) || this.#lost.has(version.partition)) continue;

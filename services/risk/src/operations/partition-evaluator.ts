@@ -114,7 +114,7 @@ export class PartitionEvaluator {
 
   /**
    * Makes a version active from the position on, and its command succeed, in one transaction. A
-   * version whose command is final already is discarded.
+   * version whose command is final already is discarded. A version of a template has no command.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
@@ -127,8 +127,8 @@ export class PartitionEvaluator {
       const offset = this.#position;
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
-        const [command] = await transaction.readOpen([version.commandId]);
-        if (command === undefined) {
+        const [command] = version.isOfTemplate ? [] : await transaction.readOpen([version.commandId]);
+        if (command === undefined && !version.isOfTemplate) {
           await store.discard(transaction, version);
           return false;
         }
@@ -136,7 +136,9 @@ export class PartitionEvaluator {
         if (!(await store.activate(transaction, version, offset, at))) return false;
         await recordAlerts(store, transaction, alerts, clock.nowMs());
         const result = { version: version.version, activeFrom: at };
-        transaction.finish([{ command, status: "succeeded", result, errorCode: null, errorMessage: null }]);
+        if (command !== undefined) {
+          transaction.finish([{ command, status: "succeeded", result, errorCode: null, errorMessage: null }]);
+        }
         return true;
       });
       if (!isActive) return;

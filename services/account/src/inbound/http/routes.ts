@@ -42,6 +42,12 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
     if (account === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return account;
   });
+  serve(app, ACCOUNT_ROUTES.countSelectedAccounts, async ({ params: { serverId }, body: { selection } }) => ({
+    accounts: await dependencies.reader.countSelected(serverId, selection),
+  }));
+  serve(app, ACCOUNT_ROUTES.listSelectedAccounts, async ({ params: { serverId }, body }) => ({
+    accountNumbers: await dependencies.reader.selected(serverId, body.selection, body.after, body.limit),
+  }));
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
     servers: await serverOverviews(dependencies.reader, serverIds),
   }));

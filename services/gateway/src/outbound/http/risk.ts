@@ -2,7 +2,7 @@ import { RISK_ROUTES } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 
 import type { ReadEvidenceKeys, Risk } from "../../domain/ports.ts";
-import { requiredBodyOf } from "./upstream-response.ts";
+import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 /** Reads of the risk service. `organizationOf` returns the organization of a server. */
 export function createRisk(client: InternalClient, organizationOf: (serverId: string) => string | undefined): Risk {
@@ -16,6 +16,16 @@ export function createRisk(client: InternalClient, organizationOf: (serverId: st
       return requiredBodyOf(client, RISK_ROUTES.listRiskBreaches, request, {
         organizationId: organizationOf(serverId),
       });
+    },
+    templates: (serverId) => {
+      const request = { params: { serverId } };
+      return requiredBodyOf(client, RISK_ROUTES.listRiskTemplates, request, {
+        organizationId: organizationOf(serverId),
+      });
+    },
+    template: (serverId, templateName) => {
+      const request = { params: { serverId, templateName } };
+      return optionalBodyOf(client, RISK_ROUTES.getRiskTemplate, request, { organizationId: organizationOf(serverId) });
     },
   };
 }
