@@ -8,6 +8,7 @@ export interface Target {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly commandId: string;
+  readonly templateName: string;
 }
 
 export interface SendOptions {
