@@ -309,11 +309,15 @@ it("keeps or removes the rules of its accounts when it is deleted, as the reques
   await setTemplate("removed", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
   await carryOut({ ...template, payload: { name: "removed", accountRules: "remove" } });
+  // Created again at once: it waits for the removal.
+  await setTemplate("removed", [limit(30)], { nameStartsWith: "Phase 1" });
   await applied();
-  expect((await versions())[account]).toEqual(["kept/1 10", "removed/1 20", "removed/2 "]);
+  const history = ["kept/1 10", "removed/1 20", "removed/2 ", "removed/3 30"];
+  expect((await versions())[account]).toEqual(history);
+  // Created again, so it comes after the other template.
   await setTemplate("kept", [limit(12)], { nameStartsWith: "Phase 1" });
   await applied();
-  expect((await versions())[account]?.at(-1)).toBe("kept/3 12");
+  expect((await versions())[account]).toEqual(history);
 });
 
 it("waits while the account service fails, and applies afterwards", async () => {

@@ -20,11 +20,11 @@ import type {
 import { valuesOf } from "./change-risk-rules.ts";
 
 /** Maximum number of templates whose next accounts are looked for in one round. */
-const MAX_SEARCHES = 8;
+const MAX_SEARCH_BATCH = 8;
 /** Maximum number of accounts that one search adds. */
-const MAX_FOUND_ACCOUNTS = 1_000;
+const MAX_FOUND_BATCH = 1_000;
 /** Maximum number of waiting accounts of one server in one round. */
-const MAX_ACCOUNTS_PER_SERVER = 64;
+const MAX_WAITING_BATCH = 64;
 /** Maximum number of accounts of one server that are compared at the same time. */
 const MAX_CONCURRENT_ACCOUNTS = 4;
 /** Maximum number of servers whose accounts are compared at the same time. */
@@ -80,29 +80,29 @@ export class TemplateApplier {
     const { templates, assigned } = this.#options;
     const partitions = assigned();
     if (partitions.length === 0) return false;
-    const searching = await templates.searching(partitions, MAX_SEARCHES);
+    const searching = await templates.searching(partitions, MAX_SEARCH_BATCH);
     for (const template of searching) await this.#search(template);
     const withApplied = (await templates.waitingVersions(partitions)) < MAX_INACTIVE_VERSIONS;
-    const due = await templates.due(partitions, MAX_ACCOUNTS_PER_SERVER, withApplied);
+    const due = await templates.due(partitions, MAX_WAITING_BATCH, withApplied);
     const byServer = Map.groupBy(due, ({ serverId }) => serverId);
     const open = [...byServer].filter(([serverId]) => !this.#isPaused(serverId));
     await eachOf(open, MAX_CONCURRENT_SERVERS, ([serverId, accounts]) => this.#compareAll(serverId, accounts));
-    return open.some(([, accounts]) => accounts.length === MAX_ACCOUNTS_PER_SERVER);
+    return open.some(([, accounts]) => accounts.length === MAX_WAITING_BATCH);
   }
 
   async #search(template: SearchingTemplate): Promise<void> {
     const { templates, selected, partitionOf } = this.#options;
     const { serverId, appliesTo, fromTemplateAfter, selectedAfter } = template;
-    if (fromTemplateAfter !== null) return templates.addFromTemplate(template, MAX_FOUND_ACCOUNTS);
+    if (fromTemplateAfter !== null) return templates.addFromTemplate(template, MAX_FOUND_BATCH);
     if (selectedAfter === null || this.#isPaused(serverId)) return;
     await this.#attempt(serverId, async () => {
-      const numbers = await selected.list(serverId, appliesTo, selectedAfter, MAX_FOUND_ACCOUNTS);
+      const numbers = await selected.list(serverId, appliesTo, selectedAfter, MAX_FOUND_BATCH);
       const accounts = numbers.map((accountNumber) => ({
         serverId,
         accountNumber,
         partition: partitionOf(serverId, accountNumber),
       }));
-      await templates.addSelected(template, accounts, numbers.length < MAX_FOUND_ACCOUNTS);
+      await templates.addSelected(template, accounts, numbers.length < MAX_FOUND_BATCH);
     });
   }
 
