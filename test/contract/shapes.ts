@@ -62,8 +62,8 @@ export const Command = z.strictObject({
     "risk.delete_template",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // Null for a command on a risk template. Otherwise null only if the account was unknown (decisions,
-  // 3.3), which no command of these tests is.
+  // Null for a command on a risk template. Otherwise null only if the account was unknown
+  // (decisions, 3.3), which no command of these tests is.
   managedAccountId: uuid.nullable(),
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),

@@ -53,6 +53,3 @@ alter table rule_sets add column template_name text;
 alter table rule_sets add column template_version integer;
 -- The command on the template, for a version that no command on the account asked for.
 alter table rule_sets add column template_command_id uuid;
-
-create index rule_sets_of_template on rule_sets (server_id, template_name, account_number, template_version)
-  where template_name is not null;

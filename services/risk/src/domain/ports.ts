@@ -44,7 +44,7 @@ export interface RuleVersion extends AccountName {
   readonly activeFromOffset: number | null;
 }
 
-/** A version of rules that a command or a template asks for. Its number is given when it is stored. */
+/** A version of rules to store. Its number is given when it is stored. */
 export interface NewRuleVersion extends AccountName {
   readonly organizationId: string;
   readonly accountId: string;

@@ -25,7 +25,7 @@ export async function countSelected(
   return counted?.accounts ?? 0;
 }
 
-/** The numbers of the first `limit` selected accounts above `after`, in the order of the numbers. */
+/** The numbers of the first `limit` selected accounts above `after`, in order. */
 export async function listSelected(
   database: Database,
   serverId: string,

@@ -9,10 +9,10 @@ import type { AccountName } from "../../domain/ports.ts";
 /** The consumer group that reads the changes of accounts. */
 const GROUP = "risk.accounts";
 const MAX_BATCH_MESSAGES = 500;
-/** Minimum time between fetches: a new account gets its rules this much later, in larger batches. */
+/** Minimum time between fetches: rules of a new account are this much later. */
 const MIN_INTERVAL_MS = 200;
 
-/** Events after which a template may apply to the account, and its deletion. Others are not parsed. */
+/** The events after which a template may apply, and deletions. Other events are not parsed. */
 const ACCOUNT_CHANGE = /"account\.(?:created|updated|enabled|disabled|archived|deleted)"/;
 
 /** Deletes the rules of deleted accounts, and compares changed accounts with templates. */

@@ -70,7 +70,8 @@ const STATE = statement<{ count: number; exists: boolean; is_removing: boolean }
      ))) filter (where t.name = $2), false) as is_removing
    from templates t where t.server_id = $1`,
 );
-// $1 server, $2 name, $3 organization, $4 rules, $5 selection, $6 new accounts, $7 command, $8 partition.
+// $1 server, $2 name, $3 organization, $4 rules, $5 selection, $6 new accounts, $7 command,
+// $8 partition.
 const SET = statement<{ version: number }>(
   "risk-set-template",
   `insert into templates as t (server_id, name, version, first_version, state, organization_id, rules, applies_to,

@@ -42,7 +42,8 @@ const ADD_FROM_TEMPLATE = statement<never>(
    select $1, account_number, $2, partition from page where exists (select from moved) order by account_number
    ${AGAIN}`,
 );
-// $1 server, $2 name, $3 version, $4 the last account found, $5 the next one, $6 numbers, $7 partitions.
+// $1 server, $2 name, $3 version, $4 the last account found, $5 the next one, $6 numbers,
+// $7 partitions.
 const ADD_SELECTED = statement<never>(
   "risk-add-selected-accounts",
   `with moved as (
@@ -77,7 +78,8 @@ const DUE = statement<WaitingRow>(
      n.is_own, n.is_inactive
    from servers s
    cross join lateral (
-     select * from template_accounts w
+     select w.server_id, w.account_number, w.template_name, w.partition, w.revision, w.attempts
+     from template_accounts w
      where w.server_id = s.server_id and w.due_at <= clock_timestamp() and w.partition = any($1::integer[])
        and (w.template_name <> '') <= $3
      order by (w.template_name <> ''), w.due_at limit $2
