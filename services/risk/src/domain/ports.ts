@@ -107,7 +107,7 @@ export interface EvaluationStore {
   lockOwned(transaction: WorkTransaction, owner: PartitionOwner): Promise<void>;
   /** Stores alerts; returns the ids of those that were not stored before. */
   record(transaction: WorkTransaction, alerts: readonly RecordedAlert[], at: string): Promise<ReadonlySet<string>>;
-  /** Marks a waiting version as active. Returns whether it was waiting. */
+  /** Marks a version as active from `offset` on. Returns false if it is active from another one. */
   activate(transaction: WorkTransaction, version: RuleVersion, offset: number, at: string): Promise<boolean>;
   /** Deletes a version that waits, and whose command is final. */
   discard(transaction: WorkTransaction, version: RuleVersion): Promise<void>;

@@ -88,9 +88,9 @@ export interface TemplateRepository {
   addChanged(accounts: readonly LocatedAccount[]): Promise<void>;
   /**
    * The waiting accounts of these partitions that are due, at most `limit` of each server: changed
-   * accounts first, and without `withApplied` only these.
+   * accounts first.
    */
-  due(partitions: readonly number[], limit: number, withApplied: boolean): Promise<readonly WaitingAccount[]>;
+  due(partitions: readonly number[], limit: number): Promise<readonly WaitingAccount[]>;
   /** Number of versions of rules of these partitions that are not active yet. */
   waitingVersions(partitions: readonly number[]): Promise<number>;
   /** Removes accounts that need no comparison, unless they were added again meanwhile. */

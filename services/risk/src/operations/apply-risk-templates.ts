@@ -57,15 +57,19 @@ export interface TemplateApplierOptions {
   readonly logger: Logger;
 }
 
-/** A server whose accounts cannot be read. */
-interface PausedServer {
+/** How often something was unavailable in a row, and until when it is not tried. */
+interface Pause {
   readonly failures: number;
   readonly untilMs: number;
 }
 
+/** The pause of the searches, beside those of servers. */
+const SEARCHES = "searches";
+
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;
-  readonly #paused = new Map<string, PausedServer>();
+  /** By server, or {@link SEARCHES}. */
+  readonly #pauses = new Map<string, Pause>();
 
   constructor(options: TemplateApplierOptions) {
     this.#options = options;
@@ -80,11 +84,15 @@ export class TemplateApplier {
     const { templates, assigned } = this.#options;
     const partitions = assigned();
     if (partitions.length === 0) return false;
-    const searching = await templates.searching(partitions, MAX_SEARCH_BATCH);
+    const [searching, due] = await Promise.all([
+      templates.searching(partitions, MAX_SEARCH_BATCH),
+      templates.due(partitions, MAX_WAITING_BATCH),
+    ]);
     for (const template of searching) await this.#search(template);
-    const withApplied = (await templates.waitingVersions(partitions)) < MAX_INACTIVE_VERSIONS;
-    const due = await templates.due(partitions, MAX_WAITING_BATCH, withApplied);
-    const byServer = Map.groupBy(due, ({ serverId }) => serverId);
+    const changed = due.filter(({ templateName }) => templateName === null);
+    const isFull =
+      changed.length < due.length && (await templates.waitingVersions(partitions)) >= MAX_INACTIVE_VERSIONS;
+    const byServer = Map.groupBy(isFull ? changed : due, ({ serverId }) => serverId);
     const open = [...byServer].filter(([serverId]) => !this.#isPaused(serverId));
     await eachOf(open, MAX_CONCURRENT_SERVERS, ([serverId, accounts]) => this.#compareAll(serverId, accounts));
     return open.some(([, accounts]) => accounts.length === MAX_WAITING_BATCH);
@@ -94,8 +102,8 @@ export class TemplateApplier {
     const { templates, selected, partitionOf } = this.#options;
     const { serverId, appliesTo, fromTemplateAfter, selectedAfter } = template;
     if (fromTemplateAfter !== null) return templates.addFromTemplate(template, MAX_FOUND_BATCH);
-    if (selectedAfter === null || this.#isPaused(serverId)) return;
-    await this.#attempt(serverId, async () => {
+    if (selectedAfter === null || this.#isPaused(SEARCHES)) return;
+    await this.#attempt(SEARCHES, async () => {
       const numbers = await selected.list(serverId, appliesTo, selectedAfter, MAX_FOUND_BATCH);
       const accounts = numbers.map((accountNumber) => ({
         serverId,
@@ -130,32 +138,32 @@ export class TemplateApplier {
   }
 
   /**
-   * Runs `work`; pauses the server if its accounts are unavailable. Returns false if it failed.
-   * After a conflict the account still waits, and the next round compares it again.
+   * Runs `work`; pauses the server, or the searches, if accounts are unavailable. Returns false if
+   * it failed. After a conflict the account still waits, and the next round compares it again.
    */
-  async #attempt(serverId: string, work: () => Promise<void>): Promise<boolean> {
+  async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
     const { isUnavailable, isConflict, clock, logger } = this.#options;
     try {
       await work();
-      this.#paused.delete(serverId);
+      this.#pauses.delete(what);
       return true;
     } catch (error) {
       if (isConflict(error)) return true;
       if (!isUnavailable(error)) {
-        logger.error({ err: error, serverId }, "a template cannot be applied to an account");
+        logger.error({ err: error, what }, "a template cannot be applied");
         return false;
       }
-      const failures = (this.#paused.get(serverId)?.failures ?? 0) + 1;
+      const failures = (this.#pauses.get(what)?.failures ?? 0) + 1;
       const pauseMs = backOffMs(failures, Math.random, BACK_OFF);
-      this.#paused.set(serverId, { failures, untilMs: clock.nowMs() + pauseMs });
-      logger.warn({ err: error, serverId, pauseMs }, "templates cannot be applied: accounts are unavailable");
+      this.#pauses.set(what, { failures, untilMs: clock.nowMs() + pauseMs });
+      logger.warn({ err: error, what, pauseMs }, "templates cannot be applied: accounts are unavailable");
       return false;
     }
   }
 
-  #isPaused(serverId: string): boolean {
-    const paused = this.#paused.get(serverId);
-    return paused !== undefined && paused.untilMs > this.#options.clock.nowMs();
+  #isPaused(what: string): boolean {
+    const pause = this.#pauses.get(what);
+    return pause !== undefined && pause.untilMs > this.#options.clock.nowMs();
   }
 }
 

@@ -122,6 +122,7 @@ export class PartitionEvaluator {
       const { store, commands, clock } = this.#dependencies;
       const account = this.#tracked(version);
       this.#activateScheduled(account, this.#position);
+      if ((account.version?.version ?? 0) >= version.version) return;
       const next = { ...account, state: structuredClone(account.state) };
       const alerts = this.#switchTo(next, version);
       const offset = this.#position;

@@ -65,7 +65,7 @@ const ADD_CHANGED = statement<never>(
    order by 1, 2
    ${AGAIN}`,
 );
-// $1 partitions, $2 limit per server, $3 false: only changed accounts. Skips from server to server.
+// $1 partitions, $2 limit per server. Skips from server to server.
 const DUE = statement<WaitingRow>(
   "risk-due-accounts",
   `with recursive servers (server_id) as (
@@ -81,7 +81,6 @@ const DUE = statement<WaitingRow>(
      select w.server_id, w.account_number, w.template_name, w.partition, w.revision, w.attempts
      from template_accounts w
      where w.server_id = s.server_id and w.due_at <= clock_timestamp() and w.partition = any($1::integer[])
-       and (w.template_name <> '') <= $3
      order by (w.template_name <> ''), w.due_at limit $2
    ) w
    left join lateral (
@@ -138,8 +137,8 @@ export function createWaitingAccounts(database: Database) {
         column(accounts.map(({ partition }) => partition)),
       ]);
     },
-    async due(partitions: readonly number[], limit: number, withApplied: boolean) {
-      const rows = await database.query(DUE, [column(partitions), limit, withApplied]);
+    async due(partitions: readonly number[], limit: number) {
+      const rows = await database.query(DUE, [column(partitions), limit]);
       return rows.map(fromRow);
     },
     async waitingVersions(partitions: readonly number[]) {
