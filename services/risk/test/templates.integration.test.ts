@@ -17,15 +17,15 @@ import { createKafka, type KafkaConnection, type Producer, startLogReader, start
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { type Database, startPool, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { commandMessage, createTestEnvironment, eventually } from "@kapi/testkit";
+import { commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { type AccountServer, type StandInAccount, startAccountServer } from "./account-server.ts";
 
 const INITIAL_MINOR = 1_000_000;
 const TIMEOUT_MS = 60_000;
-/** Accounts of the application that is interrupted. */
-const MANY = 300;
+/** Accounts of the application that is interrupted: more than one search adds. */
+const MANY = 1_200;
 
 interface VersionRow {
   readonly account_number: string;
@@ -45,6 +45,11 @@ const UNFINISHED = statement<{ unfinished: number }>(
      + (select count(*) from rule_sets where server_id = $1 and active_from_offset is null)
      + (select count(*) from templates where server_id = $1
         and (from_template_after is not null or selected_after is not null)))::int as unfinished`,
+);
+
+const ALERTS = statement<{ rule_id: string; rule_version: number }>(
+  "test-alerts",
+  "select rule_id, rule_version from alerts where server_id = $1 and account_number = $2",
 );
 
 const scope = new Scope({ stopDeadlineMs: 30_000 });
@@ -367,6 +372,15 @@ it(
     await applied();
     const expected = Object.fromEntries(all.filter((one) => !deleted.has(one)).map((one) => [one, ["first/1 10"]]));
     await eventually(async () => expect(await versions()).toEqual(expected), { timeoutMs: TIMEOUT_MS });
+    // The rules of the template are compared with valuations, also after the restarts.
+    const [accountNumber = ""] = Object.keys(expected);
+    const measuredAt = new Date().toISOString();
+    const loss = valuation({ serverId, accountNumber, measuredAt, equityMinor: 0.9 * INITIAL_MINOR });
+    const value = JSON.stringify({ ...loss, netDepositsMinor: 0 });
+    await producer.send(TOPICS.tradingValuations, { key: accountKey(serverId, accountNumber), value });
+    await eventually(async () =>
+      expect(await database.query(ALERTS, [serverId, accountNumber])).toEqual([{ rule_id: "max", rule_version: 1 }]),
+    );
   },
   TIMEOUT_MS * 3,
 );
