@@ -32,6 +32,12 @@ const DELETE_WAITING = statement<never>(
   `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)
    where w.server_id = d.server_id and w.account_number = d.account_number`,
 );
+const ADD_WAITING = statement<never>(
+  "risk-add-waiting-account",
+  `insert into template_accounts (server_id, account_number, template_name, partition) values ($1, $2, '', $3)
+   on conflict (server_id, account_number, template_name) do update set
+     revision = template_accounts.revision + 1, attempts = 0, due_at = excluded.due_at`,
+);
 const DELETE_RULES = statement<never>(
   "risk-delete-rules",
   `with deleted as (
@@ -58,6 +64,9 @@ export function createRuleRepository(database: Database): RuleRepository {
     add: (version, partition) =>
       database.transaction(async (transaction) => {
         await addVersion(transaction, version, await lockNewest(transaction, version), { partition });
+        if (version.template === null) return;
+        // The template may have changed since it was read: the account is compared again.
+        transaction.execute(ADD_WAITING, [version.serverId, version.accountNumber, partition]);
       }),
     async deleteRules(accounts) {
       const names = [
