@@ -39,6 +39,17 @@ const TEMPLATE_COLUMNS = `t.name, t.version, t.first_version, t.state, t.organiz
   t.new_accounts, t.command_id`;
 const IN_ORDER = "order by t.created_at, t.name";
 
+const LOCK_KEY = "hashtextextended('risk.templates/' || $1::text, 0)";
+/**
+ * Keeps the templates of a server as they are until the transaction ends. A change waits, and then
+ * finds every account whose rules came from the former version.
+ */
+export const KEEP_TEMPLATES = statement<unknown>(
+  "risk-keep-templates",
+  `select pg_advisory_xact_lock_shared(${LOCK_KEY})`,
+);
+/** Waits for, and keeps off, transactions that give accounts the rules of templates. */
+const HOLD_TEMPLATES = statement<unknown>("risk-hold-templates", `select pg_advisory_xact_lock(${LOCK_KEY})`);
 const ALL = statement<TemplateRow>(
   "risk-templates-of-server",
   `select ${TEMPLATE_COLUMNS} from templates t where t.server_id = $1 ${IN_ORDER}`,
@@ -150,6 +161,7 @@ async function changeTemplate(
   partition: number,
 ): Promise<number> {
   const { serverId, name, organizationId, commandId } = change;
+  transaction.execute(HOLD_TEMPLATES, [serverId]);
   if (change.kind === "set") {
     const { rules, appliesTo, newAccounts } = change;
     const [set] = await transaction.query(SET, [

@@ -6,7 +6,7 @@ import { type Database, statement } from "@kapi/postgres";
 import type { LocatedAccount, OpenAccount, SearchingTemplate, WaitingAccount } from "../../domain/template-ports.ts";
 import { rulesFromTemplates } from "../../domain/template.ts";
 import { addVersion, lockNewest, templateOf } from "./rule-repository.ts";
-import { allTemplates } from "./template-repository.ts";
+import { allTemplates, KEEP_TEMPLATES } from "./template-repository.ts";
 
 interface WaitingRow {
   readonly server_id: string;
@@ -158,6 +158,7 @@ export function createWaitingAccounts(database: Database) {
 function apply(database: Database, waiting: WaitingAccount, account: OpenAccount): Promise<boolean> {
   const { serverId, accountNumber, templateName, revision, partition } = waiting;
   return database.transaction(async (transaction) => {
+    transaction.execute(KEEP_TEMPLATES, [serverId]);
     // A deletion of the account removes this row before the rules: it waits here, or comes first.
     const held = await transaction.query(LOCK, [serverId, accountNumber, templateName ?? "", revision]);
     if (held.length === 0) return false;
