@@ -39,7 +39,7 @@ const TEMPLATE_COLUMNS = `t.name, t.version, t.first_version, t.state, t.organiz
   t.new_accounts, t.command_id`;
 const IN_ORDER = "order by t.created_at, t.name";
 
-const LOCK_KEY = "hashtextextended('risk.templates/' || $1::text, 0)";
+const LOCK_KEY = "hashtextextended(current_schema() || ' templates of ' || $1::text, 0)";
 /**
  * Keeps the templates of a server as they are until the transaction ends. A change waits, and then
  * finds every account whose rules came from the former version.
