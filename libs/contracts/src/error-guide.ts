@@ -164,6 +164,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
     retry: "later",
   },
+  RISK_TEMPLATE_NOT_FOUND: {
+    happened: "The server has no risk template with this name, or its command has not succeeded yet.",
+    action: "List the risk templates of the server.",
+    retry: "never",
+  },
   WALLET_NOT_FOUND: {
     happened: "The organization has no credit wallet.",
     action: "Ask your operator to create one.",

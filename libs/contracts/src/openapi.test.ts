@@ -104,6 +104,8 @@ describe("the OpenAPI document", () => {
     expect(required.map(({ operation, name }) => `${String(operation["operationId"])} ${name}`)).toEqual([
       "getAccountState at",
       "deleteRiskRules requestId",
+      "deleteRiskTemplate requestId",
+      "deleteRiskTemplate accountRules",
       "getIntervalEvidence from",
       "getIntervalEvidence to",
     ]);

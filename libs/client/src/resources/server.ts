@@ -4,6 +4,7 @@ import type { List } from "../list.ts";
 import { AccountResource } from "./account.ts";
 import { AccountsResource } from "./accounts.ts";
 import type { CommandFilter, CommandsResource } from "./commands.ts";
+import { RiskTemplatesResource } from "./risk-templates.ts";
 
 export interface SnapshotFilter {
   readonly accountNumber?: string | undefined;
@@ -19,6 +20,7 @@ export interface SnapshotFilter {
 export class ServerResource {
   readonly id: string;
   readonly accounts: AccountsResource;
+  readonly riskTemplates: RiskTemplatesResource;
   readonly #transport: Transport;
   readonly #commands: CommandsResource;
 
@@ -27,6 +29,7 @@ export class ServerResource {
     this.#commands = commands;
     this.id = id;
     this.accounts = new AccountsResource(transport, commands, id);
+    this.riskTemplates = new RiskTemplatesResource(transport, commands, id);
   }
 
   /** One account of the server. */

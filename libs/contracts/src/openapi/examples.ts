@@ -2,30 +2,33 @@ import { uuidV5 } from "@kapi/kernel";
 import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
-import type { RiskBreach } from "../http/risk.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
+import {
+  ACCOUNT_ID,
+  ACCOUNT_NUMBER,
+  BREACH_ID,
+  COMMAND_ID,
+  type CommandExample,
+  CREATED_AT,
+  CREATED_BY,
+  envelope,
+  IDEMPOTENCY_KEY,
+  ORGANIZATION_ID,
+  queued,
+  REQUEST_ID,
+  SERVER_ID,
+  TEMPLATE_NAME,
+  UPDATED_AT,
+} from "./command-examples.ts";
 import type { Example } from "./example.ts";
-import { BREACH_EVIDENCE, INTERVAL_EVIDENCE } from "./evidence-examples.ts";
-import { DAILY_LOSS } from "./event-examples.ts";
+import { RISK_EXAMPLES } from "./risk-examples.ts";
 import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
-
-const ORGANIZATION_ID = "0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01";
-const SERVER_ID = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
-const ACCOUNT_ID = "6f1f9d3c-2c8a-5b57-9d1e-7c0a4b8e3f03";
-const COMMAND_ID = "b2f7c1de-94a3-5e68-8c15-3d9e6f70a104";
-const ACCOUNT_NUMBER = "10000042";
-const REQUEST_ID = "order-7731";
-const IDEMPOTENCY_KEY = "4be0643f-1d98-573b-97cd-ca98a65347dd";
-const CREATED_AT = "2026-03-02T09:15:00.000Z";
-const UPDATED_AT = "2026-03-02T09:15:00.480Z";
-const DEADLINE_AT = "2026-03-02T09:30:00.000Z";
-const BREACH_ID = "5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10";
-const CREATED_BY = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 
 /** Values of path parameters and headers in examples. */
 export const EXAMPLE_PARAMETERS = {
   serverId: SERVER_ID,
   accountNumber: ACCOUNT_NUMBER,
+  templateName: TEMPLATE_NAME,
   commandId: COMMAND_ID,
   endpointId: ENDPOINT_ID,
   deliveryId: DELIVERY_ID,
@@ -91,36 +94,6 @@ const account = {
   archivedAt: null,
 } as const;
 
-type CommandExample = z.input<(typeof OPERATIONS)["getCommand"]["answer"]>["command"];
-
-function queued(operation: CommandExample["operation"], payload: Record<string, unknown>): CommandExample {
-  return {
-    id: COMMAND_ID,
-    operation,
-    status: "queued",
-    managedAccountId: ACCOUNT_ID,
-    attempts: 0,
-    payload,
-    result: null,
-    errorCode: null,
-    errorMessage: null,
-    idempotencyKey: IDEMPOTENCY_KEY,
-    createdAt: CREATED_AT,
-    completedAt: null,
-    requestId: REQUEST_ID,
-    serverId: SERVER_ID,
-    accountNumber: operation === "account.create" ? null : ACCOUNT_NUMBER,
-    updatedAt: CREATED_AT,
-    deadlineAt: DEADLINE_AT,
-    createdBy: CREATED_BY,
-  };
-}
-
-const envelope = (operation: CommandExample["operation"], payload: Record<string, unknown> = {}) => ({
-  command: queued(operation, payload),
-  duplicate: false,
-});
-
 const succeededDeposit: CommandExample = {
   ...queued("finance.deposit", { amount: 250.5, description: "Card payment" }),
   status: "succeeded",
@@ -146,25 +119,6 @@ const passwordReset = (operation: CommandExample["operation"]) => ({
 });
 const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
-
-const BREACH: RiskBreach = {
-  id: BREACH_ID,
-  rule: DAILY_LOSS,
-  ruleVersion: 1,
-  period: "2026-03-02",
-  reference: 10_250.5,
-  threshold: 9_737.97,
-  value: 9_735.1,
-  equity: 9_735.1,
-  balance: 10_250.5,
-  measuredAt: "2026-03-02T10:04:07.512Z",
-  action: "disable",
-  commandId: COMMAND_ID,
-  serverId: SERVER_ID,
-  accountNumber: ACCOUNT_NUMBER,
-  recordedAt: "2026-03-02T10:04:07.530Z",
-  evidence: { status: "stored", sequence: 512, extremeValue: 9_730.4, extremeAt: "2026-03-02T10:04:07.612Z" },
-};
 
 type Contracts = typeof OPERATIONS;
 
@@ -374,27 +328,6 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
       ],
     },
   },
-  getRiskRules: {
-    answer: {
-      riskRules: {
-        serverId: SERVER_ID,
-        accountNumber: ACCOUNT_NUMBER,
-        version: 1,
-        rules: [DAILY_LOSS],
-        commandId: COMMAND_ID,
-        activeFrom: UPDATED_AT,
-      },
-    },
-  },
-  flattenAccount: { body: accountRequest, answer: envelope("account.flatten") },
-  setAccountCloseOnly: { body: accountRequest, answer: envelope("account.close_only") },
-  setRiskRules: {
-    body: { rules: [DAILY_LOSS], requestId: REQUEST_ID },
-    answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),
-  },
-  deleteRiskRules: { answer: envelope("risk.delete_rules") },
-  getBreachEvidence: { answer: BREACH_EVIDENCE },
-  getIntervalEvidence: { answer: INTERVAL_EVIDENCE },
-  listRiskBreaches: { answer: { breaches: [BREACH], pagination } },
+  ...RISK_EXAMPLES,
   ...WEBHOOK_EXAMPLES,
 };

@@ -67,6 +67,17 @@ import {
   ValuationEvidence,
 } from "../http/evidence.ts";
 import {
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplateProgress,
+  RiskTemplatesAnswer,
+  RiskTemplateSelection,
+  RiskTemplateStatus,
+  SetRiskTemplateBody,
+  TemplateAccountRules,
+} from "../http/risk-templates.ts";
+import {
   AccountRiskRules,
   DailyLossBasis,
   RiskAction,
@@ -78,6 +89,7 @@ import {
   RiskLimit,
   RiskRule,
   RiskRulesAnswer,
+  RiskRulesTemplate,
   SetRiskRulesBody,
 } from "../http/risk.ts";
 import {
@@ -147,6 +159,9 @@ const ENUMS = {
   RiskAction,
   RiskBasis,
   DailyLossBasis,
+  RiskTemplateStatus,
+  RiskTemplateProgress,
+  TemplateAccountRules,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
@@ -163,6 +178,8 @@ const RESULTS = {
   AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
   ClosedPosition,
   RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],
+  RiskSetTemplateResult: COMMAND_RESULTS["risk.set_template"],
+  RiskDeleteTemplateResult: COMMAND_RESULTS["risk.delete_template"],
 } as const satisfies Record<string, z.ZodType>;
 
 /** Schemas of answers, by name in the document. */
@@ -231,6 +248,12 @@ export const RECORDS = {
   EvidenceSignature,
   RiskRulesAnswer,
   RiskBreachesAnswer,
+  RiskRulesTemplate,
+  RiskTemplateSelection,
+  RiskTemplateAccounts,
+  RiskTemplate,
+  RiskTemplateAnswer,
+  RiskTemplatesAnswer,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,
@@ -259,6 +282,7 @@ export const BODIES = {
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,
   SetRiskRules: SetRiskRulesBody,
+  SetRiskTemplate: SetRiskTemplateBody,
   CreateWebhook: CreateWebhookBody,
   UpdateWebhook: UpdateWebhookBody,
   ReplayWebhook: ReplayWebhookBody,
@@ -271,6 +295,7 @@ export const BODIES = {
 const RECORDS_IN_BODIES = {
   RiskLimit,
   RiskRule,
+  RiskTemplateSelection,
   ...UNIONS["RiskRule"]?.variants,
 } as const satisfies Record<string, z.ZodType>;
 

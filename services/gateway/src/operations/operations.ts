@@ -11,6 +11,7 @@ import { getCommand } from "./get-command.ts";
 import { historyOperations } from "./history.ts";
 import { listCommands } from "./list-commands.ts";
 import { riskOperations } from "./risk.ts";
+import { riskTemplateOperations } from "./risk-templates.ts";
 import { serverOperations } from "./servers.ts";
 import { webhookOperations } from "./webhooks.ts";
 
@@ -27,6 +28,7 @@ export function createOperations(dependencies: Dependencies): OperationTable<Ope
     ...accountCommands(dependencies),
     ...historyOperations(dependencies),
     ...riskOperations(dependencies),
+    ...riskTemplateOperations(dependencies),
     ...webhookOperations(dependencies),
     getAccountState: accountState(dependencies),
     getCommand: getCommand(dependencies),
