@@ -104,6 +104,17 @@ it("applies templates on other servers while the accounts of one are unavailable
   expect(done).toContain("applied down/1001");
 });
 
+it("asks for few accounts of a server that is unavailable, and not at once again", async () => {
+  const accounts = Array.from({ length: 200 }, (_, index) => waiting("down", String(1_000 + index)));
+  const { applier, done, failing } = setUp({ accounts });
+  failing.set("down", new Unavailable());
+  await applier.round();
+  expect(done.length).toBeLessThanOrEqual(4);
+  expect(await applier.round()).toBe(false);
+  failing.clear();
+  expect(await setUp({ accounts }).applier.round()).toBe(true);
+});
+
 it("continues with other accounts after an unexpected error, and leaves an account waiting after a conflict", async () => {
   const { applier, done, failing } = setUp({
     accounts: [waiting("one", "1001"), waiting("one", "1002"), waiting("one", "1003")],
