@@ -65,7 +65,8 @@ export async function startRiskService(): Promise<RiskService> {
   };
   serve(app, RISK_ROUTES.getRiskRules, ({ params }) => {
     const activeFrom = "2026-11-20T00:00:00.000Z";
-    return { riskRules: { ...params, version: 4, rules: [...state.rules], commandId: randomUUID(), activeFrom } };
+    const stored = { version: 4, commandId: randomUUID(), activeFrom, template: null };
+    return { riskRules: { ...params, ...stored, rules: [...state.rules] } };
   });
   serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query: { page = 1, limit } }) => {
     const all = ofAccount(params.accountNumber);

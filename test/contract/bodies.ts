@@ -21,6 +21,12 @@ export function validBody(kind: BodyKind): Record<string, unknown> {
       return { from: "2020-01-01T00:00:00Z", to: "2100-01-01T00:00:00+01:00", limit: 100, requestId };
     case "rules":
       return { rules: [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }], requestId };
+    case "template":
+      return {
+        ...validBody("rules"),
+        appliesTo: { status: ["active"], nameStartsWith: "No account has this name" },
+        newAccounts: true,
+      };
     case "funds":
       return { amount: 1.25, description: "Contract", requestId };
   }

@@ -9,6 +9,7 @@ export interface Target {
   readonly accountNumber: string;
   readonly commandId: string;
   readonly breachId: string;
+  readonly templateName: string;
 }
 
 export interface SendOptions {

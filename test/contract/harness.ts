@@ -12,6 +12,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
 
 import { TradingControl } from "../e2e/trading-control.ts";
+import { validBody } from "./bodies.ts";
 import { Caller, type Target } from "./caller.ts";
 import { DIGEST_DATE, type OperationRow, type Scope, SCOPES } from "./interface-tables.ts";
 
@@ -130,6 +131,7 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Cont
     accountNumber: "10000001",
     commandId: randomUUID(),
     breachId: randomUUID(),
+    templateName: "none",
   };
   return {
     stack,
@@ -173,7 +175,13 @@ async function accountWithHistory(
   const closed = await control.buy(accountNumber, "EURUSD", 0.1);
   await control.close(accountNumber, closed);
   await control.buy(accountNumber, "EURUSD", 0.1);
-  return { serverId, accountNumber, commandId, breachId: await newBreach(owner, { serverId, accountNumber }) };
+  return {
+    serverId,
+    accountNumber,
+    commandId,
+    breachId: await newBreach(owner, { serverId, accountNumber }),
+    templateName: await newTemplate(owner, serverId),
+  };
 }
 
 /** Sets a rule that the account breaches already; resolves with the id of the breach. */
@@ -211,6 +219,17 @@ export async function newAccount(
   return { accountNumber: String(command.result?.["accountNumber"]), commandId: created.command.id };
 }
 
+/** Creates a risk template of the owner, for new accounts that no test creates. */
+export async function newTemplate(owner: Caller, serverId: string): Promise<string> {
+  const templateName = randomUUID();
+  const path = `/api/v1/management/servers/${serverId}/risk-templates/${templateName}`;
+  const answer = await owner.send("PUT", path, { body: validBody("template"), idempotencyKey: templateName });
+  if (answer.status !== 202) throw new Error(`the template was answered ${answer.status} ${answer.text}`);
+  const command = await finished(owner, (answer.body as { command: { id: string } }).command.id);
+  if (command.status !== "succeeded") throw new Error(`the template ended ${JSON.stringify(command)}`);
+  return templateName;
+}
+
 export interface FinishedCommand {
   readonly status: string;
   readonly errorCode: string | null;
@@ -228,6 +247,7 @@ export function pathOf(operation: OperationRow, target: Target): string {
   return operation.path
     .replace("{serverId}", target.serverId)
     .replace("{accountNumber}", target.accountNumber)
+    .replace("{templateName}", target.templateName)
     .replace("{commandId}", target.commandId)
     .replace("{breachId}", target.breachId)
     .replace("{now}", new Date().toISOString());

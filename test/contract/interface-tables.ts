@@ -63,7 +63,8 @@ export type BodyKind =
   | "password"
   | "export"
   | "funds"
-  | "rules";
+  | "rules"
+  | "template";
 
 export interface OperationRow {
   readonly name: string;
@@ -83,6 +84,7 @@ export interface OperationRow {
 const ROOT = "/api/v1/management";
 const SERVER = `${ROOT}/servers/{serverId}`;
 const ACCOUNT = `${SERVER}/accounts/{accountNumber}`;
+const TEMPLATE = `${SERVER}/risk-templates/{templateName}`;
 const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
 const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
@@ -308,6 +310,20 @@ export const OPERATIONS: readonly OperationRow[] = [
   ),
   // Decisions, 4.12. `pathOf` replaces {now} by the current time.
   row("Get account state", ["GET", `${ACCOUNT}/state?at={now}`], "risk:read", false, [200], WITH_404, "read"),
+  row("List risk templates", ["GET", `${SERVER}/risk-templates`], "risk:read", false, [200], WITH_404, "read"),
+  row("Get risk template", ["GET", TEMPLATE], "risk:read", false, [200], WITH_404, "read"),
+  row("Set risk template", ["PUT", TEMPLATE], "risk:manage", true, [200, 202], WITH_404, "mutation", {
+    body: "template",
+  }),
+  row(
+    "Delete risk template",
+    ["DELETE", `${TEMPLATE}?requestId=contract&accountRules=keep`],
+    "risk:manage",
+    true,
+    [200, 202],
+    WITH_404,
+    "mutation",
+  ),
   row("List risk breaches", ["GET", `${ACCOUNT}/breaches`], "risk:read", false, [200], WITH_404, "read", {
     paged: true,
   }),

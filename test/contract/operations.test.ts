@@ -20,7 +20,15 @@ import {
 } from "./interface-tables.ts";
 import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, PasswordEnvelope } from "./shapes.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
-import { finished, newAccount, newBreach, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
+import {
+  finished,
+  newAccount,
+  newBreach,
+  newTemplate,
+  pathOf,
+  startContractHarness,
+  type ContractHarness,
+} from "./harness.ts";
 
 /** Statuses that unavailable.test.ts causes, in a separate stack with paused services. */
 const ELSEWHERE = new Set([500]);
@@ -48,12 +56,17 @@ function send(operation: OperationRow, sending: Sending = {}): Promise<Answer> {
 }
 
 const needsAccount = ({ path }: OperationRow): boolean => path.includes("{accountNumber}");
+const isOfTemplate = ({ path }: OperationRow): boolean => path.includes("{templateName}");
 const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === "bulkItem" ? 2 : 1);
 
-/** Returns a new account for a mutation, so that the other tests' account does not change. */
+/** Returns a new account or template for a mutation, so that those of other tests do not change. */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
+  const { serverId } = harness.target;
+  if (operation.method !== "GET" && isOfTemplate(operation)) {
+    return { templateName: await newTemplate(harness.owner, serverId) };
+  }
   if (operation.method === "GET" || !needsAccount(operation)) return {};
-  return newAccount(harness.owner, harness.target.serverId);
+  return newAccount(harness.owner, serverId);
 }
 
 /** With 401, and with an unknown path or method, the wallet is not read (decisions, 1.6). */
@@ -87,6 +100,8 @@ function expectEnvelope(operation: OperationRow, answer: Answer, duplicate: bool
         ? CreationEnvelope
         : Envelope;
   expect(shape.parse(answer.body)).toMatchObject({ duplicate });
+  const { command } = answer.body as { command: { managedAccountId: string | null } };
+  expect(command.managedAccountId === null).toBe(isOfTemplate(operation));
   expect(answer.text).not.toContain("undefined");
   expect(answer.headers.get("idempotent-replayed")).toBe(duplicate ? "true" : null);
 }
@@ -152,6 +167,9 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
       expectError(await send(operation, { target: { serverId: harness.removedServerId } }), 404, PRICES.read);
     } else {
       expectError(await send(operation, { target: { serverId: harness.removedServerId } }), 404, PRICES.read);
+      if (isOfTemplate(operation) && operation.method !== "PUT") {
+        expectError(await send(operation, { target: { templateName: "unknown" } }), 404, PRICES.read);
+      }
       if (!needsAccount(operation)) return;
       expectError(await send(operation, { target: { accountNumber: "99999999" } }), 404, PRICES.read);
     }

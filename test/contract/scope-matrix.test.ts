@@ -148,11 +148,12 @@ describe("a key that is limited to servers", () => {
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
   it.each(CELLS)("$id, called with a key for $reach", async ({ id, contract, reach }) => {
-    const { serverId, accountNumber, commandId } = harness.target;
+    const { serverId, accountNumber, commandId, templateName } = harness.target;
     const path = contract.path
       .replace(":serverId", serverId)
       .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
       .replace(":commandId", commandId)
+      .replace(":templateName", templateName)
       .replaceAll(/:\w+/g, randomUUID());
     const options = contract.body === undefined ? {} : { body: {} };
     const query = QUERIES[id]?.() ?? "";

@@ -61,10 +61,13 @@ export const Command = z.strictObject({
     "finance.withdraw",
     "risk.set_rules",
     "risk.delete_rules",
+    "risk.set_template",
+    "risk.delete_template",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // Null only if the account was unknown (decisions, 3.3), which no command of these tests is.
-  managedAccountId: uuid,
+  // Null for a command on a risk template. Otherwise null only if the account was unknown
+  // (decisions, 3.3), which no command of these tests is.
+  managedAccountId: uuid.nullable(),
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),
   result: z.record(z.string(), z.unknown()).nullable(),
@@ -332,6 +335,24 @@ const RiskRules = z.strictObject({
   rules: z.array(Rule),
   commandId: uuid.nullable(),
   activeFrom: timeOrNull,
+  template: z.strictObject({ name: text, version: integer.min(1) }).nullable(),
+});
+/** Decisions, 15.9. */
+const RiskTemplate = z.strictObject({
+  serverId: uuid,
+  name: text,
+  version: integer.min(1),
+  rules: z.array(Rule).min(1),
+  appliesTo: z.strictObject({
+    status: z.array(z.enum(["active", "disabled", "archived"])).optional(),
+    nameStartsWith: text.optional(),
+  }),
+  newAccounts: z.boolean(),
+  commandId: uuid,
+  createdAt: time,
+  updatedAt: time,
+  progress: z.enum(["applying", "applied"]),
+  accounts: z.strictObject({ applied: integer.min(0), waiting: integer.min(0), failed: integer.min(0) }),
 });
 export const Breach = z.strictObject({
   id: uuid,
@@ -391,6 +412,8 @@ export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   "Get account state": z.strictObject({ state: AccountState }),
   "List daily digests": page("digests", Digest).extend({ date: z.iso.date() }),
   "Get risk rules": z.strictObject({ riskRules: RiskRules }),
+  "List risk templates": z.strictObject({ riskTemplates: z.array(RiskTemplate).min(1) }),
+  "Get risk template": z.strictObject({ riskTemplate: RiskTemplate }),
   "List risk breaches": page("breaches", Breach),
   "Get breach evidence": BreachEvidence,
   "Get interval evidence": IntervalEvidence,

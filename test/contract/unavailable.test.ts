@@ -11,11 +11,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { validBody } from "./bodies.ts";
 import type { Answer, SendOptions } from "./caller.ts";
 import { ERROR_TEXTS, OPERATIONS, type OperationRow } from "./interface-tables.ts";
-import { newAccount, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
+import { newAccount, newTemplate, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 /** Time limit of a response while a dependency is unavailable (decisions, 1.5). */
 const ANSWER_DEADLINE_MS = 5_000;
-const OWNERS = ["account", "finance", "command-status", "metrics", "organization"];
+const OWNERS = ["account", "finance", "command-status", "metrics", "organization", "risk"];
 /** Operations that the gateway serves without another service. */
 const NEEDS_NO_OWNER = new Set(["getCreditBalance", "Get credit prices"]);
 const RECOVERY_MS = 30_000;
@@ -33,7 +33,9 @@ beforeAll(async () => {
       ...(operation.body === undefined ? {} : { body: validBody(operation.body) }),
       ...(operation.key ? { idempotencyKey: randomUUID() } : {}),
     };
-    requests.set(operation, { path: pathOf(operation, { ...harness.target, ...own }), options });
+    const isDeletion = operation.method === "DELETE" && operation.path.includes("{templateName}");
+    const template = isDeletion ? { templateName: await newTemplate(harness.owner, harness.target.serverId) } : {};
+    requests.set(operation, { path: pathOf(operation, { ...harness.target, ...own, ...template }), options });
   }
   for (const name of OWNERS) harness.stack.process(name).kill("SIGSTOP");
   await Promise.all(

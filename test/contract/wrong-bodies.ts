@@ -131,6 +131,31 @@ const rules = (changes: readonly object[]): string =>
 
 const leverages = (count: number): string => JSON.stringify(Array.from({ length: count }, (_, index) => index + 1));
 
+/** The rules of an account, or of a template. */
+const riskRules: FieldRule = {
+  wrong: [
+    MISSING,
+    ...NEVER,
+    ["null", "null"],
+    ["empty", "[]"],
+    ["11 rules", rules(Array.from({ length: 11 }, (_, index) => ({ id: String(index) })))],
+    ["the same id twice", rules([{}, {}])],
+    ["a percent of 0", rules([{ limit: { percent: 0 } }])],
+    ["a percent above 100", rules([{ limit: { percent: 100.01 } }])],
+    ["a percent with five decimals", rules([{ limit: { percent: 1.000_01 } }])],
+    ["percent and amount", rules([{ limit: { percent: 1, amount: 1 } }])],
+    ["neither percent nor amount", rules([{ limit: {} }])],
+    ["an unknown kind", rules([{ type: "weeklyLoss" }])],
+    ["an unknown action", rules([{ action: "explode" }])],
+    ["an unknown time zone", rules([{ ...DAILY, timeZone: "Europe/Atlantis" }])],
+    ["a day that starts at 24:00", rules([{ ...DAILY, dayStart: "24:00" }])],
+    ["a lock without trailing", rules([{ lockAt: 100 }])],
+    ["a lock below the first level", rules([{ trailing: "equity", startValue: 100, lockAt: 50 }])],
+    ["a daily limit above the maximum loss", rules([{}, { ...DAILY, id: "b", limit: { percent: 11 } }])],
+  ],
+  right: [["all fields", rules([{ trailing: "equity", startValue: 100, lockAt: 100, warnAt: 99 }])]],
+};
+
 const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, FieldRule>>>> = {
   create: { accountName, password, initialBalance: money(true), leverage, requestId },
   update: { accountName: optional(accountName), leverage: optional(leverage), requestId },
@@ -138,29 +163,33 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
   password: { password, requestId },
   export: { from: time, to: time, limit: integer(LIMITS.exportLimit, false), requestId },
   funds: { amount: money(false), description: text(LIMITS.description, false), requestId },
-  rules: {
-    rules: {
+  rules: { rules: riskRules, requestId },
+  template: {
+    rules: riskRules,
+    appliesTo: {
       wrong: [
         MISSING,
-        ...NEVER,
+        ["true", "true"],
         ["null", "null"],
-        ["empty", "[]"],
-        ["11 rules", rules(Array.from({ length: 11 }, (_, index) => ({ id: String(index) })))],
-        ["the same id twice", rules([{}, {}])],
-        ["a percent of 0", rules([{ limit: { percent: 0 } }])],
-        ["a percent above 100", rules([{ limit: { percent: 100.01 } }])],
-        ["a percent with five decimals", rules([{ limit: { percent: 1.000_01 } }])],
-        ["percent and amount", rules([{ limit: { percent: 1, amount: 1 } }])],
-        ["neither percent nor amount", rules([{ limit: {} }])],
-        ["an unknown kind", rules([{ type: "weeklyLoss" }])],
-        ["an unknown action", rules([{ action: "explode" }])],
-        ["an unknown time zone", rules([{ ...DAILY, timeZone: "Europe/Atlantis" }])],
-        ["a day that starts at 24:00", rules([{ ...DAILY, dayStart: "24:00" }])],
-        ["a lock without trailing", rules([{ lockAt: 100 }])],
-        ["a lock below the first level", rules([{ trailing: "equity", startValue: 100, lockAt: 50 }])],
-        ["a daily limit above the maximum loss", rules([{}, { ...DAILY, id: "b", limit: { percent: 11 } }])],
+        ["text", '"active"'],
+        ["no condition", "{}"],
+        ["no status", '{"status":[]}'],
+        ["an unknown status", '{"status":["open"]}'],
+        ["a status without values", '{"status":["pending"]}'],
+        ["a status twice", '{"status":["active","active"]}'],
+        ["a status as text", '{"status":"active"}'],
+        ["an empty name", '{"nameStartsWith":""}'],
+        ["101 characters", JSON.stringify({ nameStartsWith: "x".repeat(101) })],
+        ["with U+0000", String.raw`{"nameStartsWith":"x\u0000"}`],
       ],
-      right: [["all fields", rules([{ trailing: "equity", startValue: 100, lockAt: 100, warnAt: 99 }])]],
+      right: [
+        ["every status", '{"status":["active","disabled","archived"],"nameStartsWith":"No account has this name"}'],
+        ["100 characters", JSON.stringify({ nameStartsWith: "x".repeat(100) })],
+      ],
+    },
+    newAccounts: {
+      wrong: [MISSING, ["null", "null"], ["text", '"true"'], ["a number", "1"]],
+      right: [["true", "true"]],
     },
     requestId,
   },

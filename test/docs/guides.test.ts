@@ -140,6 +140,7 @@ describe("the prop-firm recipe", () => {
     for (const stream of [engine.stdout, engine.stderr]) stream.on("data", (text) => (printed += String(text)));
     const ended = new Promise<number | null>((resolve) => void engine.once("close", resolve));
     await eventually(() => expect(printed).toContain("rules of version 1 are active"));
+    await eventually(() => expect(printed).toContain("applies to 0 accounts"));
     await eventually(() =>
       expect(readFileSync(path.join(FOLDER, `journal-${accountNumber}.json`), "utf8")).toBeTruthy(),
     );

@@ -1,6 +1,6 @@
 /** The first day of an integrator with `kapi`, each command as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -136,6 +136,23 @@ it("forwards events as deliveries, with a secret that is kept", async () => {
   expect(secretIn(again)).toBe(secretIn(listening));
   expect(await again.stop()).toBe(0);
   await receiver.stop();
+});
+
+it("sets a risk template from a file, shows it in the same form, and deletes it", async () => {
+  const file = path.join(folder, "template.json");
+  const rules = [{ id: "floor", type: "maxLoss", limit: { amount: 500.5 }, action: "notify" }];
+  const template = { rules, appliesTo: { nameStartsWith: "Command line" }, newAccounts: true };
+  writeFileSync(file, JSON.stringify(template));
+  expect(await kapi("risk-templates", "set", "cli", file)).toMatch(/version +1/);
+  writeFileSync(file, await kapi("risk-templates", "get", "cli", "--json"));
+  expect(await kapi("risk-templates", "set", "cli", file)).toMatch(/version +2/);
+  const [listed] = lines<object>(await kapi("risk-templates", "list", "--json"));
+  const shown = [{ ...rules[0], limit: { amount: "500.50" } }];
+  expect(listed).toMatchObject({ ...template, rules: shown, name: "cli", version: 2 });
+  const unclear = start(["risk-templates", "delete", "cli"]);
+  expect(await unclear.ended).toBe(2);
+  await kapi("risk-templates", "delete", "cli", "--account-rules", "keep");
+  expect(await kapi("risk-templates", "list", "--json")).toBe("");
 });
 
 it("streams the live values of an account until Ctrl-C", async () => {

@@ -47,6 +47,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/metrics/src/inbound/ws/subscription-hub.ts MAX_PIECE_BYTES",
     "services/metrics/src/inbound/ws/live-server.ts MAX_MESSAGE_BYTES",
     "services/metrics/src/outbound/postgres/snapshot-store.ts MAX_ROWS",
+    "services/risk/src/operations/apply-risk-templates.ts MAX_INACTIVE_VERSIONS",
     "services/risk/src/operations/evaluator.ts MAX_ACTIVATIONS",
     "services/risk/src/outbound/postgres/evaluation-store.ts MAX_STATES",
     "services/risk/src/domain/evidence.ts MAX_VALUATIONS",

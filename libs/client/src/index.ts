@@ -21,6 +21,8 @@ export type {
   Position,
   RiskBreach,
   RiskRule,
+  RiskTemplate,
+  RiskTemplateSelection,
   Server,
   StoredEquity,
   TradingAccount,
@@ -49,6 +51,7 @@ export type { CommandFilter, CommandsResource, QueueOptions } from "./resources/
 export type { CreditsResource, UsageFilter } from "./resources/credits.ts";
 export type { CursorStore, EventPage, EventsOptions, EventsResource } from "./resources/events.ts";
 export type { ExportOptions } from "./resources/export.ts";
+export type { NewRiskTemplate, RiskTemplatesResource } from "./resources/risk-templates.ts";
 export type { ServerResource, SnapshotFilter } from "./resources/server.ts";
 export type { DeliveryFilter, EndpointSecret, WebhooksResource } from "./resources/webhooks.ts";
 export { type IncomingHeaders, verifyWebhook, WebhookSignatureError } from "./webhooks/verify.ts";

@@ -46,9 +46,11 @@ export interface Entry {
 
 /**
  * Commands with one key run in log order, one at a time unless the worker has `maxAccountCommands`.
- * The key is the account; each creation has its own key.
+ * The key is the account; each creation has its own key. Commands on risk templates have the key of
+ * their server.
  */
 export function orderKeyOf(message: CommandHeader): string {
-  if (message.accountNumber === null) return message.managedAccountId ?? message.commandId;
-  return `${message.serverId}/${message.accountNumber}`;
+  if (message.accountNumber !== null) return `${message.serverId}/${message.accountNumber}`;
+  if (message.operation !== "account.create") return message.serverId;
+  return message.managedAccountId ?? message.commandId;
 }

@@ -92,6 +92,17 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual(hot.slice(3));
   });
 
+  it("runs the changes of risk templates of a server one after the other, beside those of accounts", async () => {
+    const { batches, scheduler } = setUp();
+    const payload = { name: "a", accountRules: "keep" };
+    const change = (): Entry =>
+      entry("", { operation: "risk.delete_template", payload, accountNumber: null, managedAccountId: null } as object);
+    const [first, second, other] = [change(), change(), entry("1001")];
+    for (const one of [first, second, other]) scheduler.add(one);
+    await flush();
+    expect(at(batches, 0).entries).toEqual([first, other]);
+  });
+
   it("starts no later command of an account before the commands of its batch that are retried", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const [first, second, third] = [entry("1001"), entry("1001"), entry("1001")];

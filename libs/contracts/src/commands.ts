@@ -9,6 +9,7 @@ import {
 import { MAX_EXPORT_RECORDS } from "./http/exports.ts";
 import { FundsBody } from "./http/finance.ts";
 import { SetRiskRulesBody } from "./http/risk.ts";
+import { RiskTemplateName, SetRiskTemplateBody, TemplateAccountRules } from "./http/risk-templates.ts";
 import { TOPICS, type TopicContract } from "./topics.ts";
 import { DateTime } from "./values.ts";
 
@@ -91,7 +92,21 @@ export const COMMANDS = {
   "finance.deposit": MONEY,
   "finance.withdraw": MONEY,
   "risk.set_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk, payload: SetRiskRulesBody.omit({ requestId: true }) },
-  "risk.delete_rules": { ...ON_ACCOUNT, topic: TOPICS.commandsRisk },
+  "risk.delete_rules": {
+    ...ON_ACCOUNT,
+    topic: TOPICS.commandsRisk,
+    payload: z.object({ useTemplate: z.boolean().optional() }),
+  },
+  "risk.set_template": {
+    ...ON_ACCOUNT,
+    topic: TOPICS.commandsRisk,
+    payload: SetRiskTemplateBody.omit({ requestId: true }).extend({ name: RiskTemplateName }),
+  },
+  "risk.delete_template": {
+    ...ON_ACCOUNT,
+    topic: TOPICS.commandsRisk,
+    payload: z.object({ name: RiskTemplateName, accountRules: TemplateAccountRules }),
+  },
 } as const satisfies Readonly<Record<string, CommandContract>>;
 
 /** A queued operation. */

@@ -164,6 +164,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "The breach itself is still in the list of breaches.",
     retry: "never",
   },
+  RISK_TEMPLATE_NOT_FOUND: {
+    happened: "The server has no risk template with this name, or its command has not succeeded yet.",
+    action: "List the risk templates of the server.",
+    retry: "never",
+  },
   WALLET_NOT_FOUND: {
     happened: "The organization has no credit wallet.",
     action: "Ask your operator to create one.",

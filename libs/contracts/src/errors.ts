@@ -30,6 +30,7 @@ export const ERRORS = {
   DELIVERY_NOT_FOUND: { status: 404, text: "Webhook delivery not found" },
   BREACH_NOT_FOUND: { status: 404, text: "Breach not found" },
   EVIDENCE_NOT_FOUND: { status: 404, text: "There is no evidence of this breach" },
+  RISK_TEMPLATE_NOT_FOUND: { status: 404, text: "Risk template not found" },
   WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },

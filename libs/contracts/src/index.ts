@@ -27,6 +27,7 @@ export * from "./http/finance.ts";
 export * from "./http/history.ts";
 export * from "./http/pagination.ts";
 export * from "./http/risk.ts";
+export * from "./http/risk-templates.ts";
 export * from "./http/servers.ts";
 export * from "./http/webhooks.ts";
 export * from "./internal/account.ts";

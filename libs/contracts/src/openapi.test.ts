@@ -105,6 +105,8 @@ describe("the OpenAPI document", () => {
       "listDailyDigests date",
       "getAccountState at",
       "deleteRiskRules requestId",
+      "deleteRiskTemplate requestId",
+      "deleteRiskTemplate accountRules",
       "getIntervalEvidence from",
       "getIntervalEvidence to",
     ]);

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 
+import { RiskTemplateName } from "./http/risk-templates.ts";
 import { type OperationContract, type OperationGroup, type OperationId, OPERATIONS } from "./operations.ts";
 import { codeSamples } from "./openapi/code-samples.ts";
 import { deliveryHeaders, webhookSection } from "./openapi/events.ts";
@@ -99,7 +100,8 @@ function queryOfSample(id: OperationId): string {
   if (id === "getCommand") return "?wait=20";
   if (id === "listAccountPositions") return "?status=open&limit=1";
   if (id === "getAccountState") return "?at=2026-03-02T12:00:30Z";
-  if (id === "deleteRiskRules") return "?requestId=order-7731";
+  if (id === "deleteRiskRules") return "?requestId=rules-7731";
+  if (id === "deleteRiskTemplate") return "?requestId=template-7731&accountRules=keep";
   if (id === "listDailyDigests") return "?date=2026-03-01";
   if (id === "getIntervalEvidence") return "?from=2026-03-02T10:04:00Z&to=2026-03-02T10:05:00Z";
   return "";
@@ -174,6 +176,14 @@ function sharedParameters(): JsonSchema {
       schema: parameterSchema(z.guid()),
       example: EXAMPLE_PARAMETERS.commandId,
     },
+    templateName: {
+      name: "templateName",
+      in: "path",
+      required: true,
+      description: "Your name of the template, unique among the risk templates of the server.",
+      schema: parameterSchema(RiskTemplateName),
+      example: EXAMPLE_PARAMETERS.templateName,
+    },
     endpointId: {
       name: "endpointId",
       in: "path",
@@ -239,6 +249,12 @@ function queryParameter(id: OperationId, name: string, field: z.ZodType): JsonSc
   const schema = parameterSchema(field);
   // A list is one parameter, with commas between its values.
   const form = schema["type"] === "array" ? { style: "form", explode: false } : {};
-  const required = !field.safeParse(undefined).success;
-  return { name, in: "query", required, description: queryText(id, name), ...form, schema };
+  return {
+    name,
+    in: "query",
+    required: !field.safeParse(undefined).success,
+    description: queryText(id, name),
+    ...form,
+    schema,
+  };
 }

@@ -3,9 +3,23 @@ import { AccountStateAnswer, AccountStateQuery } from "./http/account-state.ts";
 import { RequestBody } from "./http/accounts.ts";
 import { CommandEnvelope } from "./http/commands.ts";
 import { BreachEvidence, IntervalEvidence, IntervalEvidenceQuery } from "./http/evidence.ts";
-import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer, SetRiskRulesBody } from "./http/risk.ts";
+import {
+  DeleteRiskRulesQuery,
+  ListRiskBreachesQuery,
+  RiskBreachesAnswer,
+  RiskRulesAnswer,
+  SetRiskRulesBody,
+} from "./http/risk.ts";
+import {
+  DeleteRiskTemplateQuery,
+  RiskTemplateAnswer,
+  RiskTemplatesAnswer,
+  SetRiskTemplateBody,
+} from "./http/risk-templates.ts";
 
-const ACCOUNT = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
+const SERVER = "/api/v1/management/servers/:serverId";
+const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
+const TEMPLATE = `${SERVER}/risk-templates/:templateName`;
 
 const READ = {
   method: "GET",
@@ -70,7 +84,33 @@ export const RISK_OPERATIONS = {
     method: "DELETE",
     path: `${ACCOUNT}/risk-rules`,
     summary: "Queues the removal of all risk rules of an account",
-    query: RequestBody,
+    query: DeleteRiskRulesQuery,
+  },
+  listRiskTemplates: {
+    ...READ,
+    path: `${SERVER}/risk-templates`,
+    summary: "The risk templates of a server, oldest first",
+    answer: RiskTemplatesAnswer,
+  },
+  getRiskTemplate: {
+    ...READ,
+    path: TEMPLATE,
+    summary: "A risk template, and how far it is applied to accounts",
+    answer: RiskTemplateAnswer,
+  },
+  setRiskTemplate: {
+    ...QUEUED,
+    method: "PUT",
+    path: TEMPLATE,
+    summary: "Queues a new version of a risk template, which is then applied to the accounts that match it",
+    body: SetRiskTemplateBody,
+  },
+  deleteRiskTemplate: {
+    ...QUEUED,
+    method: "DELETE",
+    path: TEMPLATE,
+    summary: "Queues the deletion of a risk template",
+    query: DeleteRiskTemplateQuery,
   },
   listRiskBreaches: {
     ...READ,

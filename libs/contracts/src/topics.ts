@@ -36,7 +36,12 @@ export const TOPICS = {
   },
   commandsFinance: { name: "commands.finance", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   commandsExport: { name: "commands.export", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
-  commandsRisk: { name: "commands.risk", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
+  commandsRisk: {
+    name: "commands.risk",
+    cleanup: "delete",
+    retentionMs: 7 * DAY_MS,
+    key: `${ACCOUNT_KEY}; a template: serverId`,
+  },
   commandEvents: {
     name: "command.events",
     cleanup: "delete",

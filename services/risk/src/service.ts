@@ -4,7 +4,7 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createSigner, publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
-import { type Producer, startProducer, topicIds } from "@kapi/kafka";
+import { startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import { isTransient, isUniqueViolation, startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
@@ -21,21 +21,25 @@ import {
 
 import { type Config, ConfigSchema } from "./config.ts";
 import { DayCalendars } from "./domain/day.ts";
+import type { AccountName } from "./domain/ports.ts";
 import { registerRiskRoutes } from "./inbound/http/routes.ts";
-import { startDeletionConsumer } from "./inbound/kafka/account-deletions.ts";
+import { startAccountConsumer } from "./inbound/kafka/account-events.ts";
 import { startValuationConsumer } from "./inbound/kafka/valuations.ts";
-import { createRiskExecutor } from "./operations/change-risk-rules.ts";
+import { TemplateApplier } from "./operations/apply-risk-templates.ts";
 import { collectEvidence } from "./operations/collect-evidence.ts";
 import { deleteOldEvidence } from "./operations/delete-old-evidence.ts";
 import { Evaluator } from "./operations/evaluator.ts";
 import { createIntervalEvidence, readBreachEvidence } from "./operations/read-evidence.ts";
-import { createAccountReader } from "./outbound/http/accounts.ts";
+import { createRiskExecutor } from "./operations/risk-executor.ts";
+import { createAccountReader, createSelectedAccounts } from "./outbound/http/accounts.ts";
 import { createPositionReader } from "./outbound/http/positions.ts";
 import { createAccountLog } from "./outbound/kafka/account-log.ts";
 import { createBreachReader, createSingleBreachReader } from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
+import { createTemplateStore } from "./outbound/postgres/template-repository.ts";
+import { createWaitingAccounts } from "./outbound/postgres/waiting-accounts.ts";
 
 const SERVICE = "risk";
 const SCHEMA: ServiceSchema = {
@@ -52,6 +56,8 @@ const ACTIVATION_PAUSE_MS = 200;
 const EVIDENCE_PAUSE_MS = 2_000;
 /** Pause between two deletions of old evidence. */
 const DELETION_PAUSE_MS = 600_000;
+/** Pause between two looks for accounts that wait for a template. */
+const TEMPLATE_PAUSE_MS = 200;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
@@ -74,11 +80,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
   const rules = createRuleRepository(database);
+  const templates = { ...createTemplateStore(database), ...createWaitingAccounts(database) };
+  const readAccount = createAccountReader(account);
+  const selected = createSelectedAccounts(account);
+  const partitionOf = (key: string): number => producer.partitionOf(TOPICS.tradingValuations, key);
   const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
   const signer = createSigner(config.EVIDENCE_SIGNING_KEYS);
   const evidence = createEvidenceStore(database);
   const readLog = createAccountLog(kafka, clock);
-  const readAccount = createAccountReader(account);
   const calendars = new DayCalendars();
   const store = createEvaluationStore(database);
   const evaluator = new Evaluator({
@@ -108,10 +117,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         readIntervalEvidence: createIntervalEvidence({
           readAccount,
           readLog,
-          partitionOf: (name) => partitionOf(producer, name),
+          partitionOf: (name) => partitionOf(keyOf(name)),
           signer,
           clock,
         }),
+        templates,
         evidenceKeys,
       });
     },
@@ -142,12 +152,35 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     pauseMs: DELETION_PAUSE_MS,
     round: () => deleteOldEvidence(evidence, clock),
   });
-  await startReader(context, "account deletions", () =>
-    startDeletionConsumer({ kafka, deleteRules: (accounts) => rules.deleteRules(accounts), logger, fatal }),
+  const located = (one: AccountName) => ({ ...one, partition: partitionOf(keyOf(one)) });
+  await startReader(context, "account events", () =>
+    startAccountConsumer({
+      kafka,
+      deleteRules: (accounts) => rules.deleteRules(accounts),
+      addChanged: (accounts) => templates.addChanged(accounts.map(located)),
+      logger,
+      fatal,
+    }),
   );
+  const applier = new TemplateApplier({
+    templates,
+    selected,
+    readAccount,
+    assigned: () => evaluator.partitions,
+    partitionOf: (serverId, accountNumber) => partitionOf(accountKey(serverId, accountNumber)),
+    isUnavailable: (error) => error instanceof DependencyError,
+    isConflict: (error) => isTransient(error) || isUniqueViolation(error),
+    clock,
+    logger,
+  });
+  await startRepeated(context, { name: "templates", pauseMs: TEMPLATE_PAUSE_MS, round: () => applier.round() });
   const executor = createRiskExecutor({
     readAccount,
-    addVersion: (version) => rules.add(version, partitionOf(producer, version)),
+    addVersion: (version) => rules.add(version, partitionOf(keyOf(version))),
+    templates,
+    templatesOf: (serverId) => templates.all(serverId),
+    selected,
+    partitionOfServer: partitionOf,
     isUnavailable: (error) => error instanceof DependencyError || isTransient(error) || isUniqueViolation(error),
   });
   await scope.start("command worker", () =>
@@ -165,11 +198,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 }
 
-function partitionOf(
-  producer: Producer,
-  { serverId, accountNumber }: { readonly serverId: string; readonly accountNumber: string },
-): number {
-  return producer.partitionOf(TOPICS.tradingValuations, accountKey(serverId, accountNumber));
+function keyOf({ serverId, accountNumber }: AccountName): string {
+  return accountKey(serverId, accountNumber);
 }
 
 /** The service, as its process runs it. */

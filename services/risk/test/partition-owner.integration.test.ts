@@ -121,6 +121,7 @@ async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
       initialBalanceMinor: INITIAL_MINOR,
       currency: "USD",
       commandId,
+      template: null,
     },
     partition,
   );

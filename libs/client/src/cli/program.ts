@@ -8,6 +8,7 @@ import { addCompletion } from "./commands/completion.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addListen } from "./commands/listen.ts";
 import { addLogin } from "./commands/login.ts";
+import { addRiskTemplates } from "./commands/risk-templates.ts";
 import { addServer } from "./commands/server.ts";
 import { addStream } from "./commands/stream.ts";
 import { addTrigger } from "./commands/trigger.ts";
@@ -65,6 +66,7 @@ export async function runCommandLine(
   addCredits(program, surroundings);
   addWebhooks(program, surroundings);
   addServer(program, surroundings);
+  addRiskTemplates(program, surroundings);
   addStream(program, surroundings);
   addListen(program, surroundings);
   addTrigger(program, surroundings);

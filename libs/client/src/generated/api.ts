@@ -36,7 +36,7 @@ export interface components {
          * @description What a command does.
          * @enum {string}
          */
-        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.close_only" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules";
+        CommandOperation: "account.create" | "account.update" | "account.enable" | "account.disable" | "account.archive" | "account.delete" | "account.flatten" | "account.close_only" | "account.password_reset" | "account.investor_password_reset" | "account.history_export" | "finance.deposit" | "finance.withdraw" | "risk.set_rules" | "risk.delete_rules" | "risk.set_template" | "risk.delete_template";
         /**
          * @description State of a command: `succeeded`, `failed` and `expired` are final.
          * @enum {string}
@@ -107,6 +107,21 @@ export interface components {
          * @enum {string}
          */
         DailyLossBasis: "equity" | "balance" | "higher";
+        /**
+         * @description States of accounts that a template may apply to.
+         * @enum {string}
+         */
+        RiskTemplateStatus: "active" | "close_only" | "disabled" | "archived";
+        /**
+         * @description `applying` while accounts wait for the template, or are tried again; then `applied`.
+         * @enum {string}
+         */
+        RiskTemplateProgress: "applying" | "applied";
+        /**
+         * @description What happens to the rules that accounts have from a template that is deleted: they stay, or are removed.
+         * @enum {string}
+         */
+        TemplateAccountRules: "keep" | "remove";
         /**
          * @description Kind of an event.
          * @enum {string}
@@ -410,8 +425,20 @@ export interface components {
              */
             activeFrom: string;
         };
+        /** @description The version of a template that a command made. */
+        RiskSetTemplateResult: {
+            /** @description Version of the template. */
+            version: number;
+            /** @description Number of accounts that the template matched. */
+            accounts: number;
+        };
+        /** @description The last version of a deleted template. */
+        RiskDeleteTemplateResult: {
+            /** @description Last version of the template. */
+            version: number;
+        };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
-        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountCloseOnlyCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"];
+        Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountCloseOnlyCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"] | components["schemas"]["RiskSetTemplateCommand"] | components["schemas"]["RiskDeleteTemplateCommand"];
         /** @description A queued command, and what is shown only once. */
         CommandEnvelope: {
             /** @description The command as it is now. */
@@ -829,6 +856,8 @@ export interface components {
             commandId: string | null;
             /** @description Since when valuations are compared with the rules, UTC; null for version 0. */
             activeFrom: string | null;
+            /** @description The template that the rules came from; null for rules that were set on the account. */
+            template: components["schemas"]["RiskRulesTemplate"] | null;
         };
         /** @description A rule that was breached in a period. Deposits and withdrawals since the reference are in `reference` and `threshold`. */
         RiskBreach: {
@@ -1299,6 +1328,76 @@ export interface components {
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @description The template, and its version, that rules came from. */
+        RiskRulesTemplate: {
+            /** @description Name of the template. */
+            name: string;
+            /** @description Version of the template. */
+            version: number;
+        };
+        /** @description The accounts that a template applies to: those that meet every condition. */
+        RiskTemplateSelection: {
+            /** @description Only accounts in one of these states. Absent: in any of them. */
+            status?: components["schemas"]["RiskTemplateStatus"][];
+            /** @description Only accounts whose name begins with this text, in the same case. */
+            nameStartsWith?: string;
+        };
+        /** @description How far a template is applied to accounts. */
+        RiskTemplateAccounts: {
+            /** @description Accounts that got this version. */
+            applied: number;
+            /** @description Accounts that were found and wait for it. */
+            waiting: number;
+            /** @description Accounts whose last attempt failed. They are tried again. */
+            failed: number;
+        };
+        /** @description Risk rules for the accounts of a server that its selection matches. */
+        RiskTemplate: {
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Your name of the template, unique among the templates of the server. */
+            name: string;
+            /** @description Counts the changes of the template, from 1. */
+            version: number;
+            /** @description The rules, 1 to 10. */
+            rules: components["schemas"]["RiskRule"][];
+            /** @description The accounts that the template applies to. */
+            appliesTo: components["schemas"]["RiskTemplateSelection"];
+            /** @description Whether the template applies to accounts that are created, or begin to match, later. */
+            newAccounts: boolean;
+            /**
+             * Format: uuid
+             * @description Id of the command that made this version.
+             */
+            commandId: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt: string;
+            /** @description Whether the template is still being applied to accounts. */
+            progress: components["schemas"]["RiskTemplateProgress"];
+            /** @description How many accounts got this version, wait for it, or will be tried again after a failure. */
+            accounts: components["schemas"]["RiskTemplateAccounts"];
+        };
+        /** @description One risk template. */
+        RiskTemplateAnswer: {
+            /** @description The template. */
+            riskTemplate: components["schemas"]["RiskTemplate"];
+        };
+        /** @description The risk templates of a server, oldest first. */
+        RiskTemplatesAnswer: {
+            /** @description The templates, oldest first: the first one that matches an account applies to it. */
+            riskTemplates: components["schemas"]["RiskTemplate"][];
+        };
         /** @description An address that events are sent to. */
         WebhookEndpoint: {
             /**
@@ -1497,7 +1596,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1559,7 +1658,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1616,7 +1715,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1676,7 +1775,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1733,7 +1832,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1790,7 +1889,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1847,7 +1946,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1904,7 +2003,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -1961,7 +2060,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2018,7 +2117,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2082,7 +2181,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2144,7 +2243,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2206,7 +2305,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2266,7 +2365,7 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -2300,7 +2399,10 @@ export interface components {
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
             /** @description The request, without passwords. */
-            payload?: Record<string, unknown>;
+            payload?: {
+                /** @description True: the account gets the rules of the template that matches it. */
+                useTemplate?: boolean;
+            };
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["RiskRulesResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
@@ -2323,7 +2425,135 @@ export interface components {
              * @description Id of the trading server.
              */
             serverId: string;
-            /** @description Number of the account on its server; null for a creation until it has succeeded. */
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description A change of a risk template. */
+        RiskSetTemplateCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "risk.set_template";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description The rules, 1 to 10. */
+                rules: components["schemas"]["RiskRule"][];
+                /** @description The accounts that the template applies to. */
+                appliesTo: components["schemas"]["RiskTemplateSelection"];
+                /** @description Whether the template applies to accounts that are created, or begin to match, later. */
+                newAccounts: boolean;
+                /** @description Name of the template. */
+                name: string;
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["RiskSetTemplateResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
+            accountNumber?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description When the command expires if it was not begun, UTC.
+             */
+            deadlineAt?: string;
+            /** @description Who caused it; null or absent if nobody did through kapi. */
+            createdBy?: components["schemas"]["Actor"] | null;
+        };
+        /** @description The deletion of a risk template. */
+        RiskDeleteTemplateCommand: {
+            /**
+             * Format: uuid
+             * @description Its id, a UUID.
+             */
+            id: string;
+            /**
+             * @description What the command does. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            operation: "risk.delete_template";
+            /** @description State of the command: `succeeded`, `failed` and `expired` are final. */
+            status: components["schemas"]["CommandStatus"];
+            /** @description Id of the account, a UUID; null if it was unknown when the command was queued. */
+            managedAccountId?: string | null;
+            /** @description How often kapi has begun to carry the command out. */
+            attempts: number;
+            /** @description The request, without passwords. */
+            payload?: {
+                /** @description Name of the template. */
+                name: string;
+                /** @description What happens to the rules that accounts have from the template. */
+                accountRules: components["schemas"]["TemplateAccountRules"];
+            };
+            /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
+            result: components["schemas"]["RiskDeleteTemplateResult"] | null;
+            /** @description Why the command failed, for programs; null unless it failed. */
+            errorCode: components["schemas"]["CommandErrorCode"] | null;
+            /** @description Why the command failed, for people; null unless it failed. */
+            errorMessage?: string | null;
+            /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
+            idempotencyKey: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /** @description When the final state was reached, UTC; null until then. */
+            completedAt?: string | null;
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
             accountNumber?: string | null;
             /**
              * Format: date-time
@@ -3216,7 +3446,7 @@ export interface components {
                 organizationId: string;
                 /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server; null for a creation until it has succeeded. */
+                /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
                 accountNumber: string | null;
                 /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
@@ -3997,7 +4227,7 @@ export interface components {
                 organizationId: string;
                 /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
-                /** @description Number of the account on its server; null for a creation until it has succeeded. */
+                /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
                 accountNumber: string | null;
                 /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
                 accountSequence: number | null;
@@ -4122,6 +4352,17 @@ export interface components {
         SetRiskRules: {
             /** @description All rules of the account, 1 to 10. They replace the earlier rules. */
             rules: components["schemas"]["RiskRule"][];
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId: string;
+        };
+        /** @description The rules of a template, and the accounts that get them. */
+        SetRiskTemplate: {
+            /** @description The rules, 1 to 10. */
+            rules: components["schemas"]["RiskRule"][];
+            /** @description The accounts that the template applies to. */
+            appliesTo: components["schemas"]["RiskTemplateSelection"];
+            /** @description Whether the template applies to accounts that are created, or begin to match, later. */
+            newAccounts: boolean;
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
@@ -4476,6 +4717,17 @@ export interface components {
         DeleteRiskRulesQuery: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId?: string;
+            /**
+             * @description `true`: the account gets the rules of the template that matches it.
+             * @constant
+             */
+            useTemplate?: "true";
+        };
+        DeleteRiskTemplateQuery: {
+            /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
+            requestId?: string;
+            /** @description `keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed. */
+            accountRules?: components["schemas"]["TemplateAccountRules"];
         };
         ListRiskBreachesQuery: {
             /**
@@ -4586,6 +4838,9 @@ export type PositionStatusFilter = components['schemas']['PositionStatusFilter']
 export type RiskAction = components['schemas']['RiskAction'];
 export type RiskBasis = components['schemas']['RiskBasis'];
 export type DailyLossBasis = components['schemas']['DailyLossBasis'];
+export type RiskTemplateStatus = components['schemas']['RiskTemplateStatus'];
+export type RiskTemplateProgress = components['schemas']['RiskTemplateProgress'];
+export type TemplateAccountRules = components['schemas']['TemplateAccountRules'];
 export type WebhookKind = components['schemas']['WebhookKind'];
 export type Actor = components['schemas']['Actor'];
 export type Wallet = components['schemas']['Wallet'];
@@ -4606,6 +4861,8 @@ export type AccountCloseOnlyResult = components['schemas']['AccountCloseOnlyResu
 export type AccountFlattenResult = components['schemas']['AccountFlattenResult'];
 export type ClosedPosition = components['schemas']['ClosedPosition'];
 export type RiskRulesResult = components['schemas']['RiskRulesResult'];
+export type RiskSetTemplateResult = components['schemas']['RiskSetTemplateResult'];
+export type RiskDeleteTemplateResult = components['schemas']['RiskDeleteTemplateResult'];
 export type Command = components['schemas']['Command'];
 export type CommandEnvelope = components['schemas']['CommandEnvelope'];
 export type PasswordResetEnvelope = components['schemas']['PasswordResetEnvelope'];
@@ -4664,6 +4921,12 @@ export type AccountDigest = components['schemas']['AccountDigest'];
 export type DigestsAnswer = components['schemas']['DigestsAnswer'];
 export type RiskRulesAnswer = components['schemas']['RiskRulesAnswer'];
 export type RiskBreachesAnswer = components['schemas']['RiskBreachesAnswer'];
+export type RiskRulesTemplate = components['schemas']['RiskRulesTemplate'];
+export type RiskTemplateSelection = components['schemas']['RiskTemplateSelection'];
+export type RiskTemplateAccounts = components['schemas']['RiskTemplateAccounts'];
+export type RiskTemplate = components['schemas']['RiskTemplate'];
+export type RiskTemplateAnswer = components['schemas']['RiskTemplateAnswer'];
+export type RiskTemplatesAnswer = components['schemas']['RiskTemplatesAnswer'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];
@@ -4693,6 +4956,8 @@ export type FinanceDepositCommand = components['schemas']['FinanceDepositCommand
 export type FinanceWithdrawCommand = components['schemas']['FinanceWithdrawCommand'];
 export type RiskSetRulesCommand = components['schemas']['RiskSetRulesCommand'];
 export type RiskDeleteRulesCommand = components['schemas']['RiskDeleteRulesCommand'];
+export type RiskSetTemplateCommand = components['schemas']['RiskSetTemplateCommand'];
+export type RiskDeleteTemplateCommand = components['schemas']['RiskDeleteTemplateCommand'];
 export type TransactionRecord = components['schemas']['TransactionRecord'];
 export type OrderRecord = components['schemas']['OrderRecord'];
 export type PositionRecord = components['schemas']['PositionRecord'];
@@ -4736,6 +5001,7 @@ export type ResetPassword = components['schemas']['ResetPassword'];
 export type ExportAccountHistory = components['schemas']['ExportAccountHistory'];
 export type Funds = components['schemas']['Funds'];
 export type SetRiskRules = components['schemas']['SetRiskRules'];
+export type SetRiskTemplate = components['schemas']['SetRiskTemplate'];
 export type CreateWebhook = components['schemas']['CreateWebhook'];
 export type UpdateWebhook = components['schemas']['UpdateWebhook'];
 export type ReplayWebhook = components['schemas']['ReplayWebhook'];
@@ -4753,6 +5019,7 @@ export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQ
 export type ListDailyDigestsQuery = components['schemas']['ListDailyDigestsQuery'];
 export type GetAccountStateQuery = components['schemas']['GetAccountStateQuery'];
 export type DeleteRiskRulesQuery = components['schemas']['DeleteRiskRulesQuery'];
+export type DeleteRiskTemplateQuery = components['schemas']['DeleteRiskTemplateQuery'];
 export type ListRiskBreachesQuery = components['schemas']['ListRiskBreachesQuery'];
 export type GetIntervalEvidenceQuery = components['schemas']['GetIntervalEvidenceQuery'];
 export type ListWebhookDeliveriesQuery = components['schemas']['ListWebhookDeliveriesQuery'];

@@ -184,9 +184,15 @@ export class AccountResource {
     return this.#commands.queue({ method: "PUT", path: this.#path("risk-rules"), body: { rules } }, options);
   }
 
-  /** Queues the removal of all risk rules. The breaches stay. */
-  deleteRiskRules(options: QueueOptions): Promise<QueuedCommand<"risk.delete_rules">> {
-    return this.#commands.queue({ method: "DELETE", path: this.#path("risk-rules"), body: {} }, options);
+  /**
+   * Queues the removal of all risk rules. The breaches stay. With `useTemplate` the account gets
+   * the rules of the risk template that matches it.
+   */
+  deleteRiskRules(
+    options: QueueOptions & { readonly useTemplate?: boolean | undefined },
+  ): Promise<QueuedCommand<"risk.delete_rules">> {
+    const body = options.useTemplate === true ? { useTemplate: true } : {};
+    return this.#commands.queue({ method: "DELETE", path: this.#path("risk-rules"), body }, options);
   }
 
   /** The breaches of risk rules, newest first. */

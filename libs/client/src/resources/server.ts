@@ -14,6 +14,7 @@ import { AccountResource } from "./account.ts";
 import { AccountsResource } from "./accounts.ts";
 import type { CommandFilter, CommandsResource } from "./commands.ts";
 import { listOf } from "./pages.ts";
+import { RiskTemplatesResource } from "./risk-templates.ts";
 
 export interface SnapshotFilter {
   readonly accountNumber?: string | undefined;
@@ -33,6 +34,7 @@ const MAX_DAY_RECORDS = 1_000_000;
 export class ServerResource {
   readonly id: string;
   readonly accounts: AccountsResource;
+  readonly riskTemplates: RiskTemplatesResource;
   readonly #transport: Transport;
   readonly #commands: CommandsResource;
 
@@ -41,6 +43,7 @@ export class ServerResource {
     this.#commands = commands;
     this.id = id;
     this.accounts = new AccountsResource(transport, commands, id);
+    this.riskTemplates = new RiskTemplatesResource(transport, commands, id);
   }
 
   /** One account of the server. */

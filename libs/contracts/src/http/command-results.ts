@@ -28,4 +28,6 @@ export const COMMAND_RESULTS = {
   "finance.withdraw": Booking,
   "risk.set_rules": RiskRulesChange,
   "risk.delete_rules": RiskRulesChange,
+  "risk.set_template": z.object({ version: z.int().min(1), accounts: z.int().min(0) }),
+  "risk.delete_template": z.object({ version: z.int().min(1) }),
 } as const satisfies Readonly<Record<CommandOperation, z.ZodType>>;

@@ -2,7 +2,7 @@ import { minorFromAmount, nearestDecimal } from "@kapi/kernel";
 import { z } from "zod";
 
 import { RequestId } from "../values.ts";
-import { Amount } from "./accounts.ts";
+import { Amount, RequestBody } from "./accounts.ts";
 import { checkedPageQuery, cursorFields, Pagination, TIME_FIELDS } from "./pagination.ts";
 
 /** Maximum number of rules of one account. */
@@ -131,6 +131,19 @@ export const RiskRules = z.array(RiskRule).min(1).max(MAX_RISK_RULES).superRefin
 export const SetRiskRulesBody = z.object({ rules: RiskRules, requestId: RequestId });
 export type SetRiskRulesBody = z.infer<typeof SetRiskRulesBody>;
 
+/** Query of deleteRiskRules. */
+export const DeleteRiskRulesQuery = RequestBody.extend({
+  /** True: the account gets the rules of the template that matches it. */
+  useTemplate: z
+    .literal("true")
+    .transform(() => true)
+    .optional(),
+});
+export type DeleteRiskRulesQuery = z.infer<typeof DeleteRiskRulesQuery>;
+
+/** The template, and its version, that the rules of an account came from. */
+export const RiskRulesTemplate = z.object({ name: z.string(), version: z.int().min(1) });
+
 /** The rules of an account as the API shows them. */
 export const AccountRiskRules = z.object({
   serverId: z.guid(),
@@ -142,6 +155,8 @@ export const AccountRiskRules = z.object({
   commandId: z.uuid().nullable(),
   /** Since when valuations are compared with these rules; null for version 0. */
   activeFrom: z.iso.datetime().nullable(),
+  /** The template that the rules came from; null for rules that were set on the account. */
+  template: RiskRulesTemplate.nullable(),
 });
 export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import {
   AccountDetailsAnswer,
+  AccountStatus,
   DeletedAccountAnswer,
   ListTradingAccountsQuery,
   TradingAccountsAnswer,
@@ -16,10 +17,11 @@ import {
   OrdersAnswer,
   PositionsAnswer,
 } from "../http/history.ts";
+import { RiskTemplateSelection } from "../http/risk-templates.ts";
 import { Server, ServerAnswer, UpdateServerConfigurationBody } from "../http/servers.ts";
 import { Quote, QuotesQuery } from "../messages/quote.ts";
 import { Valuation } from "../messages/valuation.ts";
-import { Currency, Guid, Minor } from "../values.ts";
+import { AccountNumber, Currency, Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import { DEAL_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
@@ -123,6 +125,8 @@ export const ACCOUNT_ROUTES = {
       accountId: Guid,
       organizationId: Guid,
       currency: Currency,
+      accountName: z.string(),
+      status: AccountStatus,
       initialBalanceMinor: Minor,
       valuation: Valuation.nullable(),
     }),
@@ -137,6 +141,27 @@ export const ACCOUNT_ROUTES = {
     callers: ["risk"],
     query: QuotesQuery,
     answer: z.object({ quotes: z.array(Quote).nullable() }),
+  },
+  /** How many accounts of a server a risk template applies to. */
+  countSelectedAccounts: {
+    method: "POST",
+    path: `${SERVER}/accounts/selected/count`,
+    callers: ["gateway", "risk"],
+    body: z.object({ selection: RiskTemplateSelection }),
+    answer: z.object({ accounts: z.int().min(0) }),
+  },
+  /** The accounts that a risk template applies to, in the order of their numbers. */
+  listSelectedAccounts: {
+    method: "POST",
+    path: `${SERVER}/accounts/selected`,
+    callers: ["risk"],
+    body: z.object({
+      selection: RiskTemplateSelection,
+      /** Only accounts with a higher number; empty: from the first one. */
+      after: z.string().max(32),
+      limit: z.int().min(1).max(MAX_ACCOUNTS),
+    }),
+    answer: z.object({ accountNumbers: z.array(AccountNumber) }),
   },
   ...AUDIT_OUTBOX_ROUTES,
 } as const satisfies InternalRoutes;

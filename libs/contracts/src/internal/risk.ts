@@ -1,10 +1,12 @@
 /** The internal routes of the risk service. */
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ConsoleBreachAnswer } from "../http/console.ts";
+import { RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
 import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
-const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
+const SERVER = "/internal/servers/:serverId";
+const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
 
 /** The gateway checks that the account exists. */
 export const RISK_ROUTES = {
@@ -34,6 +36,18 @@ export const RISK_ROUTES = {
     callers: ["gateway"],
     query: IntervalEvidenceQuery,
     answer: IntervalEvidence,
+  },
+  listRiskTemplates: {
+    method: "GET",
+    path: `${SERVER}/risk-templates`,
+    callers: ["gateway"],
+    answer: RiskTemplatesAnswer,
+  },
+  getRiskTemplate: {
+    method: "GET",
+    path: `${SERVER}/risk-templates/:templateName`,
+    callers: ["gateway"],
+    answer: RiskTemplateAnswer,
   },
   getEvidenceKeys: { method: "GET", path: "/internal/evidence-keys", callers: ["gateway"], answer: EvidenceKeys },
 } as const satisfies InternalRoutes;

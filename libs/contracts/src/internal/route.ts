@@ -1,6 +1,7 @@
 import { assert, assertDefined } from "@kapi/kernel";
 import { z } from "zod";
 
+import { RiskTemplateName } from "../http/risk-templates.ts";
 import { AccountNumber, Guid } from "../values.ts";
 
 /**
@@ -46,6 +47,7 @@ export type InternalRoutes = Readonly<Record<string, InternalRoute>>;
 const PATH_PARAMETERS = {
   serverId: Guid,
   accountNumber: AccountNumber,
+  templateName: RiskTemplateName,
   organizationId: Guid,
   userId: Guid,
   keyId: z.string(),

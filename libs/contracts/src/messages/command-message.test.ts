@@ -43,7 +43,14 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "risk.set_rules": {
     rules: [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }],
   },
-  "risk.delete_rules": {},
+  "risk.delete_rules": { useTemplate: true },
+  "risk.set_template": {
+    name: "phase-1",
+    rules: [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }],
+    appliesTo: { status: ["active"], nameStartsWith: "Phase 1" },
+    newAccounts: true,
+  },
+  "risk.delete_template": { name: "phase-1", accountRules: "keep" },
 };
 
 it.each(COMMAND_OPERATIONS)("%s has a message with the payload of its row in COMMANDS", (operation) => {

@@ -18,7 +18,10 @@ export const CommandHeader = z.object({
   commandId: z.uuid(),
   organizationId: z.uuid(),
   serverId: z.guid(),
-  /** Null for a creation: the account service assigns the number later. */
+  /**
+   * Null for a creation, to which the account service assigns the number later, and for a command
+   * on a risk template.
+   */
   accountNumber: z.string().nullable(),
   managedAccountId: z.uuid().nullable(),
   operation: CommandOperation,
@@ -104,6 +107,8 @@ export const CommandRequest = z.preprocess(
       asksForMoney("finance.withdraw"),
       asks("risk.set_rules"),
       asks("risk.delete_rules"),
+      asks("risk.set_template"),
+      asks("risk.delete_template"),
     ])
     // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {

@@ -5,20 +5,21 @@ import type { Server } from "../http/servers.ts";
 import type { AccountDigest } from "../http/digests.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import {
-  ORGANIZATION_ID,
-  SERVER_ID,
   ACCOUNT_ID,
-  COMMAND_ID,
   ACCOUNT_NUMBER,
-  REQUEST_ID,
-  IDEMPOTENCY_KEY,
-  CREATED_AT,
-  UPDATED_AT,
   BREACH_ID,
-  CREATED_BY,
-  queued,
-  envelope,
+  COMMAND_ID,
   type CommandExample,
+  CREATED_AT,
+  CREATED_BY,
+  envelope,
+  IDEMPOTENCY_KEY,
+  ORGANIZATION_ID,
+  queued,
+  REQUEST_ID,
+  SERVER_ID,
+  TEMPLATE_NAME,
+  UPDATED_AT,
 } from "./command-examples.ts";
 import type { Example } from "./example.ts";
 import { RISK_EXAMPLES } from "./risk-examples.ts";
@@ -28,6 +29,7 @@ import { DELIVERY_ID, ENDPOINT_ID, WEBHOOK_EXAMPLES } from "./webhook-examples.t
 export const EXAMPLE_PARAMETERS = {
   serverId: SERVER_ID,
   accountNumber: ACCOUNT_NUMBER,
+  templateName: TEMPLATE_NAME,
   commandId: COMMAND_ID,
   endpointId: ENDPOINT_ID,
   deliveryId: DELIVERY_ID,

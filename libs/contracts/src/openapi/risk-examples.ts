@@ -1,4 +1,5 @@
 import type { RiskBreach } from "../http/risk.ts";
+import type { RiskTemplate } from "../http/risk-templates.ts";
 import type { RISK_OPERATIONS } from "../risk-operations.ts";
 import {
   ACCOUNT_NUMBER,
@@ -6,13 +7,32 @@ import {
   COMMAND_ID,
   CREATED_AT,
   envelope,
+  onServer,
   REQUEST_ID,
   SERVER_ID,
+  TEMPLATE_NAME,
   UPDATED_AT,
 } from "./command-examples.ts";
+import type { Example } from "./example.ts";
 import { BREACH_EVIDENCE, INTERVAL_EVIDENCE } from "./evidence-examples.ts";
 import { DAILY_LOSS } from "./event-examples.ts";
-import type { Example } from "./example.ts";
+
+const TEMPLATE_FIELDS = {
+  rules: [DAILY_LOSS],
+  appliesTo: { status: ["active"], nameStartsWith: "Phase 1" },
+  newAccounts: true,
+} satisfies Partial<RiskTemplate>;
+const TEMPLATE: RiskTemplate = {
+  serverId: SERVER_ID,
+  name: TEMPLATE_NAME,
+  version: 2,
+  ...TEMPLATE_FIELDS,
+  commandId: COMMAND_ID,
+  createdAt: CREATED_AT,
+  updatedAt: UPDATED_AT,
+  progress: "applying",
+  accounts: { applied: 240, waiting: 60, failed: 0 },
+};
 
 const BREACH: RiskBreach = {
   id: BREACH_ID,
@@ -33,11 +53,9 @@ const BREACH: RiskBreach = {
   evidence: { status: "stored", sequence: 512, extremeValue: 9_730.4, extremeAt: "2026-03-02T10:04:07.612Z" },
 };
 
-const pagination = { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null };
-
 type Contracts = typeof RISK_OPERATIONS;
 
-/** Examples of the operations of risk. */
+/** The examples of the operations for risk. */
 export const RISK_EXAMPLES: { readonly [O in keyof Contracts]: Example<Contracts[O]> } = {
   getAccountState: {
     answer: {
@@ -73,6 +91,7 @@ export const RISK_EXAMPLES: { readonly [O in keyof Contracts]: Example<Contracts
         rules: [DAILY_LOSS],
         commandId: COMMAND_ID,
         activeFrom: UPDATED_AT,
+        template: { name: TEMPLATE_NAME, version: 2 },
       },
     },
   },
@@ -83,7 +102,18 @@ export const RISK_EXAMPLES: { readonly [O in keyof Contracts]: Example<Contracts
     answer: envelope("risk.set_rules", { rules: [DAILY_LOSS] }),
   },
   deleteRiskRules: { answer: envelope("risk.delete_rules") },
+  listRiskTemplates: { answer: { riskTemplates: [TEMPLATE] } },
+  getRiskTemplate: { answer: { riskTemplate: TEMPLATE } },
+  setRiskTemplate: {
+    body: { ...TEMPLATE_FIELDS, requestId: REQUEST_ID },
+    answer: onServer(envelope("risk.set_template", { name: TEMPLATE_NAME, ...TEMPLATE_FIELDS })),
+  },
+  deleteRiskTemplate: {
+    answer: onServer(envelope("risk.delete_template", { name: TEMPLATE_NAME, accountRules: "keep" })),
+  },
   getBreachEvidence: { answer: BREACH_EVIDENCE },
   getIntervalEvidence: { answer: INTERVAL_EVIDENCE },
-  listRiskBreaches: { answer: { breaches: [BREACH], pagination } },
+  listRiskBreaches: {
+    answer: { breaches: [BREACH], pagination: { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null } },
+  },
 };

@@ -51,6 +51,17 @@ import {
 import { Pagination } from "../http/pagination.ts";
 import { EVIDENCE_SCHEMAS } from "./evidence-schemas.ts";
 import {
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplateProgress,
+  RiskTemplatesAnswer,
+  RiskTemplateSelection,
+  RiskTemplateStatus,
+  SetRiskTemplateBody,
+  TemplateAccountRules,
+} from "../http/risk-templates.ts";
+import {
   AccountRiskRules,
   DailyLossBasis,
   RiskAction,
@@ -62,6 +73,7 @@ import {
   RiskLimit,
   RiskRule,
   RiskRulesAnswer,
+  RiskRulesTemplate,
   SetRiskRulesBody,
 } from "../http/risk.ts";
 import {
@@ -131,6 +143,9 @@ const ENUMS = {
   RiskAction,
   RiskBasis,
   DailyLossBasis,
+  RiskTemplateStatus,
+  RiskTemplateProgress,
+  TemplateAccountRules,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
@@ -147,6 +162,8 @@ const RESULTS = {
   AccountFlattenResult: COMMAND_RESULTS["account.flatten"],
   ClosedPosition,
   RiskRulesResult: COMMAND_RESULTS["risk.set_rules"],
+  RiskSetTemplateResult: COMMAND_RESULTS["risk.set_template"],
+  RiskDeleteTemplateResult: COMMAND_RESULTS["risk.delete_template"],
 } as const satisfies Record<string, z.ZodType>;
 
 /** Schemas of answers, by name in the document. */
@@ -204,6 +221,12 @@ export const RECORDS = {
   DigestsAnswer,
   RiskRulesAnswer,
   RiskBreachesAnswer,
+  RiskRulesTemplate,
+  RiskTemplateSelection,
+  RiskTemplateAccounts,
+  RiskTemplate,
+  RiskTemplateAnswer,
+  RiskTemplatesAnswer,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,
@@ -232,6 +255,7 @@ export const BODIES = {
   ExportAccountHistory: ExportAccountHistoryBody,
   Funds: FundsBody,
   SetRiskRules: SetRiskRulesBody,
+  SetRiskTemplate: SetRiskTemplateBody,
   CreateWebhook: CreateWebhookBody,
   UpdateWebhook: UpdateWebhookBody,
   ReplayWebhook: ReplayWebhookBody,
@@ -244,6 +268,7 @@ export const BODIES = {
 const RECORDS_IN_BODIES = {
   RiskLimit,
   RiskRule,
+  RiskTemplateSelection,
   ...UNIONS["RiskRule"]?.variants,
 } as const satisfies Record<string, z.ZodType>;
 

@@ -97,7 +97,12 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   setRiskRules:
     "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period, and its reference if it still measures from the same value. A rule that is removed and added again starts anew. A loss that exceeds a limit already is a breach at once.",
   deleteRiskRules:
-    "`result`: `{version, activeFrom}` of the version without rules. Breaches stay readable. The request has no body: `requestId` is in the query.",
+    "`result`: `{version, activeFrom}` of the version without rules. Breaches stay readable. No template applies to the account afterwards. With `useTemplate=true` the account gets the rules of the first template that matches it instead, and follows this template from then on; if none matches, the command fails with `INVALID_STATE_TRANSITION`. The request has no body: `requestId` is in the query.",
+  setRiskTemplate:
+    "The template is stored when the command is `succeeded`; `result` is `{version, accounts}`, with the number of accounts that it matches. Afterwards it is applied to them, and to all accounts whose rules came from an earlier version: see `accounts` of the template. Each gets a new version of its rules, as by `setRiskRules`. Rules that were set on an account are never replaced. If several templates match an account, the one that was created first applies. With `newAccounts` the template also applies to accounts that are created, renamed, or change their status later. A selection that matches no account is rejected, unless `newAccounts` is true. A server has at most 100 templates.",
+  deleteRiskTemplate:
+    "With `accountRules=keep` accounts keep the rules that they have from the template. With `accountRules=remove` each of these accounts gets the rules of another template that matches it and has `newAccounts`, or a version without rules. `result`: `{version}`. The request has no body: `requestId` and `accountRules` are in the query.",
+  getRiskTemplate: "`progress` is `applied` when no account waits for this version any more.",
   getRiskRules: "The newest version that is active. An account that never had rules has version 0.",
   listDailyDigests:
     "One digest for each account and day: counts, sums and hashes of its transactions and deals, and the balance at the end of the day. Compare them with your own books: [how](/docs/guides/daily-digest). A day is complete some minutes after its end in UTC; until then the answer is 409 with `Retry-After`. A record that arrives later gives the digest a new `revision`. Digests are kept for 400 days, also of accounts that were deleted.",
@@ -176,6 +181,9 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   "deleteRiskRules.requestId": "Your correlation id, 1 to 100 characters. Not unique; commands can be found by it.",
   "getIntervalEvidence.from": "Beginning of the interval, within the last 24 hours.",
   "getIntervalEvidence.to": "End of the interval, inclusive; at most 10 minutes after `from`, and not in the future.",
+  "deleteRiskRules.useTemplate": "`true`: the account gets the rules of the template that matches it.",
+  "deleteRiskTemplate.requestId": "Your correlation id, 1 to 100 characters. Not unique; commands can be found by it.",
+  accountRules: "`keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed.",
   "listRiskBreaches.from": "Only breaches measured at or after this time.",
   "listRiskBreaches.to": "Only breaches measured before this time.",
   requestId: "Only records with this `requestId`.",

@@ -8,6 +8,7 @@ import type {
   ListTradingAccountsQuery,
   Pagination,
   Quote,
+  RiskTemplateSelection,
   ServerEntry,
   Valuation,
 } from "@kapi/contracts";
@@ -71,6 +72,13 @@ export interface AccountReader {
    * chunks.
    */
   all(serverId: string, filter: AccountFilter): AsyncIterable<Account[]>;
+  /** How many accounts a risk template applies to. */
+  countSelected(serverId: string, selection: RiskTemplateSelection): Promise<number>;
+  /**
+   * Numbers of accounts that a risk template applies to: the first `limit` ones above `after`, in
+   * the order of their numbers.
+   */
+  selected(serverId: string, selection: RiskTemplateSelection, after: string, limit: number): Promise<string[]>;
 }
 
 /** Identifies an account. */

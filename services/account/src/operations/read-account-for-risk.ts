@@ -1,4 +1,4 @@
-import type { Currency, Valuation } from "@kapi/contracts";
+import type { AccountStatus, Currency, Valuation } from "@kapi/contracts";
 
 import type { AccountReader, Valuations } from "../domain/ports.ts";
 
@@ -7,6 +7,8 @@ interface AccountForRisk {
   readonly accountId: string;
   readonly organizationId: string;
   readonly currency: Currency;
+  readonly accountName: string;
+  readonly status: AccountStatus;
   readonly initialBalanceMinor: number;
   /** The values on the trading server now; null: the account has none yet. */
   readonly valuation: Valuation | null;
@@ -23,7 +25,7 @@ export async function readAccountForRisk(
 ): Promise<AccountForRisk | null> {
   const account = await reader.account(serverId, accountNumber);
   if (account === null || account.status === "deleting" || account.status === "deleted") return null;
-  const { id, organizationId, currency, initialBalanceMinor } = account;
+  const { id, organizationId, accountName, status, currency, initialBalanceMinor } = account;
   const current = account.activatedAt === null ? null : await valuations.current(serverId, accountNumber);
-  return { accountId: id, organizationId, currency, initialBalanceMinor, valuation: current };
+  return { accountId: id, organizationId, accountName, status, currency, initialBalanceMinor, valuation: current };
 }

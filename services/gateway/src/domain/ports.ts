@@ -19,6 +19,7 @@ import type {
   ListRiskBreachesQuery,
   ListTradingAccountsQuery,
   ListTransactionsQuery,
+  RiskTemplateSelection,
   Server,
   TransactionDigests,
   UpdateServerConfigurationBody,
@@ -110,6 +111,8 @@ export interface Accounts {
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
+  /** How many accounts of the server a risk template applies to. */
+  readonly countSelected: (serverId: string, selection: RiskTemplateSelection) => Promise<number>;
   readonly orders: ReadRecords<ListOrdersQuery>;
   /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
   readonly positions: ReadRecords<ListPositionsQuery>;
@@ -182,6 +185,9 @@ export interface Risk {
   breachEvidence(serverId: string, accountNumber: string, breachId: string): Promise<Buffer>;
   /** @throws ApiError for an interval that cannot be read. */
   intervalEvidence(serverId: string, accountNumber: string, query: IntervalEvidenceQuery): Promise<Buffer>;
+  templates(serverId: string): Promise<Buffer>;
+  /** Null if the server has no such template. */
+  template(serverId: string, templateName: string): Promise<Buffer | null>;
 }
 
 /** The document with the public keys of evidence. Throws DependencyError if it is unavailable. */

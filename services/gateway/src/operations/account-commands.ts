@@ -1,6 +1,7 @@
 import {
   type CommandOperation,
   COMMANDS,
+  DeleteRiskRulesQuery,
   DisableAccountBody,
   ExportAccountHistoryBody,
   FundsBody,
@@ -95,7 +96,7 @@ export function accountCommands(
     depositAccountFunds: queue({ operation: "finance.deposit", body: FundsBody }),
     withdrawAccountFunds: queue({ operation: "finance.withdraw", body: FundsBody }),
     setRiskRules: queue({ operation: "risk.set_rules", body: SetRiskRulesBody }),
-    deleteRiskRules: queue({ operation: "risk.delete_rules", body: RequestBody, bodyFrom: "query" }),
+    deleteRiskRules: queue({ operation: "risk.delete_rules", body: DeleteRiskRulesQuery, bodyFrom: "query" }),
   };
 }
 

@@ -12,6 +12,7 @@ import { getCommand } from "./get-command.ts";
 import { historyOperations } from "./history.ts";
 import { listCommands } from "./list-commands.ts";
 import { riskOperations } from "./risk.ts";
+import { riskTemplateOperations } from "./risk-templates.ts";
 import { serverOperations } from "./servers.ts";
 import { webhookOperations } from "./webhooks.ts";
 
@@ -29,6 +30,7 @@ export function createOperations(dependencies: Dependencies): OperationTable<Ope
     ...historyOperations(dependencies),
     ...digestOperations(dependencies),
     ...riskOperations(dependencies),
+    ...riskTemplateOperations(dependencies),
     ...webhookOperations(dependencies),
     getAccountState: accountState(dependencies),
     getCommand: getCommand(dependencies),

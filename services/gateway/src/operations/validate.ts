@@ -1,4 +1,12 @@
-import { AccountNumber, cursorScope, Guid, IdempotencyKey, type Issue, listScope } from "@kapi/contracts";
+import {
+  AccountNumber,
+  cursorScope,
+  Guid,
+  IdempotencyKey,
+  type Issue,
+  listScope,
+  RiskTemplateName,
+} from "@kapi/contracts";
 import { ApiError, issuesOf, MAX_ISSUES } from "@kapi/http";
 import type { z } from "zod";
 
@@ -23,6 +31,10 @@ export class RequestValidator {
 
   breachId(call: ValidatedParts): string {
     return this.#parsed(Guid, call.params["breachId"], ["breachId"]) ?? "";
+  }
+
+  templateName(call: ValidatedParts): string {
+    return this.#parsed(RiskTemplateName, call.params["templateName"], ["templateName"]) ?? "";
   }
 
   idempotencyKey(call: ValidatedParts): string {

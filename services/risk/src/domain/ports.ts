@@ -14,6 +14,7 @@ import type {
 
 import type { AccountState, AccountValues, Alert } from "./evaluation.ts";
 import type { AccountRecords, Extreme, UnprovenBreach } from "./evidence.ts";
+import type { SelectableAccount, TemplateVersion } from "./template.ts";
 
 /** An account on a trading server. */
 export interface AccountName {
@@ -38,14 +39,17 @@ export interface RuleVersion extends AccountName {
   /** The values of the account when the version was made. */
   readonly seed: AccountValues;
   readonly initialBalanceMinor: number;
+  /** The command that asked for the version; a derived id if `isOfTemplate`. */
   readonly commandId: string;
+  /** Whether no command asked for the version: it was made when a template was applied. */
+  readonly isOfTemplate: boolean;
   /** Null until the version is active. */
   readonly activeFromOffset: number | null;
   /** Null if an earlier release stored the version: its breaches have no evidence. */
   readonly currency: Currency | null;
 }
 
-/** A version of rules that a command asks for. Its number is given when it is stored. */
+/** A version of rules to store. Its number is given when it is stored. */
 export interface NewRuleVersion extends AccountName {
   readonly organizationId: string;
   readonly accountId: string;
@@ -54,6 +58,8 @@ export interface NewRuleVersion extends AccountName {
   readonly initialBalanceMinor: number;
   readonly currency: Currency;
   readonly commandId: string;
+  /** The template of the rules; null: they were set on the account. */
+  readonly template: TemplateVersion | null;
 }
 
 /** The state of the rules of one account, in version `version`, at the checkpoint. */
@@ -151,7 +157,7 @@ export interface PartitionOwner {
 }
 
 /** An account, as the account service returns it. */
-export interface AccountForRisk {
+export interface AccountForRisk extends SelectableAccount {
   readonly accountId: string;
   readonly organizationId: string;
   readonly currency: Currency;

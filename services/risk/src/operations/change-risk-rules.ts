@@ -3,51 +3,32 @@
  * owner of the account's partition makes the version active, and the command succeed, in one
  * transaction.
  */
-import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
-import type { CommandMessage, RiskRule, Valuation } from "@kapi/contracts";
+import type { CommandOutcome, LeasedCommand } from "@kapi/commands";
+import type { CommandErrorCode, CommandMessage, Valuation } from "@kapi/contracts";
 
 import type { AccountValues } from "../domain/evaluation.ts";
 import type { AccountForRisk, NewRuleVersion, ReadAccount } from "../domain/ports.ts";
-
-/** Maximum number of concurrent reads of accounts. */
-const MAX_CONCURRENT_READS = 8;
+import { firstSelected, type SelectableAccount, type Template } from "../domain/template.ts";
 
 export interface ChangeRiskRulesDependencies {
   readonly readAccount: ReadAccount;
   /** Stores a version after the newest one, once for each command. */
   readonly addVersion: (version: NewRuleVersion) => Promise<void>;
+  /** The templates of a server, in the order of their creation. */
+  readonly templatesOf: (serverId: string) => Promise<readonly Template[]>;
   /** Whether the account service, or the trading server behind it, gave no clear answer. */
   readonly isUnavailable: (error: unknown) => boolean;
 }
 
 type Outcome = CommandOutcome<null>;
 
-/** The executor of `commands.risk`. */
-export function createRiskExecutor(dependencies: ChangeRiskRulesDependencies): CommandExecutor<null> {
-  return {
-    async execute(_serverId, commands) {
-      const outcomes: Outcome[] = [];
-      for (let at = 0; at < commands.length; at += MAX_CONCURRENT_READS) {
-        const some = commands.slice(at, at + MAX_CONCURRENT_READS);
-        outcomes.push(...(await Promise.all(some.map((command) => changeRiskRules(dependencies, command)))));
-      }
-      return outcomes;
-    },
-    // A version becomes active only together with its command: a command that is still open has no
-    // active version, and a version of a closed command is discarded.
-    settle: (_serverId, commands) => Promise.resolve(commands.map(() => ({ kind: "closed" }))),
-    apply: () => Promise.resolve(new Map()),
-    isUnreachable: () => false,
-  };
-}
-
-async function changeRiskRules(
-  { readAccount, addVersion, isUnavailable }: ChangeRiskRulesDependencies,
+/** Stores the version of the rules that a command asks for; the owner of the partition ends it. */
+export async function changeRiskRules(
+  { readAccount, addVersion, templatesOf, isUnavailable }: ChangeRiskRulesDependencies,
   { message }: LeasedCommand,
 ): Promise<Outcome> {
   const { serverId, accountNumber, commandId, organizationId } = message;
-  const rules = rulesOf(message);
-  if (rules === null || accountNumber === null) return refuse("INTERNAL", `${message.operation} is no change of rules`);
+  if (accountNumber === null) return refuse("INTERNAL", `${message.operation} names no account`);
   let account: AccountForRisk | null;
   try {
     account = await readAccount({ serverId, accountNumber });
@@ -58,13 +39,15 @@ async function changeRiskRules(
   if (account === null) return refuse("ACCOUNT_NOT_FOUND", "the account does not exist");
   const { accountId, currency, initialBalanceMinor, valuation } = account;
   if (valuation === null) return refuse("ACCOUNT_NOT_READY", "the account is not open on the trading server yet");
+  const asked = rulesOf(message, account, await templatesOf(serverId));
+  if (asked === null) return refuse("INVALID_STATE_TRANSITION", "no risk template of the server matches the account");
   const seed = valuesOf(valuation);
   await addVersion({
     serverId,
     accountNumber,
     organizationId,
     accountId,
-    rules,
+    ...asked,
     seed,
     initialBalanceMinor,
     currency,
@@ -73,12 +56,22 @@ async function changeRiskRules(
   return { kind: "pending" };
 }
 
-function rulesOf(message: CommandMessage): readonly RiskRule[] | null {
-  if (message.operation === "risk.set_rules") return message.payload.rules;
-  return message.operation === "risk.delete_rules" ? [] : null;
+/** The rules that a command asks for; null if it asks for a template and none matches. */
+function rulesOf(
+  message: CommandMessage,
+  account: SelectableAccount,
+  templates: readonly Template[],
+): Pick<NewRuleVersion, "rules" | "template"> | null {
+  if (message.operation === "risk.set_rules") return { rules: message.payload.rules, template: null };
+  if (message.operation !== "risk.delete_rules" || message.payload.useTemplate !== true) {
+    return { rules: [], template: null };
+  }
+  const template = firstSelected(templates, account);
+  return template === null ? null : { rules: template.rules, template };
 }
 
-function valuesOf({ measuredAt, equityMinor, balanceMinor, netDepositsMinor }: Valuation): AccountValues {
+/** The values of an account that rules compare. */
+export function valuesOf({ measuredAt, equityMinor, balanceMinor, netDepositsMinor }: Valuation): AccountValues {
   return {
     measuredAtMs: Date.parse(measuredAt),
     equityMinor,
@@ -87,6 +80,6 @@ function valuesOf({ measuredAt, equityMinor, balanceMinor, netDepositsMinor }: V
   };
 }
 
-function refuse(errorCode: "ACCOUNT_NOT_FOUND" | "ACCOUNT_NOT_READY" | "INTERNAL", errorMessage: string): Outcome {
+function refuse(errorCode: CommandErrorCode, errorMessage: string): Outcome {
   return { kind: "refuse", errorCode, errorMessage };
 }

@@ -83,7 +83,7 @@ export class Evaluator {
 
   /** Activates the versions of rules that wait on the partitions of this process. */
   async activateWaiting(): Promise<void> {
-    const partitions = [...this.#assigned];
+    const { partitions } = this;
     if (partitions.length === 0) return;
     for (const version of await this.#options.store.waiting(partitions, MAX_ACTIVATIONS)) {
       if (!this.#assigned.has(version.partition) || this.#lost.has(version.partition)) continue;

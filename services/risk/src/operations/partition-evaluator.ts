@@ -128,8 +128,9 @@ export class PartitionEvaluator {
 
   /**
    * Makes a version active from the position on, and its command succeed, in one transaction. A
-   * version whose command is final already is discarded. A version waits while the position is
-   * behind an earlier version: a crashed owner made that one active after its last checkpoint.
+   * version whose command is final already is discarded. A version of a template has no command. A
+   * version waits while the position is behind an earlier version: a crashed owner made that one
+   * active after its last checkpoint.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
@@ -145,8 +146,8 @@ export class PartitionEvaluator {
         await store.lockOwned(transaction, this.owner);
         // An earlier run of this transaction was committed, and its reply was lost.
         if (await store.isActive(transaction, version)) return true;
-        const [command] = await transaction.readOpen([version.commandId]);
-        if (command === undefined) {
+        const [command] = version.isOfTemplate ? [] : await transaction.readOpen([version.commandId]);
+        if (command === undefined && !version.isOfTemplate) {
           await store.discard(transaction, version);
           return false;
         }
@@ -154,7 +155,9 @@ export class PartitionEvaluator {
         if (!(await store.activate(transaction, version, offset, at))) return false;
         await recordAlerts(store, transaction, alerts, clock.nowMs());
         const result = { version: version.version, activeFrom: at };
-        transaction.finish([{ command, status: "succeeded", result, errorCode: null, errorMessage: null }]);
+        if (command !== undefined) {
+          transaction.finish([{ command, status: "succeeded", result, errorCode: null, errorMessage: null }]);
+        }
         return true;
       });
       if (!isActive) return;

@@ -52,6 +52,12 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
     if (quotes === null) throw new ApiError("SERVER_NOT_FOUND");
     return quotes;
   });
+  serve(app, ACCOUNT_ROUTES.countSelectedAccounts, async ({ params: { serverId }, body: { selection } }) => ({
+    accounts: await dependencies.reader.countSelected(serverId, selection),
+  }));
+  serve(app, ACCOUNT_ROUTES.listSelectedAccounts, async ({ params: { serverId }, body }) => ({
+    accountNumbers: await dependencies.reader.selected(serverId, body.selection, body.after, body.limit),
+  }));
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
     servers: await serverOverviews(dependencies.reader, serverIds),
   }));

@@ -14,6 +14,7 @@ import {
   searchChunk,
   searchStatement,
 } from "./account-search.ts";
+import { countSelected, listSelected } from "./selected-accounts.ts";
 import { selectServer } from "./server-repository.ts";
 
 /** Accounts per chunk of a whole list. Other requests wait for one chunk. */
@@ -87,6 +88,8 @@ export function createAccountReader(database: Database): AccountReader {
     ids: (accounts) => ids(database, accounts),
     page: (serverId, query) => page(database, serverId, query),
     all: (serverId, filter) => all(database, serverId, filter),
+    countSelected: (serverId, selection) => countSelected(database, serverId, selection),
+    selected: (serverId, selection, after, limit) => listSelected(database, serverId, selection, { after, limit }),
   };
 }
 

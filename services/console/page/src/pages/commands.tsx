@@ -39,6 +39,8 @@ const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
   "finance.withdraw": true,
   "risk.set_rules": true,
   "risk.delete_rules": true,
+  "risk.set_template": true,
+  "risk.delete_template": true,
 };
 
 interface QueryProps {

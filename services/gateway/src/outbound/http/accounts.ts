@@ -77,6 +77,11 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
       const { existing, ids } = await callRoute(client, findExistingAccounts, { body: { accounts } }, asking);
       return ids ?? existing.map((exists) => (exists ? UNKNOWN_ID : null));
     },
+    countSelected: async (serverId, selection) => {
+      const request = { params: { serverId }, body: { selection } };
+      const asking = { ...checking, repeatable: true };
+      return (await callRoute(client, ACCOUNT_ROUTES.countSelectedAccounts, request, asking)).accounts;
+    },
     orders: async (serverId, accountNumber, query) => {
       const route = ACCOUNT_ROUTES.listTradingAccountOrders;
       const request = { params: { serverId, accountNumber }, query };

@@ -2,7 +2,7 @@ import { type InternalRoute, pathOf, RISK_ROUTES, type RouteRequest } from "@kap
 import { callRouteRaw, type CallOptions, errorFromResponse, type InternalClient } from "@kapi/http";
 
 import type { ReadEvidenceKeys, Risk } from "../../domain/ports.ts";
-import { requiredBodyOf } from "./upstream-response.ts";
+import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /** Deadline of evidence of an interval: the risk service reads 10 minutes of the log. */
@@ -29,6 +29,16 @@ export function createRisk(client: InternalClient, organizationOf: (serverId: st
       const request = { params: { serverId, accountNumber }, query };
       const options = { organizationId: organizationOf(serverId), timeoutMs: INTERVAL_TIMEOUT_MS };
       return evidenceOf(client, RISK_ROUTES.getIntervalEvidence, request, options);
+    },
+    templates: (serverId) => {
+      const request = { params: { serverId } };
+      return requiredBodyOf(client, RISK_ROUTES.listRiskTemplates, request, {
+        organizationId: organizationOf(serverId),
+      });
+    },
+    template: (serverId, templateName) => {
+      const request = { params: { serverId, templateName } };
+      return optionalBodyOf(client, RISK_ROUTES.getRiskTemplate, request, { organizationId: organizationOf(serverId) });
     },
   };
 }

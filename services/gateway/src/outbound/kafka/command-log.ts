@@ -33,9 +33,10 @@ function unavailable(cause: ProduceError): ApiError {
 
 /**
  * The record key: the account. A creation has no account number yet, so its key is the managed
- * account id (architecture, 2).
+ * account id. The key of a command on a risk template is the server (architecture, 2).
  */
 export function recordKeyOf(message: AnyCommandMessage): string {
   if (message.accountNumber !== null) return accountKey(message.serverId, message.accountNumber);
+  if (message.operation !== "account.create") return message.serverId;
   return assertDefined(message.managedAccountId, "the account of a creation");
 }

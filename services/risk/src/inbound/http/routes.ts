@@ -1,8 +1,9 @@
-/** Internal reads of risk rules, breaches, evidence, and the public keys of evidence. */
+/** Internal reads of risk rules, templates, breaches, evidence, and the public keys of evidence. */
 import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
 import type { AccountName, ReadBreach, ReadBreaches, ReadRules } from "../../domain/ports.ts";
+import type { TemplateRepository } from "../../domain/template-ports.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
@@ -13,11 +14,13 @@ export interface RiskReads {
   /** A signed document, as JSON. */
   readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
+  readonly templates: Pick<TemplateRepository, "list">;
   readonly evidenceKeys: EvidenceKeys;
 }
 
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
-  const { readRules, readBreaches, readBreach, readBreachEvidence, readIntervalEvidence, evidenceKeys } = reads;
+  const { readRules, readBreaches, readBreach, readBreachEvidence, readIntervalEvidence, templates, evidenceKeys } =
+    reads;
   serve(app, RISK_ROUTES.getRiskRules, async ({ params }) => ({ riskRules: await readRules(params) }));
   serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query }) => listRiskBreaches(readBreaches, params, query));
   serve(app, RISK_ROUTES.getRiskBreach, async ({ params }) => {
@@ -32,6 +35,14 @@ export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void
   serveRaw(app, RISK_ROUTES.getIntervalEvidence, async ({ params, query }, _request, reply) =>
     sendJson(reply, await readIntervalEvidence(params, query)),
   );
+  serve(app, RISK_ROUTES.listRiskTemplates, async ({ params: { serverId } }) => ({
+    riskTemplates: [...(await templates.list(serverId, null))],
+  }));
+  serve(app, RISK_ROUTES.getRiskTemplate, async ({ params: { serverId, templateName } }) => {
+    const [riskTemplate] = await templates.list(serverId, templateName);
+    if (riskTemplate === undefined) throw new ApiError("RISK_TEMPLATE_NOT_FOUND");
+    return { riskTemplate };
+  });
   serve(app, RISK_ROUTES.getEvidenceKeys, () => Promise.resolve(evidenceKeys));
 }
 

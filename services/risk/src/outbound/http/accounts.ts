@@ -2,6 +2,7 @@ import { ACCOUNT_ROUTES } from "@kapi/contracts";
 import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 
 import type { ReadAccount } from "../../domain/ports.ts";
+import type { SelectedAccounts } from "../../domain/template-ports.ts";
 
 const NOT_FOUND = 404;
 
@@ -14,5 +15,20 @@ export function createAccountReader(account: InternalClient): ReadAccount {
       if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
       throw error;
     }
+  };
+}
+
+/** Finds the accounts of a template in the account service. */
+export function createSelectedAccounts(account: InternalClient): SelectedAccounts {
+  return {
+    async count(serverId, selection) {
+      const request = { params: { serverId }, body: { selection } };
+      return (await callRoute(account, ACCOUNT_ROUTES.countSelectedAccounts, request, { repeatable: true })).accounts;
+    },
+    async list(serverId, selection, after, limit) {
+      const request = { params: { serverId }, body: { selection, after, limit } };
+      const found = await callRoute(account, ACCOUNT_ROUTES.listSelectedAccounts, request, { repeatable: true });
+      return found.accountNumbers;
+    },
   };
 }

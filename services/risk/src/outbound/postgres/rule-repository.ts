@@ -1,8 +1,9 @@
 /** Versions of risk rules, in PostgreSQL. */
 import { column } from "@kapi/commands";
-import { type Database, statement } from "@kapi/postgres";
+import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import type { AccountName, NewRuleVersion, ReadRules, StoredRule } from "../../domain/ports.ts";
+import type { TemplateVersion } from "../../domain/template.ts";
 import { RULE_VERSION_COLUMNS, type RuleVersionRow } from "./rule-version-row.ts";
 
 const NEWEST = statement<RuleVersionRow>(
@@ -13,8 +14,11 @@ const NEWEST = statement<RuleVersionRow>(
 const ADD = statement<never>(
   "risk-add-version",
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
-     initial_balance_minor, command_id, currency, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now()) on conflict (command_id) do nothing`,
+     initial_balance_minor, command_id, template_name, template_version, template_command_id, currency,
+     created_at)
+   -- Versions of an account become active in the order of this time.
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, clock_timestamp())
+   on conflict (command_id) do nothing`,
 );
 const ACTIVE = statement<RuleVersionRow>(
   "risk-active-version",
@@ -23,6 +27,18 @@ const ACTIVE = statement<RuleVersionRow>(
    order by r.version desc limit 1`,
 );
 
+// First: whoever makes a version for the account by a template holds its row here.
+const DELETE_WAITING = statement<never>(
+  "risk-delete-waiting-accounts",
+  `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)
+   where w.server_id = d.server_id and w.account_number = d.account_number`,
+);
+const ADD_WAITING = statement<never>(
+  "risk-add-waiting-account",
+  `insert into template_accounts (server_id, account_number, template_name, partition) values ($1, $2, '', $3)
+   on conflict (server_id, account_number, template_name) do update set
+     revision = template_accounts.revision + 1, attempts = 0, due_at = excluded.due_at`,
+);
 const DELETE_RULES = statement<never>(
   "risk-delete-rules",
   `with deleted as (
@@ -48,46 +64,94 @@ export function createRuleRepository(database: Database): RuleRepository {
   return {
     add: (version, partition) =>
       database.transaction(async (transaction) => {
-        const { serverId, accountNumber, organizationId, accountId, seed, initialBalanceMinor, commandId } = version;
-        const [newest] = await transaction.query(NEWEST, [serverId, accountNumber]);
-        const number = (newest?.version ?? 0) + 1;
-        const rules = version.rules.map((rule): StoredRule => {
-          const earlier = newest?.rules.find((stored) => stored.rule.id === rule.id && stored.rule.type === rule.type);
-          return { since: earlier?.since ?? number, rule };
-        });
-        await transaction.query(ADD, [
-          serverId,
-          accountNumber,
-          number,
-          organizationId,
-          accountId,
-          partition,
-          JSON.stringify(rules),
-          JSON.stringify(seed),
-          initialBalanceMinor,
-          commandId,
-          version.currency,
-        ]);
+        await addVersion(transaction, version, await lockNewest(transaction, version), { partition });
+        if (version.template === null) return;
+        // The template may have changed since it was read: the account is compared again.
+        transaction.execute(ADD_WAITING, [version.serverId, version.accountNumber, partition]);
       }),
     async deleteRules(accounts) {
-      await database.query(DELETE_RULES, [
+      const names = [
         column(accounts.map(({ serverId }) => serverId)),
         column(accounts.map(({ accountNumber }) => accountNumber)),
-      ]);
+      ];
+      await database.transaction(async (transaction) => {
+        await transaction.query(DELETE_WAITING, names);
+        await transaction.query(DELETE_RULES, names);
+      });
     },
     async active({ serverId, accountNumber }) {
       const [row] = await database.query(ACTIVE, [serverId, accountNumber]);
       if (row === undefined) {
-        return { serverId, accountNumber, version: 0, rules: [], commandId: null, activeFrom: null };
+        return {
+          serverId,
+          accountNumber,
+          version: 0,
+          rules: [],
+          commandId: null,
+          activeFrom: null,
+          template: null,
+        };
       }
       return {
         serverId,
         accountNumber,
         version: row.version,
         rules: row.rules.map(({ rule }) => rule),
-        commandId: row.command_id,
+        commandId: row.template_command_id ?? row.command_id,
         activeFrom: row.active_from?.toISOString() ?? null,
+        template: templateOf(row),
       };
     },
   };
+}
+
+/** Locks the newest version of an account's rules until the transaction ends. */
+export async function lockNewest(
+  transaction: Queryable,
+  { serverId, accountNumber }: AccountName,
+): Promise<RuleVersionRow | null> {
+  const [newest] = await transaction.query(NEWEST, [serverId, accountNumber]);
+  return newest ?? null;
+}
+
+/**
+ * Stores a version after `newest`, which this transaction has locked. A rule keeps the version in
+ * which it was added.
+ */
+export async function addVersion(
+  transaction: Queryable,
+  version: NewRuleVersion,
+  newest: RuleVersionRow | null,
+  { partition, templateCommandId = null }: { readonly partition: number; readonly templateCommandId?: string | null },
+): Promise<void> {
+  const { serverId, accountNumber, organizationId, accountId, seed, initialBalanceMinor } = version;
+  const number = (newest?.version ?? 0) + 1;
+  const rules = version.rules.map((rule): StoredRule => {
+    const earlier = newest?.rules.find((stored) => stored.rule.id === rule.id && stored.rule.type === rule.type);
+    return { since: earlier?.since ?? number, rule };
+  });
+  await transaction.query(ADD, [
+    serverId,
+    accountNumber,
+    number,
+    organizationId,
+    accountId,
+    partition,
+    JSON.stringify(rules),
+    JSON.stringify(seed),
+    initialBalanceMinor,
+    version.commandId,
+    version.template?.name ?? null,
+    version.template?.version ?? null,
+    templateCommandId,
+    version.currency,
+  ]);
+}
+
+/** The template that a version came from; null: its rules were set on the account. */
+export function templateOf({
+  template_name: name,
+  template_version: version,
+}: Pick<RuleVersionRow, "template_name" | "template_version">): TemplateVersion | null {
+  return name === null || version === null ? null : { name, version };
 }

@@ -1,0 +1,178 @@
+/**
+ * Applies templates to accounts: looks for the accounts of a changed template, and compares waiting
+ * accounts with the templates of their server. Every process does so for the partitions of
+ * `trading.valuations` that it owns. Each step is stored, so the next owner continues from there.
+ *
+ * Invariant: an account waits until one transaction has compared it and stored the version that it
+ * gets. The comparison decides from the account as it is now. So two processes that compare the
+ * same account at the same time store one version.
+ */
+import { backOffMs, type Clock } from "@kapi/kernel";
+import { counter, type Logger } from "@kapi/runtime";
+
+import type { ReadAccount } from "../domain/ports.ts";
+import type {
+  SearchingTemplate,
+  SelectedAccounts,
+  TemplateRepository,
+  WaitingAccount,
+} from "../domain/template-ports.ts";
+import { valuesOf } from "./change-risk-rules.ts";
+
+/** Maximum number of templates whose next accounts are looked for in one round. */
+const MAX_SEARCH_BATCH = 8;
+/** Maximum number of accounts that one search adds. */
+const MAX_FOUND_BATCH = 1_000;
+/** Maximum number of waiting accounts of one server in one round. */
+const MAX_WAITING_BATCH = 64;
+/** Maximum number of accounts of one server that are compared at the same time. */
+const MAX_CONCURRENT_ACCOUNTS = 4;
+/** Maximum number of servers whose accounts are compared at the same time. */
+const MAX_CONCURRENT_SERVERS = 4;
+/**
+ * With this many versions of rules that are not active yet, no further accounts of applied
+ * templates are compared: commands on the rules of an account become active in turn.
+ */
+const MAX_INACTIVE_VERSIONS = 100;
+/** Pauses after failed attempts, of an account and of a server. */
+const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 };
+/** Pause before an account is compared whose own rules may still be discarded. */
+const UNCERTAIN_PAUSE_MS = 1_000;
+
+const applied = counter("risk.templates.applied", "Versions of rules that accounts got from templates", "{version}");
+const failed = counter("risk.templates.failures", "Failed attempts to apply a template to an account", "{attempt}");
+
+export interface TemplateApplierOptions {
+  readonly templates: TemplateRepository;
+  readonly selected: Pick<SelectedAccounts, "list">;
+  readonly readAccount: ReadAccount;
+  /** The partitions that this process owns now. */
+  readonly assigned: () => readonly number[];
+  readonly partitionOf: (serverId: string, accountNumber: string) => number;
+  /** Whether the account service, or the trading server behind it, gave no clear answer. */
+  readonly isUnavailable: (error: unknown) => boolean;
+  /** Whether the database is unavailable, or another process has changed the same account. */
+  readonly isConflict: (error: unknown) => boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How often something was unavailable in a row, and until when it is not tried. */
+interface Pause {
+  readonly failures: number;
+  readonly untilMs: number;
+}
+
+/** The pause of the searches, beside those of servers. */
+const SEARCHES = "searches";
+
+export class TemplateApplier {
+  readonly #options: TemplateApplierOptions;
+  /** By server, or {@link SEARCHES}. */
+  readonly #pauses = new Map<string, Pause>();
+
+  constructor(options: TemplateApplierOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * One round: the next accounts of changed templates, then the waiting accounts. Returns whether
+   * more can be done at once.
+   * @throws the database's error while it is unavailable.
+   */
+  async round(): Promise<boolean> {
+    const { templates, assigned } = this.#options;
+    const partitions = assigned();
+    if (partitions.length === 0) return false;
+    const [searching, due] = await Promise.all([
+      templates.searching(partitions, MAX_SEARCH_BATCH),
+      templates.due(partitions, MAX_WAITING_BATCH),
+    ]);
+    for (const template of searching) await this.#search(template);
+    const changed = due.filter(({ templateName }) => templateName === null);
+    const isFull =
+      changed.length < due.length && (await templates.waitingVersions(partitions)) >= MAX_INACTIVE_VERSIONS;
+    const byServer = Map.groupBy(isFull ? changed : due, ({ serverId }) => serverId);
+    const open = [...byServer].filter(([serverId]) => !this.#isPaused(serverId));
+    await eachOf(open, MAX_CONCURRENT_SERVERS, ([serverId, accounts]) => this.#compareAll(serverId, accounts));
+    return open.some(([, accounts]) => accounts.length === MAX_WAITING_BATCH);
+  }
+
+  async #search(template: SearchingTemplate): Promise<void> {
+    const { templates, selected, partitionOf } = this.#options;
+    const { serverId, appliesTo, fromTemplateAfter, selectedAfter } = template;
+    if (fromTemplateAfter !== null) return templates.addFromTemplate(template, MAX_FOUND_BATCH);
+    if (selectedAfter === null || this.#isPaused(SEARCHES)) return;
+    await this.#attempt(SEARCHES, async () => {
+      const numbers = await selected.list(serverId, appliesTo, selectedAfter, MAX_FOUND_BATCH);
+      const accounts = numbers.map((accountNumber) => ({
+        serverId,
+        accountNumber,
+        partition: partitionOf(serverId, accountNumber),
+      }));
+      await templates.addSelected(template, accounts, numbers.length < MAX_FOUND_BATCH);
+    });
+  }
+
+  async #compareAll(serverId: string, waiting: readonly WaitingAccount[]): Promise<void> {
+    const { templates } = this.#options;
+    await templates.remove(waiting.filter(({ rules }) => rules === "own"));
+    const uncertain = waiting.filter(({ rules }) => rules === "uncertain");
+    await templates.postpone(uncertain, UNCERTAIN_PAUSE_MS, false);
+    const open = waiting.filter(({ rules }) => rules === null);
+    await eachOf(open, MAX_CONCURRENT_ACCOUNTS, async (account) => {
+      if (this.#isPaused(serverId)) return;
+      if (await this.#attempt(serverId, () => this.#compare(account))) return;
+      failed.add(1);
+      await templates.postpone([account], backOffMs(account.attempts + 1, Math.random, BACK_OFF), true);
+    });
+  }
+
+  async #compare(waiting: WaitingAccount): Promise<void> {
+    const { templates, readAccount } = this.#options;
+    const account = await readAccount(waiting);
+    // An account without values is not open yet: its opening is an event of its own.
+    if (account === null || account.valuation === null) return templates.remove([waiting]);
+    const { valuation, ...fields } = account;
+    if (await templates.apply(waiting, { ...fields, seed: valuesOf(valuation) })) applied.add(1);
+  }
+
+  /**
+   * Runs `work`; pauses the server, or the searches, if accounts are unavailable. Returns false if
+   * it failed. After a conflict the account still waits, and the next round compares it again.
+   */
+  async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
+    const { isUnavailable, isConflict, clock, logger } = this.#options;
+    try {
+      await work();
+      this.#pauses.delete(what);
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return true;
+      if (!isUnavailable(error)) {
+        logger.error({ err: error, what }, "a template cannot be applied");
+        return false;
+      }
+      const failures = (this.#pauses.get(what)?.failures ?? 0) + 1;
+      const pauseMs = backOffMs(failures, Math.random, BACK_OFF);
+      this.#pauses.set(what, { failures, untilMs: clock.nowMs() + pauseMs });
+      logger.warn({ err: error, what, pauseMs }, "templates cannot be applied: accounts are unavailable");
+      return false;
+    }
+  }
+
+  #isPaused(what: string): boolean {
+    const pause = this.#pauses.get(what);
+    return pause !== undefined && pause.untilMs > this.#options.clock.nowMs();
+  }
+}
+
+/** Runs `work` for every item, at most `limit` at the same time. */
+async function eachOf<T>(items: readonly T[], limit: number, work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(limit, items.length) }, worker));
+  for (const result of ended) if (result.status === "rejected") throw result.reason;
+}
