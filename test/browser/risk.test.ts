@@ -255,6 +255,12 @@ describe("a breach", () => {
     expect(await user.row("P-299").count()).toBe(1);
     expect(await user.row("P-293").count()).toBe(0);
     expect(await printedPages("breach-with-many-positions")).toBe(1);
+
+    // Without profits nothing says which positions lost most.
+    const unvalued = positions.map((position) => ({ ...position, profit: null }));
+    await openBreach(stored({ positions: unvalued }));
+    await user.page.getByText("The first 6 of 300 positions.").waitFor();
+    expect(await user.page.getByRole("columnheader", { name: "Profit" }).count()).toBe(0);
   });
 
   it("has no serious accessibility problem, no horizontal scrolling, and fits on one printed page", async () => {
