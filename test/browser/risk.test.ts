@@ -76,6 +76,19 @@ async function openBreach({ breach }: StoredBreach): Promise<void> {
   await user.settled();
 }
 
+/** 300 positions. */
+function manyPositions(profitOf: (index: number) => string | null) {
+  return Array.from({ length: 300 }, (_, index) => ({
+    positionId: `P-${index}`,
+    symbol: "EURUSD",
+    side: "buy",
+    volume: "0.1",
+    openPrice: "1.08451",
+    price: null,
+    profit: profitOf(index),
+  }));
+}
+
 /** Prints the page to a file beside the screenshots; returns the number of pages. */
 async function printedPages(name: string): Promise<number> {
   const pdf = await user.page.pdf({ path: `.local/screenshots/${name}.pdf`, preferCSSPageSize: true });
@@ -237,15 +250,7 @@ describe("a breach", () => {
   });
 
   it("with many positions shows the largest losses, and fits on one printed page when parts are missing", async () => {
-    const positions = Array.from({ length: 300 }, (_, index) => ({
-      positionId: `P-${index}`,
-      symbol: "EURUSD",
-      side: "buy",
-      volume: "0.1",
-      openPrice: "1.08451",
-      price: null,
-      profit: `-${index + 1}.00`,
-    }));
+    const positions = manyPositions((index) => `-${index + 1}.00`);
     const missing = [
       { what: "prices", reason: "unavailable", from: null, to: null },
       { what: "samples", reason: "expired", from: null, to: BREACHED_AT },
@@ -255,6 +260,11 @@ describe("a breach", () => {
     expect(await user.row("P-299").count()).toBe(1);
     expect(await user.row("P-293").count()).toBe(0);
     expect(await printedPages("breach-with-many-positions")).toBe(1);
+
+    // Without profits nothing says which positions lost most.
+    await openBreach(stored({ positions: manyPositions(() => null) }));
+    await user.page.getByText("The first 6 of 300 positions.").waitFor();
+    expect(await user.page.getByRole("columnheader", { name: "Profit" }).count()).toBe(0);
   });
 
   it("has no serious accessibility problem, no horizontal scrolling, and fits on one printed page", async () => {

@@ -11,9 +11,7 @@ import { useData } from "../parts/use-data.ts";
 import { Block, Copy, Detail, DetailList, ExactMoment, Nothing } from "../parts/values.tsx";
 import { BreachFigures } from "./breach-figures.tsx";
 import { missingInWords } from "./risk-words.ts";
-
-/** Maximum number of positions that are shown: with them the breach fits on one printed page. */
-const MAX_SHOWN_POSITIONS = 6;
+import { shownPositions } from "./shown-positions.ts";
 
 /** The signed evidence of a breach: chart, figures, positions, and the document itself. */
 export function Evidence({ breach }: { readonly breach: RiskBreach }) {
@@ -67,43 +65,35 @@ function extremeInWords({ breach: { side, compared, extremeAt } }: BreachEvidenc
 function Positions({ document: { positions, currency, breach } }: { readonly document: BreachEvidence }) {
   if (positions === null) return <p class="quiet">kapi could not get the open positions.</p>;
   if (positions.length === 0) return <p class="quiet">No position was open.</p>;
-  const sign = breach.side === "atOrBelow" ? 1 : -1;
-  const profitOf = ({ profit }: EvidencePosition): number => (profit === null ? 0 : Number(profit));
-  const shown = positions
-    .toSorted((one, other) => sign * (profitOf(one) - profitOf(other)))
-    .slice(0, MAX_SHOWN_POSITIONS);
+  const { shown, isValued } = shownPositions(positions, breach.side);
   const most = breach.side === "atOrBelow" ? "largest losses" : "largest profits";
+  const those = isValued
+    ? `The ${shown.length} of ${whole(positions.length)} positions with the ${most}.`
+    : `The first ${shown.length} of ${whole(positions.length)} positions.`;
   return (
     <>
       <Table
         caption="Open positions"
-        columns={columnsOf(currency)}
+        columns={isValued ? [...COLUMNS, profitColumn(currency)] : COLUMNS}
         rows={shown}
         keyOf={({ positionId }) => positionId}
       />
-      {shown.length === positions.length ? null : (
-        <p class="quiet">
-          The {shown.length} of {whole(positions.length)} positions with the {most}. The document has all positions.
-        </p>
-      )}
+      {shown.length === positions.length ? null : <p class="quiet">{those} The document has all positions.</p>}
     </>
   );
 }
 
-function columnsOf(currency: string): readonly Column<EvidencePosition>[] {
-  return [
-    { head: "Position", cell: ({ positionId }) => <code>{positionId}</code> },
-    { head: "Symbol", cell: ({ symbol }) => symbol },
-    { head: "Side", cell: ({ side }) => side },
-    { head: "Volume", numeric: true, cell: ({ volume }) => volume },
-    { head: "Open price", numeric: true, cell: ({ openPrice }) => openPrice },
-    { head: "Price", numeric: true, cell: ({ price }) => price ?? <Nothing /> },
-    {
-      head: "Profit",
-      numeric: true,
-      cell: ({ profit }) => (profit === null ? <Nothing /> : money(Number(profit), currency)),
-    },
-  ];
+const COLUMNS: readonly Column<EvidencePosition>[] = [
+  { head: "Position", cell: ({ positionId }) => <code>{positionId}</code> },
+  { head: "Symbol", cell: ({ symbol }) => symbol },
+  { head: "Side", cell: ({ side }) => side },
+  { head: "Volume", numeric: true, cell: ({ volume }) => volume },
+  { head: "Open price", numeric: true, cell: ({ openPrice }) => openPrice },
+  { head: "Price", numeric: true, cell: ({ price }) => price ?? <Nothing /> },
+];
+
+function profitColumn(currency: string): Column<EvidencePosition> {
+  return { head: "Profit", numeric: true, cell: ({ profit }) => money(Number(profit), currency) };
 }
 
 function DocumentDetails({ loaded: { document, bytes } }: { readonly loaded: LoadedEvidence }) {

@@ -1,0 +1,23 @@
+import type { BreachEvidence, EvidencePosition } from "../api/shapes.ts";
+
+/** Maximum number of positions that are shown: with them the breach fits on one printed page. */
+export const MAX_SHOWN_POSITIONS = 6;
+
+/** Some positions of evidence, and why these. */
+export interface ShownPositions {
+  readonly shown: readonly EvidencePosition[];
+  /** Whether the profit of every position is known. Otherwise the order is that of the document. */
+  readonly isValued: boolean;
+}
+
+/** Chooses the positions with the largest losses; for a profit target, with the largest profits. */
+export function shownPositions(
+  positions: readonly EvidencePosition[],
+  side: BreachEvidence["breach"]["side"],
+): ShownPositions {
+  const isValued = positions.every(({ profit }) => profit !== null);
+  if (!isValued) return { shown: positions.slice(0, MAX_SHOWN_POSITIONS), isValued };
+  const sign = side === "atOrBelow" ? 1 : -1;
+  const sorted = positions.toSorted((one, other) => sign * (Number(one.profit) - Number(other.profit)));
+  return { shown: sorted.slice(0, MAX_SHOWN_POSITIONS), isValued };
+}
