@@ -79,7 +79,12 @@ async function latency(): Promise<Aim[]> {
       actions.map(({ tookMs }) => tookMs),
       MEASURE_MS,
     );
+    const recorded = figuresOf(
+      actions.map(({ untilRecordedMs }) => untilRecordedMs),
+      MEASURE_MS,
+    );
     console.log(line(`breach to command, ${PER_SECOND} valuations/s, ${ACCOUNTS} accounts`, figures));
+    console.log(line("  of that until its transaction", recorded));
     return [
       {
         what: `breach to command, p99 of ${figures.count}, ${PER_SECOND} valuations/s`,
