@@ -29,9 +29,16 @@ const POSITIONS = statement<{ number: number; next_offset: number }>(
   "bench-risk-positions",
   `select number, next_offset::float8 as next_offset from partitions`,
 );
-const ACTIONS = statement<{ command_id: string; partition: number; log_offset: number }>(
+interface ActionRow {
+  readonly command_id: string;
+  readonly partition: number;
+  readonly log_offset: number;
+  readonly recorded_ms: number;
+}
+const ACTIONS = statement<ActionRow>(
   "bench-risk-actions",
-  `select command_id, valuation_partition as partition, valuation_offset::float8 as log_offset
+  `select command_id, valuation_partition as partition, valuation_offset::float8 as log_offset,
+     extract(epoch from recorded_at)::float8 * 1000 as recorded_ms
    from alerts where command_id is not null and valuation_partition is not null`,
 );
 
@@ -55,6 +62,8 @@ const RULES: readonly RiskRule[] = [
 export interface Action {
   readonly valuationAtMs: number;
   readonly tookMs: number;
+  /** The part until the transaction of the breach; the rest is commit and publication. */
+  readonly untilRecordedMs: number;
 }
 
 export class RiskBench {
@@ -165,9 +174,10 @@ export class RiskBench {
     await this.#read(TOPICS.tradingValuations, (place, atMs) => {
       if (wanted.has(place)) valuations.set(place, atMs);
     });
-    return rows.map(({ command_id: id, partition, log_offset: offset }) => {
+    return rows.map(({ command_id: id, partition, log_offset: offset, recorded_ms: recordedMs }) => {
       const valuationAtMs = assertDefined(valuations.get(`${partition}/${offset}`), "the valuation of a breach");
-      return { valuationAtMs, tookMs: assertDefined(commands.get(id), `command ${id}`) - valuationAtMs };
+      const tookMs = assertDefined(commands.get(id), `command ${id}`) - valuationAtMs;
+      return { valuationAtMs, tookMs, untilRecordedMs: recordedMs - valuationAtMs };
     });
   }
 

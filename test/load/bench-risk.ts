@@ -79,7 +79,12 @@ async function latency(): Promise<Aim[]> {
       actions.map(({ tookMs }) => tookMs),
       MEASURE_MS,
     );
+    const recorded = figuresOf(
+      actions.map(({ untilRecordedMs }) => untilRecordedMs),
+      MEASURE_MS,
+    );
     console.log(line(`breach to command, ${PER_SECOND} valuations/s, ${ACCOUNTS} accounts`, figures));
+    console.log(line("  of that until its transaction", recorded));
     return [
       {
         what: `breach to command, p99 of ${figures.count}, ${PER_SECOND} valuations/s`,
@@ -146,12 +151,16 @@ async function share(): Promise<Aim[]> {
     const mean = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0) / all.length;
     const [alone, beside] = [mean(rates.without), mean(rates.with)];
     const lost = 1 - beside / alone;
+    // Turns that differ more than the aim show nothing, whatever their means are.
+    const spread = (Math.max(...rates.without) - Math.min(...rates.without)) / alone;
     return [
       {
         what: "throughput of the sequencer that a risk process on its machine costs",
-        figure: `${(lost * 100).toFixed(1)} % (${Math.round(alone)}/s alone, ${Math.round(beside)}/s beside risk)`,
+        figure:
+          `${(lost * 100).toFixed(1)} % (${Math.round(alone)}/s alone, ${Math.round(beside)}/s beside risk; ` +
+          `turns alone differ by ${(spread * 100).toFixed(0)} %)`,
         aim: `< ${AIM_SHARE * 100} %`,
-        isMet: lost < AIM_SHARE,
+        isMet: lost < AIM_SHARE && spread < AIM_SHARE,
       },
     ];
   } finally {

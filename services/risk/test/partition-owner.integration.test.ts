@@ -8,7 +8,7 @@ import { createKafka, RetryableError, startProducer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { type Database, migrate, startPool, statement } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { anyAccountNumber, commandMessage, createTestEnvironment, valuation } from "@kapi/testkit";
+import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { DayCalendars } from "../src/domain/day.ts";
@@ -34,6 +34,11 @@ const BREACHES = statement<{ log_offset: number }>(
 const LOCK_STATE = statement<{ version: number }>(
   "test-lock-state",
   `select version from account_states where account_number = $1 for update`,
+);
+const WAITING = statement<{ count: number }>(
+  "test-waiting-for-locks",
+  `select count(*)::integer as count from pg_stat_activity
+   where datname = current_database() and wait_event_type = 'Lock'`,
 );
 const ACTIVE = statement<{ version: number; log_offset: number }>(
   "test-active-versions",
@@ -209,6 +214,7 @@ it("records a breach while a checkpoint waits for the database", async () => {
   await locked.promise;
   await owner.addValuations(partition, [lossAt(1, account, 0)]);
   const storing = owner.checkpoint();
+  await eventually(async () => expect(await database.query(WAITING, [])).toEqual([{ count: 1 }]));
   const { commitOffset } = await owner.addValuations(partition, [lossAt(2, account, 1_000)]);
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 2 }]);
   expect(commitOffset()).toBe(1n);
