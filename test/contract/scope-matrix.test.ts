@@ -11,7 +11,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type Answer, Caller, type Target } from "./caller.ts";
-import { ERROR_TEXTS, OPERATIONS, type OperationRow, SCOPES, SERVER_ACCESS_TEXT } from "./interface-tables.ts";
+import {
+  DIGEST_DATE,
+  ERROR_TEXTS,
+  OPERATIONS,
+  type OperationRow,
+  SCOPES,
+  SERVER_ACCESS_TEXT,
+} from "./interface-tables.ts";
 import { finished, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 const MANY_CREDITS = 10_000;
@@ -134,6 +141,11 @@ const ABOUT: Readonly<Record<WithoutServer, About>> = {
   listEvents: "all servers",
 };
 
+/** Queries without which a read is invalid. */
+const NEEDED_QUERIES: Partial<Readonly<Record<OperationId, string>>> = {
+  listDailyDigests: `?date=${DIGEST_DATE}`,
+};
+
 const CELLS = (Object.entries(CONTRACTS) as [OperationId, OperationContract][]).flatMap(([id, contract]) =>
   (["all servers", "this server", "another server"] as const).map((reach) => ({ id, contract, reach })),
 );
@@ -150,7 +162,7 @@ describe("a key that is limited to servers", () => {
       .replace(":commandId", commandId)
       .replaceAll(/:\w+/g, randomUUID());
     const options = contract.body === undefined ? {} : { body: {} };
-    const answer = await callerOf(reach).send(contract.method, path, options);
+    const answer = await callerOf(reach).send(contract.method, path + (NEEDED_QUERIES[id] ?? ""), options);
     const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
     expect(about, "an entry in ABOUT").toBeDefined();
     if (about === "all servers" && reach !== "all servers") {
