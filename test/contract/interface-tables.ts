@@ -90,7 +90,8 @@ const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
 const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
-function minutesAgo(minutes: number): string {
+/** The time of some minutes ago, for queries. */
+export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }
 const DAY_MS = 86_400_000;

@@ -11,7 +11,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type Answer, Caller, type Target } from "./caller.ts";
-import { ERROR_TEXTS, OPERATIONS, type OperationRow, SCOPES, SERVER_ACCESS_TEXT } from "./interface-tables.ts";
+import {
+  DIGEST_DATE,
+  minutesAgo,
+  ERROR_TEXTS,
+  OPERATIONS,
+  type OperationRow,
+  SCOPES,
+  SERVER_ACCESS_TEXT,
+} from "./interface-tables.ts";
 import { finished, pathOf, startContractHarness, type ContractHarness } from "./harness.ts";
 
 const MANY_CREDITS = 10_000;
@@ -118,6 +126,8 @@ type WithoutServer = {
 /** The queries of reads that need one. */
 const QUERIES: Partial<Readonly<Record<OperationId, () => string>>> = {
   getAccountState: () => `?at=${new Date().toISOString()}`,
+  listDailyDigests: () => `?date=${DIGEST_DATE}`,
+  getIntervalEvidence: () => `?from=${minutesAgo(2)}&to=${minutesAgo(1)}`,
 };
 
 /** Written by hand: a new operation without a server in its path needs an entry here. */
@@ -148,11 +158,12 @@ describe("a key that is limited to servers", () => {
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
   it.each(CELLS)("$id, called with a key for $reach", async ({ id, contract, reach }) => {
-    const { serverId, accountNumber, commandId, templateName } = harness.target;
+    const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
     const path = contract.path
       .replace(":serverId", serverId)
       .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
       .replace(":commandId", commandId)
+      .replace(":breachId", breachId)
       .replace(":templateName", templateName)
       .replaceAll(/:\w+/g, randomUUID());
     const options = contract.body === undefined ? {} : { body: {} };
@@ -167,7 +178,14 @@ describe("a key that is limited to servers", () => {
       expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
     } else {
       // The endpoint in the path does not exist, and a mutation has no valid body.
-      const admitted = contract.method !== "GET" ? [400, 404] : contract.path.includes(":endpointId") ? [404] : [200];
+      const admitted =
+        contract.method !== "GET"
+          ? [400, 404]
+          : contract.path.includes(":endpointId")
+            ? [404]
+            : id === "getBreachEvidence"
+              ? [200, 409]
+              : [200];
       expect(admitted, answer.text).toContain(answer.status);
     }
   });

@@ -58,7 +58,7 @@ function ask(date: string) {
 
 async function digestsOf(date: string) {
   const { body } = await ask(date);
-  return (JSON.parse((body as Buffer).toString()) as { digests: Record<string, unknown>[] }).digests;
+  return (JSON.parse((body as Buffer).toString("utf8")) as { digests: Record<string, unknown>[] }).digests;
 }
 
 it("a digest joins both parts: every change of a part is a revision, and the last one has its time", async () => {
