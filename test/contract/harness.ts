@@ -14,7 +14,7 @@ import { eventually, keyEntry, serverEntry } from "@kapi/testkit";
 import { TradingControl } from "../e2e/trading-control.ts";
 import { validBody } from "./bodies.ts";
 import { Caller, type Target } from "./caller.ts";
-import { type OperationRow, type Scope, SCOPES } from "./interface-tables.ts";
+import { DIGEST_DATE, type OperationRow, type Scope, SCOPES } from "./interface-tables.ts";
 
 const CREDITS = 1_000_000;
 const VISIBLE_MS = 20_000;
@@ -62,7 +62,8 @@ export async function startContractHarness({
   const stack = await startTestStack({
     together,
     env: {
-      all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", ...env },
+      // Yesterday is never complete, and the day before is: see DIGEST_DATE.
+      all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", DIGEST_GRACE_MS: "86400000", ...env },
       "trading-simulator": { TICK_INTERVAL_MS: "200" },
     },
   });
@@ -123,6 +124,8 @@ async function furnish(stack: TestStack, directory: Producer): Promise<Omit<Cont
     return another;
   };
   const target: Target = await accountWithHistory(stack, owner, rich.serverId, organizationId);
+  const digests = `/api/v1/management/servers/${rich.serverId}/digests?date=${DIGEST_DATE}`;
+  await eventually(async () => (await owner.send("GET", digests)).status === 200, { timeoutMs: VISIBLE_MS });
   const poorTarget: Target = {
     serverId: poor.serverId,
     accountNumber: "10000001",

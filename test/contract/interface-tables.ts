@@ -93,6 +93,12 @@ const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
+/** The last day with digests, as the harness waits a whole day after the end of a day. */
+export const DIGEST_DATE = daysAgo(2);
+/** A day that is over, and that is not complete in the harness. */
+export const INCOMPLETE_DATE = daysAgo(1);
 
 function row(
   name: string,
@@ -259,6 +265,17 @@ export const OPERATIONS: readonly OperationRow[] = [
     false,
     [200],
     [400, 401, 402, 403, 500],
+    "read",
+    { paged: true },
+  ),
+  // Decisions, 21.
+  row(
+    "List daily digests",
+    ["GET", `${SERVER}/digests?date=${DIGEST_DATE}`],
+    "accounts:read",
+    false,
+    [200],
+    CREATION_ERRORS,
     "read",
     { paged: true },
   ),

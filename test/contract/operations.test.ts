@@ -9,7 +9,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { validBody } from "./bodies.ts";
 import type { Answer, Caller, SendOptions, Target } from "./caller.ts";
-import { ERROR_TEXTS, OPERATIONS, type OperationRow, PRICES, RATE_LIMIT_TEXT } from "./interface-tables.ts";
+import {
+  DIGEST_DATE,
+  ERROR_TEXTS,
+  INCOMPLETE_DATE,
+  OPERATIONS,
+  type OperationRow,
+  PRICES,
+  RATE_LIMIT_TEXT,
+} from "./interface-tables.ts";
 import { ANSWERS, CreationEnvelope, Envelope, ErrorBody, HistoryExport, PasswordEnvelope } from "./shapes.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-tables.ts";
 import {
@@ -176,6 +184,13 @@ const PROVOKE: Readonly<Record<number, (operation: OperationRow) => Promise<void
       expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
       return;
     }
+    if (operation.name === "List daily digests") {
+      const incomplete = { ...operation, path: operation.path.replace(DIGEST_DATE, INCOMPLETE_DATE) };
+      const answer = await send(incomplete);
+      expectError(answer, 409, PRICES.read, "The digests of this day are not complete yet");
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+      return;
+    }
     const idempotencyKey = randomUUID();
     expect((await send(operation, { idempotencyKey })).status).toBe(202);
     const body = operation.body === "bulk" ? { accounts: [other()] } : other();
@@ -226,7 +241,8 @@ async function expectPages(operation: OperationRow): Promise<void> {
   const path = pathOf(operation, harness.target);
   const first = (await harness.owner.send("GET", path)).body as { pagination: object };
   expect(first.pagination).toMatchObject({ page: 1, limit: 20 });
-  const page = (await harness.owner.send("GET", `${path}?page=2&limit=1`)).body as Record<string, unknown>;
+  const next = path.includes("?") ? "&" : "?";
+  const page = (await harness.owner.send("GET", `${path}${next}page=2&limit=1`)).body as Record<string, unknown>;
   expect(page["pagination"]).toMatchObject({ page: 2, limit: 1 });
   const records = Object.values(page).find((value) => Array.isArray(value)) as unknown[];
   expect(records.length).toBeLessThanOrEqual(1);

@@ -281,6 +281,21 @@ export const HistoryExport = z.strictObject({
   ),
 });
 
+/** Decisions, 21.1. */
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const Digest = z.strictObject({
+  accountNumber: text,
+  date: z.iso.date(),
+  currency: z.enum(["USD", "NGN"]),
+  closingBalance: number,
+  transactions: z.strictObject({ count: integer, amount: number, hash }),
+  deals: z.strictObject({ count: integer, commission: number, realizedPnl: number, swap: number, hash }),
+  hash,
+  revision: integer.min(1),
+  createdAt: time,
+  revisedAt: timeOrNull,
+});
+
 /** Decisions, 15.2. */
 const Limit = z.strictObject({ percent: number.optional(), amount: number.optional() });
 const rule = {
@@ -395,6 +410,7 @@ export const ANSWERS: Readonly<Record<string, z.ZodType>> = {
   "Get credit prices": z.strictObject({ prices: Prices }),
   "List credit usage": page("usage", Usage),
   "Get account state": z.strictObject({ state: AccountState }),
+  "List daily digests": page("digests", Digest).extend({ date: z.iso.date() }),
   "Get risk rules": z.strictObject({ riskRules: RiskRules }),
   "List risk templates": z.strictObject({ riskTemplates: z.array(RiskTemplate).min(1) }),
   "Get risk template": z.strictObject({ riskTemplate: RiskTemplate }),

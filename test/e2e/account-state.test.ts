@@ -144,7 +144,7 @@ it(
       },
       { timeoutMs: SNAPSHOT_TIMEOUT_MS, intervalMs: 1_000 },
     );
-    const [snapshot] = snapshots;
+    const snapshot = snapshots.at(-1);
     const minute = Date.parse(snapshot?.measuredAt ?? "");
     // A sample of the minute may have been measured in its last millisecond.
     const over = await account.stateAt(new Date(minute + MINUTE_MS - 1));

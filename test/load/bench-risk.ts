@@ -36,7 +36,7 @@ const PER_SECOND = 5_000;
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
 /** More than the sequencer numbers. */
-const OVERLOAD_PER_SECOND = 40_000;
+const OVERLOAD_PER_SECOND = 60_000;
 const TURN_WARM_UP_MS = 3_000;
 const TURN_MS = MEASURE_MS / 4;
 /** Slow changes of the machine affect both cases equally. */

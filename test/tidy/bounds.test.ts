@@ -15,6 +15,8 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const PROGRAMS = readPrograms(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8"));
 /** Services whose schema has the tables of `libs/commands`. */
 const WORKERS = new Set(["account", "finance", "export", "risk"]);
+/** Services whose schema has the tables of `libs/digests`. */
+const DIGESTS = new Set(["account", "finance"]);
 /** Services whose schema has the tables of `libs/bridge`. */
 const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
@@ -38,13 +40,18 @@ const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
 const COMMAND_MONTHS = "services/command-status/src/config.ts DEFAULT_KEPT_MONTHS";
 const CREDIT_MONTHS = "services/organization/src/config.ts DEFAULT_KEPT_MONTHS";
 const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
+const DIGEST_DAYS = "libs/contracts/src/http/digests.ts DIGEST_RETENTION_DAYS";
 const PURCHASE_TTL = "libs/admission/src/redis/wallet-functions.ts PURCHASED_TTL_MS";
 /** The constants for the numbers in the column "kept" of a row, in the order of the page. */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
+  "account.deal_digests": [DIGEST_DAYS],
   "command_status.commands_by_month": [COMMAND_MONTHS],
+  "finance.transaction_digest_counts": [DIGEST_DAYS],
+  "finance.transaction_digests": [DIGEST_DAYS],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
   "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
+  "risk.evidence": ["services/risk/src/operations/delete-old-evidence.ts KEPT_DAYS"],
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [
@@ -113,6 +120,7 @@ function tablesOfServices(): string[] {
       : [];
     const shared = [
       ...(WORKERS.has(service) ? tablesOf(path.join("libs", "commands")) : []),
+      ...(DIGESTS.has(service) ? tablesOf(path.join("libs", "digests")) : []),
       ...(BRIDGES.has(service) ? tablesOf(path.join("libs", "bridge")) : []),
     ];
     const schema = PROGRAMS.get(service)?.schema ?? service.replaceAll("-", "_");

@@ -6,6 +6,7 @@ export { QueuedCommand, type WaitOptions } from "./commands/queued-command.ts";
 export type { CommandOperation, ExportRecord, HistoryExport, ResultOf } from "./commands/results.ts";
 export type {
   AccountCredentials,
+  AccountDigest,
   AccountMetricSnapshot,
   AccountRiskRules,
   AccountState,
@@ -65,6 +66,14 @@ export {
   type ReceiverCheckResult,
   ReceiverUnreachable,
 } from "./receiver-check/check-receiver.ts";
+export { type DigestContent, digestHash, recordsHash } from "./digests/hash.ts";
+export type {
+  BookDay,
+  DigestDifference,
+  Reconciliation,
+  ReconcileOptions,
+  RecordDifference,
+} from "./digests/reconcile.ts";
 export type { Contradiction } from "./evidence/contradictions.ts";
 export type {
   BreachEvidence,

@@ -139,6 +139,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "Use another server.",
     retry: "never",
   },
+  DIGEST_NOT_FOUND: {
+    happened: "Digests are kept for 400 days, and a server has none of the days before kapi began to make them.",
+    action: "Ask for a later day, or read the transactions and deals of the day.",
+    retry: "never",
+  },
   ENDPOINT_NOT_FOUND: {
     happened: "There is no such webhook endpoint.",
     action: "List the endpoints.",
@@ -158,11 +163,6 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     happened: "The breach is older than 400 days, or was recorded by an earlier version of kapi.",
     action: "The breach itself is still in the list of breaches.",
     retry: "never",
-  },
-  EVIDENCE_PENDING: {
-    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
-    action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
-    retry: "later",
   },
   RISK_TEMPLATE_NOT_FOUND: {
     happened: "The server has no risk template with this name, or its command has not succeeded yet.",
@@ -187,6 +187,16 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   ACCOUNT_QUOTA_REACHED: {
     happened: "The organization has as many accounts as it may have.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
+    retry: "later",
+  },
+  EVIDENCE_PENDING: {
+    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
+    action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
+    retry: "later",
+  },
+  DIGEST_NOT_READY: {
+    happened: "The day is over, but kapi does not have all its records yet. Usually this takes some minutes.",
+    action: "Wait for `Retry-After` seconds, and ask again.",
     retry: "later",
   },
   RATE_LIMITED: {

@@ -103,6 +103,7 @@ describe("the OpenAPI document", () => {
     );
     expect(required.map(({ operation, name }) => `${String(operation["operationId"])} ${name}`)).toEqual([
       "getAccountState at",
+      "listDailyDigests date",
       "deleteRiskRules requestId",
       "deleteRiskTemplate requestId",
       "deleteRiskTemplate accountRules",

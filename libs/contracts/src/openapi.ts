@@ -102,6 +102,8 @@ function queryOfSample(id: OperationId): string {
   if (id === "getAccountState") return "?at=2026-03-02T12:00:30Z";
   if (id === "deleteRiskRules") return "?requestId=rules-7731";
   if (id === "deleteRiskTemplate") return "?requestId=template-7731&accountRules=keep";
+  if (id === "listDailyDigests") return "?date=2026-03-01";
+  if (id === "getIntervalEvidence") return "?from=2026-03-02T10:04:00Z&to=2026-03-02T10:05:00Z";
   return "";
 }
 

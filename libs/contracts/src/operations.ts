@@ -35,6 +35,7 @@ import {
   PositionsAnswer,
 } from "./http/history.ts";
 import { ServerAnswer, UpdateServerConfigurationBody } from "./http/servers.ts";
+import { DIGEST_OPERATIONS } from "./digest-operations.ts";
 import type { PriceClass } from "./prices.ts";
 import type { Scope } from "./scopes.ts";
 import { RISK_OPERATIONS } from "./risk-operations.ts";
@@ -388,6 +389,7 @@ export const OPERATIONS = {
     query: ListAccountMetricsQuery,
     answer: AccountMetricsAnswer,
   },
+  ...DIGEST_OPERATIONS,
   ...RISK_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
 } as const satisfies Record<string, OperationContract>;

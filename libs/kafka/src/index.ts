@@ -6,6 +6,7 @@ export { countDeadLetters } from "./dead-letters.ts";
 export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError, TopicRecreated } from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";
 export * from "./log-range.ts";
+export * from "./group-progress.ts";
 export * from "./log-reader.ts";
 export * from "./message.ts";
 export * from "./partitioner.ts";

@@ -2,6 +2,7 @@ import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, retry } from "@kapi/kernel";
 import type { Admin, ITopicConfig } from "kafkajs";
 
+import { withAdmin } from "./admin.ts";
 import type { KafkaConnection } from "./connection.ts";
 
 const HOUR_MS = 3_600_000;
@@ -164,19 +165,5 @@ async function assertSamePartitions(kafka: KafkaConnection, admin: Admin): Promi
     if (topic.partitionsAs === undefined) continue;
     const same = counts.get(kafka.topicName(topic)) === counts.get(kafka.topicPrefix + topic.partitionsAs);
     assert(same, `topic ${topic.name} has another number of partitions than ${topic.partitionsAs}`);
-  }
-}
-
-async function withAdmin<T>(
-  kafka: KafkaConnection,
-  work: (admin: Admin) => Promise<T>,
-  options: { readonly requestTimeoutMs?: number } = {},
-): Promise<T> {
-  const admin = kafka.client(options).admin();
-  await kafka.connect(admin);
-  try {
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
   }
 }

@@ -170,6 +170,12 @@ export const configFields = {
   /** POSTGRES_POOL_SIZE: maximum number of connections of one process to PostgreSQL. */
   postgresPoolSize: integer(1, 500).default(16),
   /**
+   * DIGEST_GRACE_MS: time after the end of a day until which trading servers may still publish its
+   * events, in milliseconds. Then the digests of the day are made. A later event makes a new
+   * revision.
+   */
+  digestGraceMs: integer(0, 86_400_000).default(600_000),
+  /**
    * SERVICE_TOKEN and OPERATOR_TOKEN: authenticates this program at the services that it calls. It
    * begins with the program's name.
    */

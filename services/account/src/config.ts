@@ -27,6 +27,7 @@ export const ConfigSchema = z.object({
    * the last sample. Keep it below 3,500: the gateway waits at most 3.5 s for account details.
    */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(3_000),
+  DIGEST_GRACE_MS: configFields.digestGraceMs,
   /**
    * Keys of generated passwords (decisions, 5.2). Each command names the key that derives its
    * passwords. The gateway has the same keys; new commands name its first key.

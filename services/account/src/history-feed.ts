@@ -1,5 +1,6 @@
 /** Composes the booking of the history: queue, gaps and the source of missing events. */
 import type { CommandStore } from "@kapi/commands";
+import type { Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Scope } from "@kapi/runtime";
 import type { TradingServerClient } from "@kapi/trading-server";
@@ -16,6 +17,8 @@ export interface HistoryFeedOptions {
   readonly scope: Scope;
   readonly store: CommandStore;
   readonly client: TradingServerClient;
+  /** The database's time. */
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -30,9 +33,15 @@ export interface HistoryFeed {
  * Starts the history without the consumer of the topic. Gaps are filled. Fresh reads (decisions,
  * 4.11) book the events that they need.
  */
-export async function startHistoryFeed({ scope, store, client, logger }: HistoryFeedOptions): Promise<HistoryFeed> {
+export async function startHistoryFeed({
+  scope,
+  store,
+  client,
+  clock,
+  logger,
+}: HistoryFeedOptions): Promise<HistoryFeed> {
   const queue: BookingQueue = new BookingQueue({
-    repository: createHistoryRepository(store, recordEvents),
+    repository: createHistoryRepository(store, recordEvents, clock),
     isTransient,
     onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
     onUnbookable: (account, error) => logger.error({ err: error, ...account }, "events of an account cannot be booked"),

@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { startDirectory } from "@kapi/admission";
 import { COMMANDS_MIGRATIONS } from "@kapi/commands";
 import { AccountNumber, Guid } from "@kapi/contracts";
+import { DIGESTS_MIGRATIONS } from "@kapi/digests";
 import { createKafka, kafkaOptions } from "@kapi/kafka";
 import { startPool, migrate, postgresOptions } from "@kapi/postgres";
 import { ConfigError, connectionFields, createLogger, loadConfig, Scope } from "@kapi/runtime";
@@ -58,7 +59,7 @@ async function run({ server: serverId, account }: z.infer<typeof Arguments>): Pr
   const scope = new Scope();
   try {
     const server = { ...postgresOptions(config), schema: SCHEMA, logger };
-    await migrate({ ...server, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS] });
+    await migrate({ ...server, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS] });
     const database = await scope.start("postgres", () =>
       startPool({ ...server, applicationName: "rebuild-history", statementTimeoutMs: STATEMENT_TIMEOUT_MS }),
     );

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
+import { DIGESTS_MIGRATIONS, startDigestMaker } from "@kapi/digests";
 import { startProducer } from "@kapi/kafka";
 import { assertDefined, derivePassword, openPassword, Urgency } from "@kapi/kernel";
 import { registerAuditOutboxRoutes } from "@kapi/outbox";
@@ -49,14 +50,18 @@ import { createAccountReader } from "./outbound/postgres/account-reader.ts";
 import { createCreationRepository } from "./outbound/postgres/creation-repository.ts";
 import { deleteHistory } from "./outbound/postgres/delete-history.ts";
 import { createDeletionRepository } from "./outbound/postgres/deletion-repository.ts";
+import { createDigestReader } from "./outbound/postgres/digest-reader.ts";
+import { createDigestTable } from "./outbound/postgres/digest-table.ts";
 import { createServerRepository } from "./outbound/postgres/server-repository.ts";
 
 const SERVICE = "account";
+/** The consumer group that books trading events. */
+const EVENTS_GROUP = "account.trading-events";
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "account",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
-  directories: [COMMANDS_MIGRATIONS],
+  directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS],
 };
 /** Deadline of a call to finance or metrics. A deletion has its own deadline. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
@@ -83,9 +88,13 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const serverRepository = createServerRepository(database, clock);
   const creationRepository = createCreationRepository(database);
   const accountRepository = createAccountRepository(database);
+  const digests = createDigestTable(database, clock);
   const deletionRepository = createDeletionRepository({
     database,
-    deleteHistory: (serverId, accountNumber) => deleteHistory(database, serverId, accountNumber),
+    deleteHistory: async (serverId, accountNumber) => {
+      await digests.makeLast({ serverId, accountNumber });
+      await deleteHistory(database, serverId, accountNumber);
+    },
   });
   const opener = createAccountOpener(tradingServer);
   const changer = createAccountChanger(tradingServer);
@@ -111,7 +120,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const store = await scope.start("command store", () =>
     startCommandStore({ worker: SERVICE, database, producer, clock, logger }),
   );
-  const history = await startHistoryFeed({ scope, store, client: tradingServer, logger });
+  const history = await startHistoryFeed({ scope, store, client: tradingServer, clock, logger });
 
   const deletion = {
     repository: deletionRepository,
@@ -140,7 +149,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         onStale: (error) =>
           logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
       });
-      registerHistoryRoutes(app, history);
+      registerHistoryRoutes(app, { ...history, digests: createDigestReader(database) });
       registerAuditOutboxRoutes(app, database);
       registerChangeRoutes(app, {
         updateServerConfiguration: (serverId, body, by) =>
@@ -154,7 +163,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const { queue } = history;
   const urgency = new Urgency();
   await startReader(context, "trading events", () =>
-    startTradingEventConsumer({ kafka, groupId: "account.trading-events", queue, isTransient, urgency, logger, fatal }),
+    startTradingEventConsumer({ kafka, groupId: EVENTS_GROUP, queue, isTransient, urgency, logger, fatal }),
   );
   const topic = TOPICS.commandsAccount;
   const passwordOf: PasswordOf = ({ commandId, sealedPassword, derivationKeyId }, kind) =>
@@ -201,6 +210,19 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
   await scope.start("command worker", () =>
     startCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),
+  );
+  await scope.start("daily digests", () =>
+    startDigestMaker({
+      service: SERVICE,
+      database,
+      table: digests,
+      serverIds: () => Array.from(directory.servers(), ({ serverId }) => serverId),
+      kafka,
+      groupId: EVENTS_GROUP,
+      graceMs: config.DIGEST_GRACE_MS,
+      clock,
+      logger,
+    }),
   );
   await scope.start("unfinished deletions", () =>
     startUnfinishedDeletions({ resume: (reports) => resumeDeletions(immediateDeletion, reports), logger }),

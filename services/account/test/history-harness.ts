@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { AccountEvent, accountKey, type TopicContract, TOPICS, type TradingEvent } from "@kapi/contracts";
+import { DIGESTS_MIGRATIONS, startDigestMaker } from "@kapi/digests";
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
 import { createKafka, startLogReader, startProducer, type KafkaConnection, type Producer } from "@kapi/kafka";
 import { systemClock, toIso } from "@kapi/kernel";
@@ -15,8 +16,11 @@ import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
 import { type HistoryFeed, startHistoryFeed } from "../src/history-feed.ts";
 import { registerHistoryRoutes } from "../src/inbound/http/history-routes.ts";
+import { createDigestReader } from "../src/outbound/postgres/digest-reader.ts";
+import { createDigestTable } from "../src/outbound/postgres/digest-table.ts";
 
 const logger = createLogger({ service: "test", level: process.env["TEST_LOG_LEVEL"] ?? "silent" });
+const EVENTS_GROUP = "account.trading-events";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 
 const INSERT_SERVER = statement(
@@ -89,7 +93,7 @@ export class HistoryHarness {
     await this.#consumer.start("trading events", () =>
       startTradingEventConsumer({
         kafka: this.#kafka,
-        groupId: "account.trading-events",
+        groupId: EVENTS_GROUP,
         queue: this.history.queue,
         isTransient,
         logger,
@@ -132,7 +136,7 @@ export class HistoryHarness {
   }
 
   /** Inserts the account's row, as a creation does before the trading server publishes it. */
-  async makeKnown(accountNumber: string, serverId = this.serverId): Promise<void> {
+  async makeKnown(accountNumber: string, serverId: string = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
     await this.database.query(INSERT_ACCOUNT, values);
   }
@@ -161,9 +165,37 @@ export class HistoryHarness {
   }
 
   /** Calls an internal route for the account. */
-  async get(accountNumber: string, path: string, serverId = this.serverId): Promise<Answer> {
+  async get(accountNumber: string, path: string, serverId: string = this.serverId): Promise<Answer> {
     const answer = await this.#app.inject({ url: `/internal/servers/${serverId}/accounts/${accountNumber}${path}` });
     return { status: answer.statusCode, body: answer.json() };
+  }
+
+  /** The digests of deals of some accounts. */
+  async dealDigests(
+    date: string,
+    accountNumbers: readonly string[],
+    serverId: string = this.serverId,
+  ): Promise<Answer> {
+    const url = `/internal/servers/${serverId}/digests`;
+    const answer = await this.#app.inject({ method: "POST", url, payload: { date, accountNumbers } });
+    return { status: answer.statusCode, body: answer.json() };
+  }
+
+  /** Makes digests of these servers until `stop` is called, as a process of the service does. */
+  startDigests(...serverIds: readonly string[]): { readonly stop: () => Promise<void> } {
+    const { database } = this;
+    return startDigestMaker({
+      service: "account",
+      database,
+      table: createDigestTable(database, systemClock),
+      serverIds: () => serverIds,
+      kafka: this.#kafka,
+      groupId: EVENTS_GROUP,
+      // A test may run in the first minutes of a day.
+      graceMs: 0,
+      clock: systemClock,
+      logger,
+    });
   }
 
   /** Publishes an event as a trading server does. */
@@ -176,7 +208,13 @@ export class HistoryHarness {
 
   /** A second history with its own memory, as another process of the service has it. */
   anotherFeed(): Promise<HistoryFeed> {
-    return startHistoryFeed({ scope: this.#scope, store: this.#store, client: this.client, logger });
+    return startHistoryFeed({
+      scope: this.#scope,
+      store: this.#store,
+      client: this.client,
+      clock: systemClock,
+      logger,
+    });
   }
 
   /** Publishes any record. */
@@ -219,7 +257,13 @@ export class HistoryHarness {
     const { postgresUrl: connectionString, kafkaBrokers, topicPrefix } = this.#stack.environment;
     const { secrets } = this.#stack;
     const schema = "account";
-    await migrate({ connectionString, schema, directory: MIGRATIONS, directories: [COMMANDS_MIGRATIONS], logger });
+    await migrate({
+      connectionString,
+      schema,
+      directory: MIGRATIONS,
+      directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS],
+      logger,
+    });
     const pool = { connectionString, schema, applicationName: "test", logger };
     this.database = await scope.start("postgres", () => startPool(pool));
     this.#kafka = createKafka({ brokers: kafkaBrokers.split(","), clientId: "test", topicPrefix, logger });
@@ -237,9 +281,15 @@ export class HistoryHarness {
     this.#store = await scope.start("store", () =>
       startCommandStore({ worker: "account", database, producer, clock: systemClock, logger }),
     );
-    this.history = await startHistoryFeed({ scope, store: this.#store, client: this.client, logger });
+    this.history = await startHistoryFeed({
+      scope,
+      store: this.#store,
+      client: this.client,
+      clock: systemClock,
+      logger,
+    });
     this.#app = createHttpServer({ logger, health: new Health(), clock: systemClock });
-    registerHistoryRoutes(this.#app, this.history);
+    registerHistoryRoutes(this.#app, { ...this.history, digests: createDigestReader(this.database) });
     await scope.start("account events", () =>
       startLogReader(this.#kafka, {
         topic: TOPICS.accountEvents,

@@ -22,6 +22,7 @@ export const ConfigSchema = z.object({
    * service asks the trading server for it, or sends the change again.
    */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(5_000),
+  DIGEST_GRACE_MS: configFields.digestGraceMs,
   /** Pause between two reconciliation passes, in milliseconds. */
   RECONCILIATION_INTERVAL_MS: configFields.integer(100, 86_400_000).default(300_000),
 });

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
+import { DIGESTS_MIGRATIONS, startDigestMaker } from "@kapi/digests";
 import { startProducer } from "@kapi/kafka";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
@@ -32,12 +33,16 @@ import { registerTransactionRoutes } from "./inbound/http/routes.ts";
 import { catchUp } from "./operations/catch-up.ts";
 import { createFundsExecutor } from "./operations/move-funds.ts";
 import { type PassReport, startReconciler } from "./operations/reconcile.ts";
+import { createDigestReader } from "./outbound/postgres/digest-reader.ts";
+import { createDigestTable } from "./outbound/postgres/digest-table.ts";
 import { createGapRepository } from "./outbound/postgres/gap-repository.ts";
 import { createLedgerBalances } from "./outbound/postgres/ledger-balances.ts";
 import { createPostgresLedger } from "./outbound/postgres/postgres-ledger.ts";
 import { createDeletionMarks, createTransactionReader } from "./outbound/postgres/transaction-reader.ts";
 
 const SERVICE = "finance";
+/** The consumer group that books trading events. */
+const EVENTS_GROUP = "finance.trading-events";
 /**
  * Maximum number of commands of one account in one call of the trading server, which applies them
  * in order.
@@ -47,7 +52,7 @@ const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "finance",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
-  directories: [COMMANDS_MIGRATIONS],
+  directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS],
 };
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
@@ -101,6 +106,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       registerTransactionRoutes(app, {
         reader,
         deletions: createDeletionMarks(database),
+        digests: createDigestReader(database),
         catchUp: (account) =>
           catchUp(
             { client, reader, bookNextPage: (one, booked) => bookNextPage({ history, queue }, one, booked) },
@@ -110,7 +116,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
 
   await startReader(context, "trading events", () =>
-    startTradingEventConsumer({ kafka, groupId: "finance.trading-events", queue, isTransient, logger, fatal }),
+    startTradingEventConsumer({ kafka, groupId: EVENTS_GROUP, queue, isTransient, logger, fatal }),
   );
   const executor = createFundsExecutor({
     client,
@@ -131,6 +137,19 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       logger,
       health,
       fatal,
+    }),
+  );
+  await scope.start("daily digests", () =>
+    startDigestMaker({
+      service: SERVICE,
+      database,
+      table: createDigestTable(database, clock),
+      serverIds: () => Array.from(directory.servers(), ({ serverId }) => serverId),
+      kafka,
+      groupId: EVENTS_GROUP,
+      graceMs: config.DIGEST_GRACE_MS,
+      clock,
+      logger,
     }),
   );
   const compared = gauge("finance.reconciliation.accounts", "Accounts of the last pass, by finding", "{account}");

@@ -34,6 +34,7 @@ import {
   readSnapshots,
   readTransactions,
 } from "./outbound/http/owner-reads.ts";
+import { createDigests } from "./outbound/http/digests.ts";
 import { createRisk, readEvidenceKeys } from "./outbound/http/risk.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createCommandLog } from "./outbound/kafka/command-log.ts";
@@ -150,6 +151,7 @@ export async function startService(
     readSnapshots: readSnapshots(metricsClient),
     readLastSnapshot: readLastSnapshot(metricsClient),
     readCreditUsage: readCreditUsage(organizationClient),
+    digests: createDigests(financeClient, accountClient, organizationOf),
     risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,

@@ -184,6 +184,13 @@ export function time(text: string): Date {
   throw new InvalidArgumentError("It must be a time such as 2026-03-01T00:00:00Z, or a duration such as 2h or 30d.");
 }
 
+/** Parses a day in UTC. */
+export function day(text: string): string {
+  const at = new Date(`${text}T00:00:00Z`);
+  if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${text}T`)) return text;
+  throw new InvalidArgumentError("It must be a day such as 2026-03-01.");
+}
+
 /** Parses an address of http or https. */
 export function address(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

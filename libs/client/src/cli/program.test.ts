@@ -81,6 +81,18 @@ test("state shows an account as it was, and says from when on it can be asked fo
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
 });
 
+test("digests of a day are listed, and a day that does not exist is refused before a request", async () => {
+  await kapi("accounts create --name One --leverage 100 --key one");
+  expect(await kapi("digests --date 2026-03-01 --json")).toMatchObject({ code: 0, out: "" });
+  const today = new Date().toISOString().slice(0, 10);
+  expect(await kapi(`digests --date ${today}`)).toMatchObject({ code: 1 });
+  const asked = fake.requests.length;
+  for (const wrong of ["2026-02-30", "yesterday"])
+    expect(await kapi(`digests --date ${wrong}`)).toMatchObject({ code: 2 });
+  expect(await kapi("digests")).toMatchObject({ code: 2 });
+  expect(fake.requests).toHaveLength(asked);
+});
+
 test("the passwords of a new account are shown also if its command fails", async () => {
   fake.failNextCommand("REJECTED_BY_SERVER");
   const ran = await kapi("accounts create --name One --leverage 100 --key one --json");

@@ -1253,6 +1253,69 @@ export interface components {
             /** @description The signature in base64url. */
             value: string;
         };
+        /** @description The transactions of an account on one day. */
+        TransactionsDigest: {
+            /** @description Number of records. */
+            count: number;
+            /** @description Sum of all amounts. In units of the account's currency, with two decimals. */
+            amount: Money;
+            /** @description SHA-256 over the transactions, 64 hex digits. */
+            hash: string;
+        };
+        /** @description The deals of an account on one day. */
+        DealsDigest: {
+            /** @description Number of records. */
+            count: number;
+            /** @description Sum of all commissions. In units of the account's currency, with two decimals. */
+            commission: Money;
+            /** @description Sum of all realized profits and losses. In units of the account's currency, with two decimals. */
+            realizedPnl: Money;
+            /** @description Sum of all swaps. In units of the account's currency, with two decimals. */
+            swap: Money;
+            /** @description SHA-256 over the deals, 64 hex digits. */
+            hash: string;
+        };
+        /** @description The digest of an account and a day. A changed record of the day gives it another revision. */
+        AccountDigest: {
+            /** @description Number of the account on its server. Never used again, also after a deletion. */
+            accountNumber: string;
+            /** @description Currency of all amounts of the account or server. */
+            currency: components["schemas"]["Currency"];
+            /** @description Balance at the end of the day: all transactions that were recorded before. In units of the account's currency, with two decimals. */
+            closingBalance: Money;
+            /** @description The transactions that were recorded on this day. */
+            transactions: components["schemas"]["TransactionsDigest"];
+            /** @description The deals that were executed on this day. */
+            deals: components["schemas"]["DealsDigest"];
+            /**
+             * Format: date
+             * @description The day, in UTC.
+             */
+            date: string;
+            /** @description SHA-256 over all content of the digest, 64 hex digits. */
+            hash: string;
+            /** @description Counts the changes of the digest, from 1. */
+            revision: number;
+            /**
+             * Format: date-time
+             * @description When the digest was made, UTC.
+             */
+            createdAt: string;
+            /** @description When the digest was last changed, UTC; null if it never was. */
+            revisedAt: string | null;
+        };
+        /** @description One page of the digests of a day. */
+        DigestsAnswer: {
+            /**
+             * Format: date
+             * @description The day, in UTC.
+             */
+            date: string;
+            /** @description The digests, by account number. */
+            digests: components["schemas"]["AccountDigest"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
         /** @description The active risk rules of an account. */
         RiskRulesAnswer: {
             /** @description The active rules. */
@@ -4632,6 +4695,25 @@ export interface components {
              */
             limit?: number;
         };
+        ListDailyDigestsQuery: {
+            /**
+             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @default 1
+             */
+            page?: number;
+            /**
+             * @description Maximum number of records to return.
+             * @default 20
+             */
+            limit?: number;
+            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            cursor?: string;
+            /**
+             * Format: date
+             * @description The day in UTC, such as 2026-11-26. It must be over.
+             */
+            date?: string;
+        };
         DeleteRiskRulesQuery: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId?: string;
@@ -4833,6 +4915,10 @@ export type EvidencePosition = components['schemas']['EvidencePosition'];
 export type MissingEvidence = components['schemas']['MissingEvidence'];
 export type EvidenceChain = components['schemas']['EvidenceChain'];
 export type EvidenceSignature = components['schemas']['EvidenceSignature'];
+export type TransactionsDigest = components['schemas']['TransactionsDigest'];
+export type DealsDigest = components['schemas']['DealsDigest'];
+export type AccountDigest = components['schemas']['AccountDigest'];
+export type DigestsAnswer = components['schemas']['DigestsAnswer'];
 export type RiskRulesAnswer = components['schemas']['RiskRulesAnswer'];
 export type RiskBreachesAnswer = components['schemas']['RiskBreachesAnswer'];
 export type RiskRulesTemplate = components['schemas']['RiskRulesTemplate'];
@@ -4931,6 +5017,7 @@ export type GetAccountStateQuery = components['schemas']['GetAccountStateQuery']
 export type GetCommandQuery = components['schemas']['GetCommandQuery'];
 export type ListCommandsQuery = components['schemas']['ListCommandsQuery'];
 export type ListAccountMetricsQuery = components['schemas']['ListAccountMetricsQuery'];
+export type ListDailyDigestsQuery = components['schemas']['ListDailyDigestsQuery'];
 export type DeleteRiskRulesQuery = components['schemas']['DeleteRiskRulesQuery'];
 export type DeleteRiskTemplateQuery = components['schemas']['DeleteRiskTemplateQuery'];
 export type ListRiskBreachesQuery = components['schemas']['ListRiskBreachesQuery'];

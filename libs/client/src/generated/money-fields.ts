@@ -8,6 +8,7 @@ export const MONEY_FIELDS: ReadonlySet<string> = new Set([
   "balance",
   "balanceAfter",
   "balanceBefore",
+  "closingBalance",
   "commission",
   "equity",
   "extremeValue",

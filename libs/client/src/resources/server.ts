@@ -1,9 +1,19 @@
-import type { AccountMetricSnapshot, Command, Server, UpdateServerConfiguration } from "../generated/api.ts";
+import { type BookDay, type Reconciliation, reconcileDay, type ReconcileOptions } from "../digests/reconcile.ts";
+import type {
+  AccountDigest,
+  AccountMetricSnapshot,
+  Command,
+  Deal,
+  Server,
+  Transaction,
+  UpdateServerConfiguration,
+} from "../generated/api.ts";
 import { pathOf, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { AccountResource } from "./account.ts";
 import { AccountsResource } from "./accounts.ts";
 import type { CommandFilter, CommandsResource } from "./commands.ts";
+import { listOf } from "./pages.ts";
 import { RiskTemplatesResource } from "./risk-templates.ts";
 
 export interface SnapshotFilter {
@@ -15,6 +25,10 @@ export interface SnapshotFilter {
   /** Maximum number of snapshots, 1 to 1,000; default 100. */
   readonly limit?: number | undefined;
 }
+
+const DAY_MS = 86_400_000;
+/** Maximum number of records of an account and a day that are read to find a difference. */
+const MAX_DAY_RECORDS = 1_000_000;
 
 /** One trading server: `kapi.server(id)`. */
 export class ServerResource {
@@ -61,6 +75,34 @@ export class ServerResource {
       query: { ...filter },
     });
     return body.snapshots;
+  }
+
+  /**
+   * The digests of all accounts for one day that is over, by account number. `date`: the day in
+   * UTC, `YYYY-MM-DD`. Rejects with {@link ConflictError} while the day is not complete.
+   */
+  digests({ date }: { readonly date: string }): List<AccountDigest> {
+    return listOf<AccountDigest>(this.#transport, this.#path("digests"), "digests", { date });
+  }
+
+  /**
+   * Compares a day that is over with your own book. Each account that differs is named with its
+   * first difference; if transactions or deals differ, their first different record is read. An
+   * account that only one side has is a difference too.
+   */
+  reconcile(
+    date: string,
+    book: Iterable<BookDay> | AsyncIterable<BookDay>,
+    options?: ReconcileOptions,
+  ): Promise<Reconciliation> {
+    const since = new Date(`${date}T00:00:00Z`);
+    const period = { since, until: new Date(since.getTime() + DAY_MS) };
+    const records = async (kind: "transactions" | "deals", accountNumber: string) => {
+      const account = this.account(accountNumber);
+      const list: List<Transaction | Deal> = kind === "deals" ? account.deals(period) : account.transactions(period);
+      return (await list.toArray({ maxRecords: MAX_DAY_RECORDS })).reverse();
+    };
+    return reconcileDay({ digests: this.digests({ date }), records }, date, book, options);
   }
 
   #path(...segments: readonly string[]): string {

@@ -45,6 +45,12 @@ export function invalid(field: string, message: string): FakeError {
 /** Parameters of lists that are no filters of a field. */
 const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey", "ruleId"]);
 
+/** Whether the own time of a record is at or after `from` and before `to`. */
+function isWithin(record: Json, from: string | null, to: string | null): boolean {
+  const time = String(record["recordedAt"] ?? record["executedAt"] ?? record["openedAt"] ?? record["createdAt"]);
+  return (from === null || time >= from) && (to === null || time < to);
+}
+
 /** A page of records that are given oldest first. A cursor is the number of older records. */
 export function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const query = url.searchParams;
@@ -53,6 +59,7 @@ export function page(name: string, url: URL, records: readonly Json[]): FakeAnsw
   const numbered = records.map((record, index) => ({ record, index }));
   const matching = numbered
     .filter(({ record }) => filters.every(([field, value]) => String(record[field]) === value))
+    .filter(({ record }) => isWithin(record, query.get("from"), query.get("to")))
     .reverse();
   const below = Number(query.get("cursor") ?? records.length);
   const left = matching.filter(({ index }) => index < below);

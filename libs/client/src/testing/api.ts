@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { accountStateAt } from "./account-state.ts";
 import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page, DEFAULT_LIMIT } from "./answers.ts";
 import type { FakeCommands } from "./commands.ts";
+import { digestsOf } from "./digests.ts";
 import { accountView, carryOut } from "./operations.ts";
 import { rejectInvalidRules, riskRulesView } from "./rules.ts";
 import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
@@ -113,6 +114,7 @@ export class FakeApi {
         const { breaches } = this.#account(id, number);
         return page("breaches", url, ruleId === null ? breaches : breaches.filter(({ rule }) => rule.id === ruleId));
       }),
+      route("GET", `${server}/digests`, ({ url }, id = "") => this.#digests(id, url)),
       route("GET", `${server}/commands`, ({ url }, id = "") => page("commands", url, this.#commandsOf(id, url))),
       route("GET", "/commands/([^/]+)", (_request, id = "") => {
         const found = [...this.#state.commands.values()].find(({ view }) => view["id"] === id);
@@ -121,6 +123,15 @@ export class FakeApi {
       }),
       route("GET", "/events", ({ url }) => this.#feed(url)),
     ];
+  }
+
+  #digests(serverId: string, url: URL): FakeAnswer {
+    this.#requireServer(serverId);
+    const date = url.searchParams.get("date") ?? "";
+    if (date === "" || this.#state.now().slice(0, date.length) <= date) {
+      throw invalid("date", "must be a day that is over in UTC");
+    }
+    return page("digests", url, digestsOf(this.#state, serverId, date));
   }
 
   #account(serverId: string, accountNumber: string): StoredAccount {

@@ -36,6 +36,7 @@ const KEYS = {
   usage: z.tuple([Instant, z.guid(), z.enum(["consume", "refund", "reserve", "settle"])]),
   deliveries: z.tuple([Instant, z.guid()]),
   breaches: z.tuple([Instant, z.guid()]),
+  digests: z.tuple([AccountNumber]),
 } as const;
 
 /** The lists that have cursors. */

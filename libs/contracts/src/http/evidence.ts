@@ -243,7 +243,7 @@ export type EvidenceDocument = z.infer<typeof EvidenceDocument>;
 /** Maximum length of an interval of evidence. */
 const MAX_EVIDENCE_INTERVAL_MS = 10 * 60_000;
 
-/** Query of getIntervalEvidence: valuations that were measured from `from` to `to`, both inclusive. */
+/** Query of getIntervalEvidence: valuations measured from `from` to `to`, both inclusive. */
 export const IntervalEvidenceQuery = z
   .object({ from: DateTime, to: DateTime })
   .refine(({ from, to }) => Date.parse(to) > Date.parse(from), { path: ["to"], error: "must be after from" })

@@ -23,6 +23,7 @@ import { Quote, QuotesQuery } from "../messages/quote.ts";
 import { Valuation } from "../messages/valuation.ts";
 import { AccountNumber, Currency, Guid, Minor } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
+import { DEAL_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
@@ -89,6 +90,7 @@ export const ACCOUNT_ROUTES = {
       createdAt: z.iso.datetime(),
     }),
   },
+  readDealDigests: DEAL_DIGESTS_ROUTE,
   readServerOverviews: {
     method: "POST",
     path: "/internal/servers/overview",

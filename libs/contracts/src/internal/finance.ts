@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import { AccountStateQuery } from "../http/account-state.ts";
 import { ListTransactionsQuery, TransactionsAnswer } from "../http/finance.ts";
+import { TRANSACTION_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import type { InternalRoutes } from "./route.ts";
 
@@ -29,6 +30,7 @@ export const FINANCE_ROUTES = {
     query: AccountStateQuery,
     answer: z.object({ balance: z.number() }),
   },
+  listTransactionDigests: TRANSACTION_DIGESTS_ROUTE,
   /** Answers once the account is booked up to the trading server's sequence; 500 after 2 s. */
   catchUp: { method: "POST", path: `${ACCOUNT}/catch-up`, callers: ["account"], answer: z.object({}) },
   deleteAccount: { method: "DELETE", path: ACCOUNT, callers: ["account"], answer: z.object({}) },

@@ -2,6 +2,7 @@ import { uuidV5 } from "@kapi/kernel";
 import type { z } from "zod";
 
 import type { Server } from "../http/servers.ts";
+import type { AccountDigest } from "../http/digests.ts";
 import type { OperationId, OPERATIONS } from "../operations.ts";
 import {
   ACCOUNT_ID,
@@ -119,6 +120,29 @@ const passwordReset = (operation: CommandExample["operation"]) => ({
 });
 const accountRequest = { requestId: REQUEST_ID };
 const funds = { amount: 250.5, description: "Card payment", requestId: REQUEST_ID };
+
+const DIGEST: AccountDigest = {
+  date: "2026-03-02",
+  accountNumber: ACCOUNT_NUMBER,
+  currency: "USD",
+  closingBalance: 10_125.5,
+  transactions: {
+    count: 3,
+    amount: 10_125.5,
+    hash: "0ba904eae8773b70c75333db4de2f3ac45a8ad4ddba1b242f0b3cfc199391dd8",
+  },
+  deals: {
+    count: 1,
+    commission: -3.5,
+    realizedPnl: 129,
+    swap: 0,
+    hash: "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+  },
+  hash: "77a89da4dcd2f7ffbb8bdd0b978fbc520a617326f8007489846b73149122dadd",
+  revision: 1,
+  createdAt: "2026-03-03T00:10:02.318Z",
+  revisedAt: null,
+};
 
 type Contracts = typeof OPERATIONS;
 
@@ -327,6 +351,9 @@ export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = 
         },
       ],
     },
+  },
+  listDailyDigests: {
+    answer: { date: "2026-03-02", digests: [DIGEST], pagination },
   },
   ...RISK_EXAMPLES,
   ...WEBHOOK_EXAMPLES,

@@ -35,6 +35,7 @@ import {
   PasswordResetEnvelope,
 } from "../http/commands.ts";
 import { CreditPricesAnswer, CreditUsage, CreditUsageAnswer, Wallet, WalletAnswer } from "../http/credits.ts";
+import { AccountDigest, DealsDigest, DigestsAnswer, TransactionsDigest } from "../http/digests.ts";
 import { ExportAccountHistoryBody, ExportRecord, HistoryExport } from "../http/exports.ts";
 import { FundsBody, Transaction, TransactionsAnswer, TransactionType } from "../http/finance.ts";
 import {
@@ -246,6 +247,10 @@ export const RECORDS = {
   MissingEvidence,
   EvidenceChain,
   EvidenceSignature,
+  TransactionsDigest,
+  DealsDigest,
+  AccountDigest,
+  DigestsAnswer,
   RiskRulesAnswer,
   RiskBreachesAnswer,
   RiskRulesTemplate,

@@ -104,6 +104,8 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "With `accountRules=keep` accounts keep the rules that they have from the template. With `accountRules=remove` each of these accounts gets the rules of another template that matches it and has `newAccounts`, or a version without rules. `result`: `{version}`. The request has no body: `requestId` and `accountRules` are in the query.",
   getRiskTemplate: "`progress` is `applied` when no account waits for this version any more.",
   getRiskRules: "The newest version that is active. An account that never had rules has version 0.",
+  listDailyDigests:
+    "One digest for each account and day: counts, sums and hashes of its transactions and deals, and the balance at the end of the day. Compare them with your own books: [how](/docs/guides/daily-digest). A day is complete some minutes after its end in UTC; until then the answer is 409 with `Retry-After`. A record that arrives later gives the digest a new `revision`. Digests are kept for 400 days, also of accounts that were deleted.",
   listRiskBreaches:
     "Each rule is breached at most once in a period: a day of a daily rule, or the life of any other rule.",
   getBreachEvidence:
@@ -223,6 +225,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   orderId: "Only records of this order.",
   positionId: "Only records of this position.",
   dealId: "Only transactions of this deal.",
+  date: "The day in UTC, such as 2026-11-26. It must be over.",
   ruleId: "Only breaches of the rules with this id.",
   commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",

@@ -5,12 +5,14 @@ import type {
   AccountMetricSnapshot,
   Command,
   AnyCommandMessage,
+  DealDigests,
   InternalRoute,
   Issue,
   ListAccountMetricsQuery,
   ListCommandsQuery,
   ListCreditUsageQuery,
   ListDealsQuery,
+  ListDigestsQuery,
   ListOrdersQuery,
   ListPositionsQuery,
   IntervalEvidenceQuery,
@@ -19,6 +21,7 @@ import type {
   ListTransactionsQuery,
   RiskTemplateSelection,
   Server,
+  TransactionDigests,
   UpdateServerConfigurationBody,
 } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
@@ -161,6 +164,18 @@ export type ReadSnapshots = (
  * unavailable.
  */
 export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
+
+/** The digests of deals, of a day that is made. */
+export type DealDigestsOfAccounts = Extract<DealDigests, { state: "made" }>;
+
+/**
+ * The two parts of daily digests, of finance and of the account service. Throws DependencyError if
+ * the service is unavailable.
+ */
+export interface Digests {
+  transactions(serverId: string, query: ListDigestsQuery): Promise<TransactionDigests>;
+  deals(serverId: string, date: string, accountNumbers: readonly string[]): Promise<DealDigests>;
+}
 
 /** Exact response bodies of the risk service. Throws DependencyError if it is unavailable. */
 export interface Risk {

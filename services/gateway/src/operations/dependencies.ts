@@ -6,6 +6,7 @@ import type {
   CommandLog,
   CommandStatus,
   ReadBalance,
+  Digests,
   ReadCreditUsage,
   ReadLastSnapshot,
   ReadSnapshots,
@@ -28,6 +29,7 @@ export interface Dependencies {
   readonly readSnapshots: ReadSnapshots;
   readonly readLastSnapshot: ReadLastSnapshot;
   readonly readCreditUsage: ReadCreditUsage;
+  readonly digests: Digests;
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly configurations: ServerConfigurations;

@@ -7,6 +7,7 @@ import { accountOperations } from "./accounts.ts";
 import type { OperationTable } from "./call.ts";
 import { creditOperations } from "./credits.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { digestOperations } from "./digests.ts";
 import { getCommand } from "./get-command.ts";
 import { historyOperations } from "./history.ts";
 import { listCommands } from "./list-commands.ts";
@@ -27,6 +28,7 @@ export function createOperations(dependencies: Dependencies): OperationTable<Ope
     ...accountCreations(dependencies),
     ...accountCommands(dependencies),
     ...historyOperations(dependencies),
+    ...digestOperations(dependencies),
     ...riskOperations(dependencies),
     ...riskTemplateOperations(dependencies),
     ...webhookOperations(dependencies),

@@ -49,7 +49,7 @@ export interface UnprovenBreach {
   readonly measuredAtMs: number;
   /** When the values of the account were measured with which its rules were set. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: the values themselves breach a rule. */
+  /** The rules apply to valuations from this offset on; null: these values breach a rule. */
   readonly ruleActiveFromOffset: number | null;
   /** Null: the values of the account when its rules were set. */
   readonly valuationOffset: number | null;
@@ -167,7 +167,7 @@ export function extremeOf(unproven: UnprovenBreach, valuations: readonly LoggedV
   return extreme;
 }
 
-/** Without valuations that were measured before an earlier one: trading servers repeat valuations. */
+/** Without valuations that were measured before an earlier one: trading servers repeat some. */
 function inOrder(valuations: readonly LoggedValuation[]): LoggedValuation[] {
   let latestMs = Number.NEGATIVE_INFINITY;
   return valuations.filter(({ measuredAtMs }) => {

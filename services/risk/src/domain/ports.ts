@@ -107,7 +107,7 @@ export interface RecordedAlert extends AccountName {
   readonly currency: Currency | null;
   /** When the values of the account were measured with which its rules were set. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: the values themselves breach a rule. */
+  /** The rules apply to valuations from this offset on; null: these values breach a rule. */
   readonly ruleActiveFromOffset: number | null;
 }
 

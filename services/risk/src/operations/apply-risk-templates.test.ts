@@ -18,7 +18,14 @@ function waiting(serverId: string, accountNumber: string, changes: Partial<Waiti
 
 function accountOf(serverId: string, accountNumber: string): AccountForRisk {
   const values = valuation({ serverId, accountNumber });
-  const fields = { accountId: "id", accountName: "Ada", status: "active", initialBalanceMinor: 100 } as const;
+  const fields = {
+    accountId: "id",
+    organizationId: "organization",
+    currency: "USD",
+    accountName: "Ada",
+    status: "active",
+    initialBalanceMinor: 100,
+  } as const;
   return { ...fields, valuation: values };
 }
 

@@ -91,13 +91,15 @@ export class Evaluator {
     }
   }
 
-  /** Stores the position and the states of every partition. */
+  /** Stores position and states of every partition, in turn: breaches share the database. */
   async checkpoint(): Promise<void> {
     const owned = [...this.#partitions.keys()];
-    const stored = await Promise.allSettled(
-      owned.map((partition) => this.#owned(partition, "a checkpoint cannot be stored", (one) => one.checkpoint())),
-    );
-    for (const result of stored) if (result.status === "rejected") throw result.reason;
+    const failures: unknown[] = [];
+    for (const partition of owned) {
+      const storing = this.#owned(partition, "a checkpoint cannot be stored", (one) => one.checkpoint());
+      await storing.catch((error: unknown) => failures.push(error));
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   async #owned<T>(partition: number, what: string, work: (one: PartitionEvaluator) => Promise<T>): Promise<T> {

@@ -1,8 +1,17 @@
 import type { Command } from "commander";
 
-import type { AccountMetricSnapshot, Server } from "../../generated/api.ts";
+import type { AccountDigest, AccountMetricSnapshot, Server } from "../../generated/api.ts";
 import type { GlobalOptions } from "../connection.ts";
-import { openSession, time, wholeNumber, withGlobalOptions } from "../context.ts";
+import {
+  addList,
+  day,
+  type ListOptions,
+  openSession,
+  showList,
+  time,
+  wholeNumber,
+  withGlobalOptions,
+} from "../context.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -18,13 +27,25 @@ const SNAPSHOT_COLUMNS: readonly Column<AccountMetricSnapshot>[] = [
   { heading: "SEQUENCE", of: ({ sequence }) => sequence, alignRight: true },
 ];
 
+const DIGEST_COLUMNS: readonly Column<AccountDigest>[] = [
+  { heading: "ACCOUNT", of: ({ accountNumber }) => accountNumber },
+  { heading: "BALANCE", of: ({ closingBalance }) => closingBalance, alignRight: true },
+  { heading: "CURRENCY", of: ({ currency }) => currency },
+  { heading: "TRANSACTIONS", of: ({ transactions }) => transactions.count, alignRight: true },
+  { heading: "AMOUNT", of: ({ transactions }) => transactions.amount, alignRight: true },
+  { heading: "DEALS", of: ({ deals }) => deals.count, alignRight: true },
+  { heading: "PROFIT", of: ({ deals }) => deals.realizedPnl, alignRight: true },
+  { heading: "REVISION", of: ({ revision }) => revision, alignRight: true },
+  { heading: "HASH", of: ({ hash }) => hash },
+];
+
 interface UpdateOptions extends GlobalOptions {
   readonly leverage?: readonly number[];
   readonly defaultLeverage?: number;
   readonly currency?: "USD" | "NGN";
 }
 
-/** `kapi server …` and `kapi snapshots`. */
+/** `kapi server …`, `kapi snapshots` and `kapi digests`. */
 export function addServer(program: Command, surroundings: Surroundings): void {
   const server = program.command("server").description("Configuration of a trading server");
   withGlobalOptions(server.command("show").description("Show the configuration")).action(
@@ -55,6 +76,12 @@ export function addServer(program: Command, surroundings: Surroundings): void {
       const session = await openSession(surroundings, options);
       const { since, limit } = options;
       session.output.rows(await session.server().snapshots({ accountNumber, since, limit }), SNAPSHOT_COLUMNS);
+    });
+  addList(program, "digests", "Digests of all accounts for one day that is over, by account number")
+    .requiredOption("--date <day>", "the day in UTC, such as 2026-03-01", day)
+    .action(async (options: ListOptions & { date: string }) => {
+      const session = await openSession(surroundings, options);
+      await showList(session, options, session.server().digests({ date: options.date }), DIGEST_COLUMNS);
     });
 }
 

@@ -2,19 +2,22 @@
 import { ACCOUNT_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
+import type { DealDigestReader } from "../../domain/digest-reads.ts";
 import type { FeedSource, HistoryReader } from "../../domain/history-ports.ts";
 import { listTradingAccountDeals } from "../../operations/list-trading-account-deals.ts";
 import { listTradingAccountOrders } from "../../operations/list-trading-account-orders.ts";
 import { listTradingAccountPositions } from "../../operations/list-trading-account-positions.ts";
 import { readAccountHistory } from "../../operations/read-account-history.ts";
 import { readOpenPositions } from "../../operations/read-open-positions.ts";
+import { readDealDigests } from "../../operations/read-deal-digests.ts";
 
 export interface HistoryRouteDependencies {
   readonly reader: HistoryReader;
   readonly feed: FeedSource;
+  readonly digests: DealDigestReader;
 }
 
-/** All routes return 404 for an unknown or deleted account. */
+/** All routes of one account return 404 for an unknown or deleted account. */
 export function registerHistoryRoutes(app: FastifyInstance, dependencies: HistoryRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.listTradingAccountOrders, async ({ params, query }) =>
     found(await listTradingAccountOrders(dependencies.reader, params, query)),
@@ -30,6 +33,9 @@ export function registerHistoryRoutes(app: FastifyInstance, dependencies: Histor
   );
   serve(app, ACCOUNT_ROUTES.readOpenPositions, async ({ params, query: { at } }) =>
     found(await readOpenPositions(dependencies, params, at)),
+  );
+  serve(app, ACCOUNT_ROUTES.readDealDigests, ({ params, body }) =>
+    readDealDigests(dependencies.digests, params.serverId, body),
   );
 }
 

@@ -5,6 +5,8 @@
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
 import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
+import { type LateRecord, noteLateRecords, utcDay } from "@kapi/digests";
+import type { Clock } from "@kapi/kernel";
 import {
   type AccountName,
   type Booking,
@@ -25,10 +27,14 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
  * the account is known. Until `account.created` is published, trading events that make account
  * events are stored as a gap too.
  */
-export function createHistoryRepository(store: CommandStore, recordEvents: RecordEvents): EventRepository {
+export function createHistoryRepository(
+  store: CommandStore,
+  recordEvents: RecordEvents,
+  clock: Clock,
+): EventRepository {
   const writer = createHistoryWriter("live");
   return {
-    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordEvents)),
+    book: (events) => store.transact((unit) => bookUnit(unit, events, writer, recordEvents, utcDay(clock.nowMs()))),
     noteGap: ({ serverId, accountNumber }, neededSequence) =>
       store.database
         .query(NOTE_GAPS, [column([serverId]), column([accountNumber]), column([neededSequence])])
@@ -45,6 +51,7 @@ async function bookUnit(
   events: readonly TradingEvent[],
   writer: HistoryWriter,
   recordEvents: RecordEvents,
+  today: string,
 ): Promise<BookingReport> {
   const byAccount = Map.groupBy(events, keyOf);
   const accounts = [...byAccount.values()].flatMap(([first]) => (first === undefined ? [] : [nameOf(first)]));
@@ -75,6 +82,10 @@ async function bookUnit(
     if (last !== undefined) (isWaiting ? unknown : gaps).push({ ...account, neededSequence: last.sequence });
   }
   const booked = await writer.write(unit, runs);
+  noteLateRecords(
+    unit,
+    runs.flatMap(({ run }) => lateDeals(run, today)),
+  );
   if (gaps.length + unknown.length > 0) noteGaps(unit, [...gaps, ...unknown]);
   await recordEvents(
     unit,
@@ -82,6 +93,16 @@ async function bookUnit(
   );
   // The history cannot help an unknown or uncreated account, so its gap is not reported.
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
+}
+
+/** The deals before `today`: they change a digest of their day (decisions, 21.4). */
+function lateDeals(run: readonly TradingEvent[], today: string): LateRecord[] {
+  return run.flatMap((event) => {
+    if (!("deal" in event)) return [];
+    const { serverId, accountNumber, deal } = event;
+    const day = utcDay(deal.executedAt);
+    return day < today ? [{ serverId, accountNumber, day }] : [];
+  });
 }
 
 function acceptEvents(

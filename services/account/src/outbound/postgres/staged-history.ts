@@ -9,6 +9,7 @@ import { type Database, type Queryable, type Statement, statement, type Transact
 import { type Feed, NEW_FEED } from "../../domain/history.ts";
 import type { Replacement, StagedHistory } from "../../domain/history-ports.ts";
 import type { AccountName } from "../../domain/ports.ts";
+import { NOTE_REBUILD } from "./digest-statements.ts";
 import { LOCK_ACCOUNTS } from "./history-statements.ts";
 import { createHistoryWriter } from "./history-writer.ts";
 
@@ -129,6 +130,7 @@ export function createStagedHistory(database: Database): StagedHistory {
         const before = ahead.filter(({ sequence }) => sequence <= target);
         const result = await stage(tx, account, before);
         if (result.bookedSequence !== target) return { kind: "moved" };
+        tx.execute(NOTE_REBUILD, [account.serverId, account.accountNumber]);
         const different = await take(tx, account);
         await assertCounts(tx, account, result);
         await clear(tx, account);

@@ -2,7 +2,9 @@
 import { FINANCE_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
+import type { DigestReader } from "../../domain/digest-reads.ts";
 import type { DeletionMarks } from "../../domain/transaction-reads.ts";
+import { listTransactionDigests } from "../../operations/list-transaction-digests.ts";
 import {
   listTradingAccountTransactions,
   type TransactionDependencies,
@@ -12,6 +14,7 @@ import { readBalance } from "../../operations/read-balance.ts";
 
 export interface RouteDependencies extends TransactionDependencies {
   readonly deletions: DeletionMarks;
+  readonly digests: DigestReader;
 }
 
 /** A deleted account is 404 for every read. */
@@ -24,6 +27,9 @@ export function registerTransactionRoutes(app: FastifyInstance, dependencies: Ro
   }));
   serve(app, FINANCE_ROUTES.readBalance, async ({ params, query: { at } }) =>
     found(await readBalance(dependencies, params, at)),
+  );
+  serve(app, FINANCE_ROUTES.listTransactionDigests, ({ params, query }) =>
+    listTransactionDigests(dependencies.digests, params.serverId, query),
   );
   serve(app, FINANCE_ROUTES.catchUp, async ({ params }) => {
     await dependencies.catchUp(params);

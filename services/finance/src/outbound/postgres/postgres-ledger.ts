@@ -1,6 +1,7 @@
 /** The ledger in PostgreSQL: one unit is one transaction with a few statements. */
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import { actorToText, type TradingEvent } from "@kapi/contracts";
+import { type LateRecord, noteLateRecords, utcDay } from "@kapi/digests";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
 import { type Booking, classifyEvents } from "@kapi/trading-server/event-feed";
 
@@ -12,6 +13,7 @@ import {
   type LedgerAccount,
   type LedgerTransaction,
 } from "../../domain/ledger.ts";
+import { postingsOf } from "../../domain/posting.ts";
 import type { LedgerReport, Ledger } from "../../domain/ports.ts";
 import { creatorOf, toEventMessage } from "../kafka/finance-events.ts";
 import { SEEN_ACCOUNTS } from "./read-statements.ts";
@@ -63,13 +65,16 @@ async function bookUnit(
     unit.readOpen(events.flatMap((event) => commandIdOf(event) ?? [])),
   ]);
   const booked: BookingResult[] = [];
+  const late: LateRecord[] = [];
   const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
   const bookingOf = new Map<TradingEvent, Booking>();
   for (const [key, ofAccount] of byAccount) {
     const account = accounts.get(key);
     const accepted = account === undefined ? null : classifyEvents(account.lastSequence, ofAccount);
-    if (account !== undefined && accepted !== null && accepted.run.length > 0)
+    if (account !== undefined && accepted !== null && accepted.run.length > 0) {
       booked.push(bookEvents(account, accepted.run));
+      late.push(...lateRecords(accepted.run, utcDay(now)));
+    }
     for (const [index, event] of ofAccount.entries()) {
       const booking = accepted?.bookings[index] ?? "gap";
       bookingOf.set(event, booking);
@@ -82,12 +87,23 @@ async function bookUnit(
     }
   }
   if (booked.length > 0) writeBookings(unit, booked, open, now);
+  noteLateRecords(unit, late);
   if (gaps.size > 0) noteGaps(unit, [...gaps.values()]);
   return {
     bookings: events.map((event) => bookingOf.get(event) ?? "gap"),
     discrepancies: booked.flatMap(({ discrepancies }) => discrepancies),
     gaps: [...gaps.values()],
   };
+}
+
+/** The events before `today` that change a digest of their day (decisions, 21.4). */
+function lateRecords(run: readonly TradingEvent[], today: string): LateRecord[] {
+  return run.flatMap((event) => {
+    const { serverId, accountNumber } = event;
+    const day = utcDay(event.occurredAt);
+    const isDigested = event.type === "account.created" || postingsOf(event).length > 0;
+    return day < today && isDigested ? [{ serverId, accountNumber, day }] : [];
+  });
 }
 
 /**
@@ -118,6 +134,7 @@ async function lockAccounts(
     column(created.map(({ event }) => event.accountNumber)),
     column(created.map(({ organizationId }) => organizationId)),
     column(created.map(({ event }) => event.currency)),
+    column(created.map(({ event }) => event.occurredAt)),
   ]);
   for (const row of made) accounts.set(`${row.server_id}/${row.account_number}`, fromRow(row));
   return accounts;

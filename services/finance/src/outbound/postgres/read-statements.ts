@@ -33,7 +33,8 @@ export interface StandingRow {
 /** A row; `id` is null for an empty page. */
 export type PageRow = StandingRow & { readonly total: number | null } & (TransactionRow | { readonly id: null });
 
-const COLUMNS = `id, account_number, sequence, type, amount_minor, balance_before_minor, balance_after_minor,
+/** The columns of {@link TransactionRow} in `transactions`. */
+export const COLUMNS = `id, account_number, sequence, type, amount_minor, balance_before_minor, balance_after_minor,
    description, request_id, command_id, order_id, position_id, deal_id, reversal_of, recorded_at, created_at,
    created_by`;
 /** {@link COLUMNS} of the table `t`. */

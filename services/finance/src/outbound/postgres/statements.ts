@@ -24,14 +24,15 @@ export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
    order by server_id, account_number for update of a`,
 );
 
-/** Arrays: server, account number, organization, currency. Returns the inserted accounts. */
+/** Arrays: server, account, organization, currency, opening. Returns the inserted accounts. */
 export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_insert_accounts",
   `insert into ledger_accounts
-     (server_id, account_number, organization_id, currency, last_sequence, balance_minor, transaction_sequence)
-   select server_id, account_number, organization_id, currency, 0, 0, 0
-   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[])
-     as n (server_id, account_number, organization_id, currency)
+     (server_id, account_number, organization_id, currency, last_sequence, balance_minor, transaction_sequence,
+      opened_at)
+   select server_id, account_number, organization_id, currency, 0, 0, 0, opened_at
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::timestamptz[])
+     as n (server_id, account_number, organization_id, currency, opened_at)
    order by server_id, account_number
    on conflict do nothing
    returning ${ACCOUNT_COLUMNS}`,

@@ -33,6 +33,7 @@ export const SECTIONS: readonly Section[] = [
       { path: ERRORS_PATH, file: "guides/errors.md", title: "Errors" },
       { path: "credits-and-limits", file: "guides/credits-and-limits.md", title: "Credits and limits" },
       { path: "risk", file: "guides/risk.md", title: "Risk rules" },
+      { path: "daily-digest", file: "guides/daily-digest.md", title: "Daily digests" },
       { path: "evidence", file: "guides/evidence.md", title: "Evidence" },
     ],
   },

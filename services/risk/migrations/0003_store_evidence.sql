@@ -12,8 +12,6 @@ alter table alerts
   -- When the evidence of a breach is to be collected; null: it is stored, or there is none.
   add column evidence_due_at timestamptz;
 
-create index alerts_with_evidence_due on alerts (partition, evidence_due_at) where evidence_due_at is not null;
-
 -- The evidence of breaches.
 create table evidence (
   breach_id uuid primary key,

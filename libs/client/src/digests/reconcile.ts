@@ -1,0 +1,198 @@
+/** Compares daily digests with the customer's own book, account by account. */
+import { NotFoundError } from "../errors.ts";
+import type { AccountDigest, Deal, Money, Transaction } from "../generated/api.ts";
+import { fieldText, HASHED_FIELDS, recordsHash, type RecordKind } from "./hash.ts";
+
+/** Default maximum number of differences. */
+const MAX_DIFFERENCES = 100;
+
+/** What your book has of an account on the day. Parts that are not given are not compared. */
+export interface BookDay {
+  readonly accountNumber: string;
+  /** All transactions of the day. */
+  readonly transactions?: readonly Transaction[] | undefined;
+  /** All deals of the day. */
+  readonly deals?: readonly Deal[] | undefined;
+  /** The balance at the end of the day. */
+  readonly closingBalance?: Money | undefined;
+  /** The hash of the digest, if you have computed it. */
+  readonly hash?: string | undefined;
+}
+
+export interface ReconcileOptions {
+  /** The comparison ends after this many differences; default 100. */
+  readonly maxDifferences?: number | undefined;
+}
+
+/** The first record that differs. */
+export interface RecordDifference {
+  readonly kind: RecordKind;
+  readonly id: string;
+  /** The field that differs; null if one side does not have the record. */
+  readonly field: string | null;
+  /** Value of the field, or the record, in your book; null if your book does not have it. */
+  readonly book: unknown;
+  /** Value of the field, or the record, in kapi; null if kapi does not have it. */
+  readonly kapi: unknown;
+}
+
+/** The first difference of an account. */
+export interface DigestDifference {
+  readonly accountNumber: string;
+  /**
+   * `account`: one side does not have the account. Otherwise the field of the digest, such as
+   * `transactions.count`.
+   */
+  readonly field: string;
+  readonly book: string | number | null;
+  readonly kapi: string | number | null;
+  /** If transactions or deals differ, the first of them; null if kapi no longer has them. */
+  readonly record: RecordDifference | null;
+}
+
+export interface Reconciliation {
+  readonly date: string;
+  /** Number of accounts that were compared, or that one side does not have. */
+  readonly accounts: number;
+  /** One for each account that differs, up to the maximum; empty if the books agree. */
+  readonly differences: readonly DigestDifference[];
+}
+
+/** Reads what kapi has of a day. */
+export interface DigestSource {
+  readonly digests: AsyncIterable<AccountDigest>;
+  /** The records of an account and the day, oldest first. */
+  readonly records: (kind: RecordKind, accountNumber: string) => Promise<readonly (Transaction | Deal)[]>;
+}
+
+/**
+ * Compares the digests of a day with a book. Holds the digests of all accounts of the server in
+ * memory, and one account of the book at a time.
+ */
+export async function reconcileDay(
+  source: DigestSource,
+  date: string,
+  book: Iterable<BookDay> | AsyncIterable<BookDay>,
+  { maxDifferences = MAX_DIFFERENCES }: ReconcileOptions = {},
+): Promise<Reconciliation> {
+  const missing = new Map<string, AccountDigest>();
+  for await (const digest of source.digests) missing.set(digest.accountNumber, digest);
+  const differences: DigestDifference[] = [];
+  let accounts = 0;
+  for await (const day of book) {
+    if (differences.length >= maxDifferences) return { date, accounts, differences };
+    const digest = missing.get(day.accountNumber);
+    missing.delete(day.accountNumber);
+    accounts += 1;
+    const difference = digest === undefined ? oneSided(day.accountNumber, "book") : await compare(source, day, digest);
+    if (difference !== null) differences.push(difference);
+  }
+  for (const accountNumber of missing.keys()) {
+    if (differences.length >= maxDifferences) break;
+    accounts += 1;
+    differences.push(oneSided(accountNumber, "kapi"));
+  }
+  return { date, accounts, differences };
+}
+
+function oneSided(accountNumber: string, side: "book" | "kapi"): DigestDifference {
+  const values = { book: null, kapi: null, [side]: accountNumber };
+  return { accountNumber, field: "account", ...values, record: null };
+}
+
+/** The first difference of an account, in the order: counts, sums, hashes, balance. */
+async function compare(source: DigestSource, day: BookDay, digest: AccountDigest): Promise<DigestDifference | null> {
+  const { accountNumber } = day;
+  for (const kind of ["transactions", "deals"] as const) {
+    const records = day[kind];
+    if (records === undefined) continue;
+    const difference = differentPart(kind, summaryOf(kind, records), digest);
+    if (difference === null) continue;
+    const record = await firstDifferentRecord(source, kind, accountNumber, records);
+    return { accountNumber, ...difference, record };
+  }
+  const { closingBalance, hash } = day;
+  if (closingBalance !== undefined && cents(closingBalance) !== cents(digest.closingBalance)) {
+    return { accountNumber, field: "closingBalance", book: closingBalance, kapi: digest.closingBalance, record: null };
+  }
+  if (hash === undefined || hash === digest.hash) return null;
+  return { accountNumber, field: "hash", book: hash, kapi: digest.hash, record: null };
+}
+
+type Summary = Readonly<Record<string, string | number>>;
+
+/** The part of a digest that records give; its hash comes last. */
+function summaryOf(kind: RecordKind, records: readonly (Transaction | Deal)[]): Summary {
+  const sums = kind === "deals" ? ["commission", "realizedPnl", "swap"] : ["amount"];
+  const sumOf = (name: string): string =>
+    moneyText(records.reduce((total, record) => total + cents((record as Record<string, unknown>)[name]), 0n));
+  return {
+    count: records.length,
+    ...Object.fromEntries(sums.map((name) => [name, sumOf(name)])),
+    hash: recordsHash(kind, records),
+  };
+}
+
+function differentPart(
+  kind: RecordKind,
+  own: Summary,
+  digest: AccountDigest,
+): Pick<DigestDifference, "field" | "book" | "kapi"> | null {
+  const part: Summary = { ...digest[kind] };
+  for (const [name, book] of Object.entries(own)) {
+    const kapi = part[name] ?? null;
+    if (book !== kapi) return { field: `${kind}.${name}`, book, kapi };
+  }
+  return null;
+}
+
+/** Null if kapi no longer has the records, or has the same ones now. */
+async function firstDifferentRecord(
+  source: DigestSource,
+  kind: RecordKind,
+  accountNumber: string,
+  own: readonly (Transaction | Deal)[],
+): Promise<RecordDifference | null> {
+  const left = new Map(own.map((record) => [record.id, record]));
+  const records = await recordsOf(source, kind, accountNumber);
+  if (records === null) return null;
+  for (const kapi of records) {
+    const { id } = kapi;
+    const book = left.get(id);
+    left.delete(id);
+    if (book === undefined) return { kind, id, field: null, book: null, kapi };
+    const [one, other] = [book, kapi] as unknown as Readonly<Record<string, unknown>>[];
+    const field = HASHED_FIELDS[kind].find(
+      (name) => fieldText(name, one?.[name] ?? null) !== fieldText(name, other?.[name] ?? null),
+    );
+    if (field !== undefined) return { kind, id, field, book: one?.[field] ?? null, kapi: other?.[field] ?? null };
+  }
+  const [book] = left.values();
+  return book === undefined ? null : { kind, id: book.id, field: null, book, kapi: null };
+}
+
+async function recordsOf(
+  source: DigestSource,
+  kind: RecordKind,
+  accountNumber: string,
+): Promise<readonly (Transaction | Deal)[] | null> {
+  try {
+    return await source.records(kind, accountNumber);
+  } catch (error) {
+    // The account was deleted with its history; its digests stay.
+    if (error instanceof NotFoundError) return null;
+    throw error;
+  }
+}
+
+/** An amount in cents: decimal text, or the number of a JSON document. */
+function cents(amount: unknown): bigint {
+  const text = typeof amount === "number" ? amount.toFixed(2) : String(amount);
+  const [units = "0", decimals = ""] = text.split(".");
+  return BigInt(units + decimals.padEnd(2, "0"));
+}
+
+function moneyText(total: bigint): string {
+  const digits = String(total < 0n ? -total : total).padStart(3, "0");
+  return `${total < 0n ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}

@@ -1,0 +1,31 @@
+/**
+ * Whether a service has booked all that `trading.events` had a grace time after the end of a day:
+ * the end of the topic is noted after that time, and the consumer group has to reach it. After a
+ * restart a later end is noted.
+ */
+import { TOPICS } from "@kapi/contracts";
+import { hasGroupReached, type KafkaConnection, type TopicEnd, topicEnd } from "@kapi/kafka";
+
+export class DayCompleteness {
+  readonly #kafka: KafkaConnection;
+  readonly #groupId: string;
+  #noted: { readonly day: string; readonly end: TopicEnd } | null = null;
+  #complete = "";
+
+  /** `groupId`: the group with which the service books trading events. */
+  constructor(kafka: KafkaConnection, groupId: string) {
+    this.#kafka = kafka;
+    this.#groupId = groupId;
+  }
+
+  /** Whether `day`, which ended at least the grace time ago, is complete. Earlier days are too. */
+  async has(day: string): Promise<boolean> {
+    if (day <= this.#complete) return true;
+    if (this.#noted?.day !== day) this.#noted = { day, end: await topicEnd(this.#kafka, TOPICS.tradingEvents) };
+    const reached = await hasGroupReached(this.#kafka, TOPICS.tradingEvents, this.#groupId, this.#noted.end);
+    if (reached === "recreated") this.#noted = null;
+    if (reached !== true) return false;
+    this.#complete = day;
+    return true;
+  }
+}

@@ -1,0 +1,21 @@
+import { fileURLToPath } from "node:url";
+
+import type { MigrationDirectory } from "@kapi/postgres";
+
+export { addDays, daysBetween, utcDay } from "./day.ts";
+export * from "./maker.ts";
+export {
+  findDay,
+  lockServer,
+  type LateRecord,
+  nextDay,
+  noteLateRecords,
+  type ServerProgress,
+  takeLateRecordsOf,
+} from "./progress.ts";
+
+/** The migrations of the library's tables: one of the `directories` of the service's `migrate`. */
+export const DIGESTS_MIGRATIONS: MigrationDirectory = {
+  name: "digests",
+  path: fileURLToPath(new URL("../migrations", import.meta.url)),
+};

@@ -1,0 +1,181 @@
+/**
+ * Makes the digests of days that are over, revises them after late records, and deletes old ones.
+ * Every process of a service does this. The lock of a server's row lets one process at a time work
+ * on a server. A batch is one transaction, so a killed process loses one batch at most.
+ */
+import { DIGEST_RETENTION_DAYS } from "@kapi/contracts";
+import type { KafkaConnection } from "@kapi/kafka";
+import { type Clock, repeat, type Repetition } from "@kapi/kernel";
+import type { Database, Transaction } from "@kapi/postgres";
+import { faultPoint, type Logger, observed, type Started } from "@kapi/runtime";
+
+import { DayCompleteness } from "./completeness.ts";
+import { addDays, daysBetween, utcDay } from "./day.ts";
+import {
+  dropLateRecords,
+  findServers,
+  nextDay,
+  saveFirstDay,
+  saveProgress,
+  type ServerProgress,
+  takeLateRecords,
+  tryLockServer,
+} from "./progress.ts";
+
+/** Pause between two looks for a day that is over, and for late records. */
+const ROUND_PAUSE_MS = 2_000;
+/** Maximum number of late records per transaction. */
+const MAX_LATE_RECORDS = 200;
+
+/** The digests of one service: those of transactions, or those of deals. */
+export interface DigestTable {
+  /**
+   * Makes the digests of `day` for the next accounts of the server after `afterAccount`, in order
+   * of account number. Returns the last of these accounts; null if none were left.
+   */
+  makeNext(tx: Transaction, serverId: string, day: string, afterAccount: string): Promise<string | null>;
+  /**
+   * Computes the digests of an account again, from `fromDay` to the last day that is made, and for
+   * the next day if the account has its digest already. A digest that is different gets a new
+   * revision.
+   */
+  revise(tx: Transaction, progress: ServerProgress, accountNumber: string, fromDay: string): Promise<void>;
+  /** Deletes some digests of days before `firstDay`; false if none were left. */
+  deleteBefore(serverId: string, firstDay: string): Promise<boolean>;
+}
+
+export interface DigestMakerOptions {
+  readonly service: string;
+  readonly database: Database;
+  readonly table: DigestTable;
+  /** The servers that get digests. */
+  readonly serverIds: () => readonly string[];
+  readonly kafka: KafkaConnection;
+  /** The consumer group with which the service books trading events. */
+  readonly groupId: string;
+  /** Time after the end of a day until which its records may still be published. */
+  readonly graceMs: number;
+  /** The database's time. */
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `stop` waits for the running batch. */
+export function startDigestMaker(options: DigestMakerOptions): Started<Repetition> {
+  const maker = new Maker(options);
+  const endCount = observed(
+    "digests.days.waiting",
+    "Days that are over and whose digests are not all made",
+    "{day}",
+    () => [{ value: maker.waitingDays, attributes: { service: options.service } }],
+  );
+  const rounds = repeat({
+    name: "daily digests",
+    round: (signal) => maker.round(signal),
+    pauseMs: ROUND_PAUSE_MS,
+    logger: options.logger,
+  });
+  return {
+    value: rounds.value,
+    stop: () => {
+      endCount();
+      return rounds.stop();
+    },
+  };
+}
+
+class Maker {
+  readonly #options: DigestMakerOptions;
+  readonly #completeness: DayCompleteness;
+  /** By server: the first day that is kept, once all earlier digests are deleted. */
+  readonly #expired = new Map<string, string>();
+  /** The largest number of days that a server waits for. */
+  waitingDays = 0;
+
+  constructor(options: DigestMakerOptions) {
+    this.#options = options;
+    this.#completeness = new DayCompleteness(options.kafka, options.groupId);
+  }
+
+  /** One failing server does not stop the others: its error is thrown after them. */
+  async round(signal: AbortSignal): Promise<void> {
+    const { clock, database, graceMs, serverIds } = this.#options;
+    const lastDay = addDays(utcDay(clock.nowMs() - graceMs), -1);
+    const ids = serverIds();
+    const states = new Map((await findServers(database, ids)).map((state) => [state.serverId, state]));
+    this.waitingDays = Math.max(0, ...Array.from(states.values(), (state) => daysAfter(state.madeThrough, lastDay)));
+    const isWaiting = (serverId: string): boolean => (states.get(serverId)?.madeThrough ?? "") < lastDay;
+    const mayMake = ids.some(isWaiting) && (await this.#completeness.has(lastDay));
+    const failures: unknown[] = [];
+    const forEach = async (servers: readonly string[], work: (serverId: string) => Promise<void>): Promise<void> => {
+      for (const serverId of servers) await work(serverId).catch((error: unknown) => failures.push(error));
+    };
+    // New digests come first: late records may be many.
+    await forEach(mayMake ? ids.filter(isWaiting) : [], (id) => this.#make(id, lastDay, signal));
+    const late = ids.filter((id) => states.get(id)?.hasLateRecords === true);
+    await forEach(late, (id) => this.#revise(id, lastDay, signal));
+    await forEach(ids, (id) => this.#expire(id, addDays(lastDay, 1 - DIGEST_RETENTION_DAYS), signal));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Makes the days that are over, oldest first, in batches of accounts. */
+  async #make(serverId: string, lastDay: string, signal: AbortSignal): Promise<void> {
+    const { service, table } = this.#options;
+    await this.#whileLeft(serverId, lastDay, signal, async (tx, progress) => {
+      if (progress.madeThrough >= lastDay) return false;
+      const day = nextDay(progress);
+      dropLateRecords(tx, serverId, day, progress.afterAccount);
+      const last = await table.makeNext(tx, serverId, day, progress.afterAccount);
+      if (last === null) saveProgress(tx, serverId, day, "");
+      else saveProgress(tx, serverId, progress.madeThrough, last);
+      faultPoint(`${service}.digests-in-transaction`);
+      return true;
+    });
+  }
+
+  async #revise(serverId: string, lastDay: string, signal: AbortSignal): Promise<void> {
+    const { service, table } = this.#options;
+    await this.#whileLeft(serverId, lastDay, signal, async (tx, progress) => {
+      const late = await takeLateRecords(tx, serverId, progress.madeThrough, MAX_LATE_RECORDS);
+      for (const [accountNumber, day] of late) {
+        const { firstDay } = progress;
+        await table.revise(tx, progress, accountNumber, day < firstDay ? firstDay : day);
+      }
+      if (late.size > 0) faultPoint(`${service}.digests-revised`);
+      return late.size > 0;
+    });
+  }
+
+  /** Deletes digests of days before `firstDay`, once for each day and process. */
+  async #expire(serverId: string, firstDay: string, signal: AbortSignal): Promise<void> {
+    if (this.#expired.get(serverId) === firstDay) return;
+    const { database, table } = this.#options;
+    // The days are no longer shown before their first digest is deleted.
+    await database.transaction((tx) => saveFirstDay(tx, serverId, firstDay));
+    let isLeft = true;
+    while (isLeft && !signal.aborted) isLeft = await table.deleteBefore(serverId, firstDay);
+    if (!isLeft) this.#expired.set(serverId, firstDay);
+  }
+
+  /** Runs batches, each in a transaction with the server's lock, until none is left. */
+  async #whileLeft(
+    serverId: string,
+    firstDay: string,
+    signal: AbortSignal,
+    batch: (tx: Transaction, progress: ServerProgress) => Promise<boolean>,
+  ): Promise<void> {
+    const { database } = this.#options;
+    let isLeft = true;
+    while (isLeft && !signal.aborted) {
+      isLeft = await database.transaction(async (tx) => {
+        const progress = await tryLockServer(tx, serverId, firstDay);
+        return progress !== null && (await batch(tx, progress));
+      });
+    }
+  }
+}
+
+/** The number of days after `day`, through `lastDay`; 0 if `day` is not before it. */
+function daysAfter(day: string, lastDay: string): number {
+  return Math.max(0, daysBetween(day, lastDay).length - 1);
+}

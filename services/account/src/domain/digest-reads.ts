@@ -1,0 +1,16 @@
+/** The digests of deals (decisions, 21). */
+import type { DealsDigest } from "@kapi/contracts";
+
+/** The digest of an account's deals on one day. */
+export interface DealDigest extends DealsDigest {
+  readonly accountNumber: string;
+  readonly revision: number;
+  readonly revisedAt: string | null;
+}
+
+export interface DealDigestReader {
+  /** `pending`: the day will be made. `none`: the server has no digests of the day. */
+  state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
+  /** The digests of these accounts, in any order; an account without deals has none. */
+  find(serverId: string, day: string, accountNumbers: readonly string[]): Promise<DealDigest[]>;
+}

@@ -1,0 +1,86 @@
+/**
+ * Sorts the transactions of an account into days in UTC. The order in which they are added does
+ * not matter: the clock of a trading server may be set back, so times may not follow the sequence.
+ */
+
+/** What the days need to know of a transaction. */
+export interface DatedTransaction {
+  readonly sequence: number;
+  readonly amountMinor: number;
+  /** The day on which the trading server recorded it, `YYYY-MM-DD`. */
+  readonly day: string;
+}
+
+/** The account and its transactions at one moment. Money in minor units. */
+export interface DayRange {
+  /** The days to compute, in order, without a gap. */
+  readonly days: readonly string[];
+  readonly balanceMinor: number;
+  /** The sequence of the last transaction that the balance includes. */
+  readonly lastSequence: number;
+}
+
+/** One day of an account. Money in minor units. */
+export interface AccountDay {
+  readonly day: string;
+  readonly count: number;
+  readonly amountMinor: number;
+  /** The sum of all transactions up to the end of the day. */
+  readonly closingBalanceMinor: number;
+  /** Transactions up to this sequence belong to this day or to an earlier one. */
+  readonly settledSequence: number;
+  /** Whether the account has a transaction on this day or earlier, among those that were added. */
+  readonly hasBegun: boolean;
+}
+
+interface Sum {
+  count: number;
+  amountMinor: number;
+  firstSequence: number;
+}
+
+/**
+ * The days of an account. To be added: every transaction after one that all days follow, up to
+ * `lastSequence`.
+ */
+export class AccountDays {
+  readonly #range: DayRange;
+  readonly #sums = new Map<string, Sum>();
+  #firstDay: string | null = null;
+
+  constructor(range: DayRange) {
+    this.#range = range;
+  }
+
+  add({ day, amountMinor, sequence }: DatedTransaction): void {
+    const last = this.#range.days.at(-1) ?? day;
+    // All later days are one.
+    const key = day > last ? LATER : day;
+    const sum = this.#sums.get(key) ?? { count: 0, amountMinor: 0, firstSequence: sequence };
+    sum.count += 1;
+    sum.amountMinor += amountMinor;
+    sum.firstSequence = Math.min(sum.firstSequence, sequence);
+    this.#sums.set(key, sum);
+    if (this.#firstDay === null || day < this.#firstDay) this.#firstDay = day;
+  }
+
+  /** The days of the range, in order. */
+  result(): AccountDay[] {
+    const later = this.#sums.get(LATER);
+    let closingBalanceMinor = this.#range.balanceMinor - (later?.amountMinor ?? 0);
+    let settledSequence = later === undefined ? this.#range.lastSequence : later.firstSequence - 1;
+    const result: AccountDay[] = [];
+    for (const day of this.#range.days.toReversed()) {
+      const sum = this.#sums.get(day);
+      const { count = 0, amountMinor = 0 } = sum ?? {};
+      const hasBegun = this.#firstDay !== null && this.#firstDay <= day;
+      result.push({ day, count, amountMinor, closingBalanceMinor, settledSequence, hasBegun });
+      closingBalanceMinor -= amountMinor;
+      if (sum !== undefined) settledSequence = Math.min(settledSequence, sum.firstSequence - 1);
+    }
+    return result.toReversed();
+  }
+}
+
+/** Sorts after every day. */
+const LATER = "later";

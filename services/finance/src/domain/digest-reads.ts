@@ -1,0 +1,24 @@
+/** Reads of the digests of transactions (decisions, 21). */
+import type { DigestContent } from "@kapi/contracts";
+
+/** The digest of an account's transactions on one day. */
+export interface TransactionDigest extends Omit<DigestContent, "deals"> {
+  readonly revision: number;
+  readonly createdAt: string;
+  readonly revisedAt: string | null;
+}
+
+/** The digests to read: at most `limit` after the first `offset` ones. */
+export interface DigestRange {
+  readonly offset: number;
+  readonly limit: number;
+  /** Only account numbers after this one; null: all. */
+  readonly after: string | null;
+}
+
+export interface DigestReader {
+  /** `pending`: the day will be made. `none`: the server has no digests of the day. */
+  state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
+  /** The digests of a day by account number, and their number. */
+  page(serverId: string, day: string, range: DigestRange): Promise<{ rows: TransactionDigest[]; total: number }>;
+}
