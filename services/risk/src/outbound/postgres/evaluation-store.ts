@@ -44,14 +44,11 @@ const STATES = statement<{ server_id: string; account_number: string; version: n
   "risk-states-of-partition",
   `select server_id, account_number, version, state from account_states where partition = $1`,
 );
-// By the first version of each account: templates make many versions, and only the newest are read.
 const VERSIONS = statement<RuleVersionRow>(
   "risk-versions-of-partition",
-  `select ${RULE_VERSION_COLUMNS} from rule_sets f
-   left join account_states s on s.server_id = f.server_id and s.account_number = f.account_number
-   join rule_sets r on r.server_id = f.server_id and r.account_number = f.account_number
-     and r.version >= coalesce(s.version, 1) and r.active_from_offset is not null
-   where f.partition = $1 and f.version = 1
+  `select ${RULE_VERSION_COLUMNS} from rule_sets r
+   left join account_states s on s.server_id = r.server_id and s.account_number = r.account_number
+   where r.partition = $1 and r.active_from_offset is not null and r.version >= coalesce(s.version, 0)
    order by r.server_id, r.account_number, r.version`,
 );
 // $1 partitions, $2 limit.
