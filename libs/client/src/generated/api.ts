@@ -108,21 +108,6 @@ export interface components {
          */
         DailyLossBasis: "equity" | "balance" | "higher";
         /**
-         * @description States of accounts that a template may apply to.
-         * @enum {string}
-         */
-        RiskTemplateStatus: "active" | "close_only" | "disabled" | "archived";
-        /**
-         * @description `applying` while accounts wait for the template, or are tried again; then `applied`.
-         * @enum {string}
-         */
-        RiskTemplateProgress: "applying" | "applied";
-        /**
-         * @description What happens to the rules that accounts have from a template that is deleted: they stay, or are removed.
-         * @enum {string}
-         */
-        TemplateAccountRules: "keep" | "remove";
-        /**
          * @description Kind of an event.
          * @enum {string}
          */
@@ -1237,6 +1222,77 @@ export interface components {
             /** @description The signature in base64url. */
             value: string;
         };
+        /** @description Risk rules for the accounts of a server that its selection matches. */
+        RiskTemplate: {
+            /**
+             * Format: uuid
+             * @description Id of the trading server.
+             */
+            serverId: string;
+            /** @description Your name of the template, unique among the templates of the server. */
+            name: string;
+            /** @description Counts the changes of the template, from 1. */
+            version: number;
+            /** @description The rules, 1 to 10. */
+            rules: components["schemas"]["RiskRule"][];
+            /** @description The accounts that the template applies to. */
+            appliesTo: components["schemas"]["RiskTemplateSelection"];
+            /** @description Whether the template applies to accounts that are created, or begin to match, later. */
+            newAccounts: boolean;
+            /**
+             * Format: uuid
+             * @description Id of the command that made this version.
+             */
+            commandId: string;
+            /**
+             * Format: date-time
+             * @description When it was created, UTC.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed, UTC.
+             */
+            updatedAt: string;
+            /** @description Whether the template is still being applied to accounts. */
+            progress: components["schemas"]["RiskTemplateProgress"];
+            /** @description How many accounts got this version, wait for it, or will be tried again after a failure. */
+            accounts: components["schemas"]["RiskTemplateAccounts"];
+        };
+        /** @description How far a template is applied to accounts. */
+        RiskTemplateAccounts: {
+            /** @description Accounts that got this version. */
+            applied: number;
+            /** @description Accounts that were found and wait for it. */
+            waiting: number;
+            /** @description Accounts whose last attempt failed. They are tried again. */
+            failed: number;
+        };
+        /** @description One risk template. */
+        RiskTemplateAnswer: {
+            /** @description The template. */
+            riskTemplate: components["schemas"]["RiskTemplate"];
+        };
+        /**
+         * @description `applying` while accounts wait for the template, or are tried again; then `applied`.
+         * @enum {string}
+         */
+        RiskTemplateProgress: "applying" | "applied";
+        /** @description The risk templates of a server, oldest first. */
+        RiskTemplatesAnswer: {
+            /** @description The templates, oldest first: the first one that matches an account applies to it. */
+            riskTemplates: components["schemas"]["RiskTemplate"][];
+        };
+        /**
+         * @description States of accounts that a template may apply to.
+         * @enum {string}
+         */
+        RiskTemplateStatus: "active" | "close_only" | "disabled" | "archived";
+        /**
+         * @description What happens to the rules that accounts have from a template that is deleted: they stay, or are removed.
+         * @enum {string}
+         */
+        TemplateAccountRules: "keep" | "remove";
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
             /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
@@ -1338,65 +1394,9 @@ export interface components {
         /** @description The accounts that a template applies to: those that meet every condition. */
         RiskTemplateSelection: {
             /** @description Only accounts in one of these states. Absent: in any of them. */
-            status?: components["schemas"]["RiskTemplateStatus"][];
+            status?: ("active" | "close_only" | "disabled" | "archived")[];
             /** @description Only accounts whose name begins with this text, in the same case. */
             nameStartsWith?: string;
-        };
-        /** @description How far a template is applied to accounts. */
-        RiskTemplateAccounts: {
-            /** @description Accounts that got this version. */
-            applied: number;
-            /** @description Accounts that were found and wait for it. */
-            waiting: number;
-            /** @description Accounts whose last attempt failed. They are tried again. */
-            failed: number;
-        };
-        /** @description Risk rules for the accounts of a server that its selection matches. */
-        RiskTemplate: {
-            /**
-             * Format: uuid
-             * @description Id of the trading server.
-             */
-            serverId: string;
-            /** @description Your name of the template, unique among the templates of the server. */
-            name: string;
-            /** @description Counts the changes of the template, from 1. */
-            version: number;
-            /** @description The rules, 1 to 10. */
-            rules: components["schemas"]["RiskRule"][];
-            /** @description The accounts that the template applies to. */
-            appliesTo: components["schemas"]["RiskTemplateSelection"];
-            /** @description Whether the template applies to accounts that are created, or begin to match, later. */
-            newAccounts: boolean;
-            /**
-             * Format: uuid
-             * @description Id of the command that made this version.
-             */
-            commandId: string;
-            /**
-             * Format: date-time
-             * @description When it was created, UTC.
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description When it was last changed, UTC.
-             */
-            updatedAt: string;
-            /** @description Whether the template is still being applied to accounts. */
-            progress: components["schemas"]["RiskTemplateProgress"];
-            /** @description How many accounts got this version, wait for it, or will be tried again after a failure. */
-            accounts: components["schemas"]["RiskTemplateAccounts"];
-        };
-        /** @description One risk template. */
-        RiskTemplateAnswer: {
-            /** @description The template. */
-            riskTemplate: components["schemas"]["RiskTemplate"];
-        };
-        /** @description The risk templates of a server, oldest first. */
-        RiskTemplatesAnswer: {
-            /** @description The templates, oldest first: the first one that matches an account applies to it. */
-            riskTemplates: components["schemas"]["RiskTemplate"][];
         };
         /** @description An address that events are sent to. */
         WebhookEndpoint: {
@@ -4726,8 +4726,11 @@ export interface components {
         DeleteRiskTemplateQuery: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId?: string;
-            /** @description `keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed. */
-            accountRules?: components["schemas"]["TemplateAccountRules"];
+            /**
+             * @description `keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed.
+             * @enum {string}
+             */
+            accountRules?: "keep" | "remove";
         };
         ListRiskBreachesQuery: {
             /**
@@ -4838,9 +4841,6 @@ export type PositionStatusFilter = components['schemas']['PositionStatusFilter']
 export type RiskAction = components['schemas']['RiskAction'];
 export type RiskBasis = components['schemas']['RiskBasis'];
 export type DailyLossBasis = components['schemas']['DailyLossBasis'];
-export type RiskTemplateStatus = components['schemas']['RiskTemplateStatus'];
-export type RiskTemplateProgress = components['schemas']['RiskTemplateProgress'];
-export type TemplateAccountRules = components['schemas']['TemplateAccountRules'];
 export type WebhookKind = components['schemas']['WebhookKind'];
 export type Actor = components['schemas']['Actor'];
 export type Wallet = components['schemas']['Wallet'];
@@ -4913,6 +4913,13 @@ export type EvidencePosition = components['schemas']['EvidencePosition'];
 export type MissingEvidence = components['schemas']['MissingEvidence'];
 export type EvidenceChain = components['schemas']['EvidenceChain'];
 export type EvidenceSignature = components['schemas']['EvidenceSignature'];
+export type RiskTemplate = components['schemas']['RiskTemplate'];
+export type RiskTemplateAccounts = components['schemas']['RiskTemplateAccounts'];
+export type RiskTemplateAnswer = components['schemas']['RiskTemplateAnswer'];
+export type RiskTemplateProgress = components['schemas']['RiskTemplateProgress'];
+export type RiskTemplatesAnswer = components['schemas']['RiskTemplatesAnswer'];
+export type RiskTemplateStatus = components['schemas']['RiskTemplateStatus'];
+export type TemplateAccountRules = components['schemas']['TemplateAccountRules'];
 export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
 export type EvidenceStatus = components['schemas']['EvidenceStatus'];
 export type TransactionsDigest = components['schemas']['TransactionsDigest'];
@@ -4923,10 +4930,6 @@ export type RiskRulesAnswer = components['schemas']['RiskRulesAnswer'];
 export type RiskBreachesAnswer = components['schemas']['RiskBreachesAnswer'];
 export type RiskRulesTemplate = components['schemas']['RiskRulesTemplate'];
 export type RiskTemplateSelection = components['schemas']['RiskTemplateSelection'];
-export type RiskTemplateAccounts = components['schemas']['RiskTemplateAccounts'];
-export type RiskTemplate = components['schemas']['RiskTemplate'];
-export type RiskTemplateAnswer = components['schemas']['RiskTemplateAnswer'];
-export type RiskTemplatesAnswer = components['schemas']['RiskTemplatesAnswer'];
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
 export type WebhookDelivery = components['schemas']['WebhookDelivery'];
 export type DeliveryAttempt = components['schemas']['DeliveryAttempt'];

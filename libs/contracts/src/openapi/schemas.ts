@@ -49,18 +49,8 @@ import {
   PositionStatusFilter,
 } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
-import { EVIDENCE_SCHEMAS } from "./evidence-schemas.ts";
-import {
-  RiskTemplate,
-  RiskTemplateAccounts,
-  RiskTemplateAnswer,
-  RiskTemplateProgress,
-  RiskTemplatesAnswer,
-  RiskTemplateSelection,
-  RiskTemplateStatus,
-  SetRiskTemplateBody,
-  TemplateAccountRules,
-} from "../http/risk-templates.ts";
+import { RISK_SCHEMAS } from "./risk-schemas.ts";
+import { RiskTemplateSelection, SetRiskTemplateBody } from "../http/risk-templates.ts";
 import {
   AccountRiskRules,
   DailyLossBasis,
@@ -143,9 +133,6 @@ const ENUMS = {
   RiskAction,
   RiskBasis,
   DailyLossBasis,
-  RiskTemplateStatus,
-  RiskTemplateProgress,
-  TemplateAccountRules,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
@@ -212,7 +199,7 @@ export const RECORDS = {
   RiskRule,
   AccountRiskRules,
   RiskBreach,
-  ...EVIDENCE_SCHEMAS,
+  ...RISK_SCHEMAS,
   BreachEvidenceState,
   EvidenceStatus,
   TransactionsDigest,
@@ -223,10 +210,6 @@ export const RECORDS = {
   RiskBreachesAnswer,
   RiskRulesTemplate,
   RiskTemplateSelection,
-  RiskTemplateAccounts,
-  RiskTemplate,
-  RiskTemplateAnswer,
-  RiskTemplatesAnswer,
   WebhookEndpoint,
   WebhookDelivery,
   DeliveryAttempt,

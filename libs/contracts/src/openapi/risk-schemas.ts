@@ -16,9 +16,18 @@ import {
   SampleEvidence,
   ValuationEvidence,
 } from "../http/evidence.ts";
+import {
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplateProgress,
+  RiskTemplatesAnswer,
+  RiskTemplateStatus,
+  TemplateAccountRules,
+} from "../http/risk-templates.ts";
 
-/** The schemas of evidence, by name in the document. */
-export const EVIDENCE_SCHEMAS = {
+/** The schemas of risk templates and evidence, by name in the document. */
+export const RISK_SCHEMAS = {
   BreachEvidence,
   IntervalEvidence,
   ValuationEvidence,
@@ -35,4 +44,11 @@ export const EVIDENCE_SCHEMAS = {
   MissingEvidence,
   EvidenceChain,
   EvidenceSignature,
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplateProgress,
+  RiskTemplatesAnswer,
+  RiskTemplateStatus,
+  TemplateAccountRules,
 };
