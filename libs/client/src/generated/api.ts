@@ -108,6 +108,21 @@ export interface components {
          */
         DailyLossBasis: "equity" | "balance" | "higher";
         /**
+         * @description States of accounts that a template may apply to.
+         * @enum {string}
+         */
+        RiskTemplateStatus: "active" | "close_only" | "disabled" | "archived";
+        /**
+         * @description `applying` while accounts wait for the template, or are tried again; then `applied`.
+         * @enum {string}
+         */
+        RiskTemplateProgress: "applying" | "applied";
+        /**
+         * @description What happens to the rules that accounts have from a template that is deleted: they stay, or are removed.
+         * @enum {string}
+         */
+        TemplateAccountRules: "keep" | "remove";
+        /**
          * @description Kind of an event.
          * @enum {string}
          */
@@ -1273,26 +1288,11 @@ export interface components {
             /** @description The template. */
             riskTemplate: components["schemas"]["RiskTemplate"];
         };
-        /**
-         * @description `applying` while accounts wait for the template, or are tried again; then `applied`.
-         * @enum {string}
-         */
-        RiskTemplateProgress: "applying" | "applied";
         /** @description The risk templates of a server, oldest first. */
         RiskTemplatesAnswer: {
             /** @description The templates, oldest first: the first one that matches an account applies to it. */
             riskTemplates: components["schemas"]["RiskTemplate"][];
         };
-        /**
-         * @description States of accounts that a template may apply to.
-         * @enum {string}
-         */
-        RiskTemplateStatus: "active" | "close_only" | "disabled" | "archived";
-        /**
-         * @description What happens to the rules that accounts have from a template that is deleted: they stay, or are removed.
-         * @enum {string}
-         */
-        TemplateAccountRules: "keep" | "remove";
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
             /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
@@ -1394,7 +1394,7 @@ export interface components {
         /** @description The accounts that a template applies to: those that meet every condition. */
         RiskTemplateSelection: {
             /** @description Only accounts in one of these states. Absent: in any of them. */
-            status?: ("active" | "close_only" | "disabled" | "archived")[];
+            status?: components["schemas"]["RiskTemplateStatus"][];
             /** @description Only accounts whose name begins with this text, in the same case. */
             nameStartsWith?: string;
         };
@@ -4726,11 +4726,8 @@ export interface components {
         DeleteRiskTemplateQuery: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId?: string;
-            /**
-             * @description `keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed.
-             * @enum {string}
-             */
-            accountRules?: "keep" | "remove";
+            /** @description `keep`: accounts keep the rules that they have from the template. `remove`: these rules are removed. */
+            accountRules?: components["schemas"]["TemplateAccountRules"];
         };
         ListRiskBreachesQuery: {
             /**
@@ -4841,6 +4838,9 @@ export type PositionStatusFilter = components['schemas']['PositionStatusFilter']
 export type RiskAction = components['schemas']['RiskAction'];
 export type RiskBasis = components['schemas']['RiskBasis'];
 export type DailyLossBasis = components['schemas']['DailyLossBasis'];
+export type RiskTemplateStatus = components['schemas']['RiskTemplateStatus'];
+export type RiskTemplateProgress = components['schemas']['RiskTemplateProgress'];
+export type TemplateAccountRules = components['schemas']['TemplateAccountRules'];
 export type WebhookKind = components['schemas']['WebhookKind'];
 export type Actor = components['schemas']['Actor'];
 export type Wallet = components['schemas']['Wallet'];
@@ -4916,10 +4916,7 @@ export type EvidenceSignature = components['schemas']['EvidenceSignature'];
 export type RiskTemplate = components['schemas']['RiskTemplate'];
 export type RiskTemplateAccounts = components['schemas']['RiskTemplateAccounts'];
 export type RiskTemplateAnswer = components['schemas']['RiskTemplateAnswer'];
-export type RiskTemplateProgress = components['schemas']['RiskTemplateProgress'];
 export type RiskTemplatesAnswer = components['schemas']['RiskTemplatesAnswer'];
-export type RiskTemplateStatus = components['schemas']['RiskTemplateStatus'];
-export type TemplateAccountRules = components['schemas']['TemplateAccountRules'];
 export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
 export type EvidenceStatus = components['schemas']['EvidenceStatus'];
 export type TransactionsDigest = components['schemas']['TransactionsDigest'];

@@ -16,15 +16,7 @@ import {
   SampleEvidence,
   ValuationEvidence,
 } from "../http/evidence.ts";
-import {
-  RiskTemplate,
-  RiskTemplateAccounts,
-  RiskTemplateAnswer,
-  RiskTemplateProgress,
-  RiskTemplatesAnswer,
-  RiskTemplateStatus,
-  TemplateAccountRules,
-} from "../http/risk-templates.ts";
+import { RiskTemplate, RiskTemplateAccounts, RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
 
 /** The schemas of risk templates and evidence, by name in the document. */
 export const RISK_SCHEMAS = {
@@ -47,8 +39,5 @@ export const RISK_SCHEMAS = {
   RiskTemplate,
   RiskTemplateAccounts,
   RiskTemplateAnswer,
-  RiskTemplateProgress,
   RiskTemplatesAnswer,
-  RiskTemplateStatus,
-  TemplateAccountRules,
 };

@@ -50,7 +50,13 @@ import {
 } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
 import { RISK_SCHEMAS } from "./risk-schemas.ts";
-import { RiskTemplateSelection, SetRiskTemplateBody } from "../http/risk-templates.ts";
+import {
+  RiskTemplateProgress,
+  RiskTemplateSelection,
+  RiskTemplateStatus,
+  SetRiskTemplateBody,
+  TemplateAccountRules,
+} from "../http/risk-templates.ts";
 import {
   AccountRiskRules,
   DailyLossBasis,
@@ -133,6 +139,9 @@ const ENUMS = {
   RiskAction,
   RiskBasis,
   DailyLossBasis,
+  RiskTemplateStatus,
+  RiskTemplateProgress,
+  TemplateAccountRules,
   WebhookKind,
 } as const satisfies Record<string, z.ZodEnum>;
 
