@@ -906,6 +906,17 @@ export interface components {
             /** @description The evidence of the breach. */
             evidence: components["schemas"]["BreachEvidenceState"];
         };
+        /** @description What evidence a breach has, and what it shows. */
+        BreachEvidenceState: {
+            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
+            status: components["schemas"]["EvidenceStatus"];
+            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
+            sequence: number | null;
+            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
+            extremeValue: Money | null;
+            /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
+            extremeAt: string | null;
+        };
         /** @description The evidence of a breach: a signed document, which anybody can verify. */
         BreachEvidence: {
             /**
@@ -1292,17 +1303,6 @@ export interface components {
         RiskTemplatesAnswer: {
             /** @description The templates, oldest first: the first one that matches an account applies to it. */
             riskTemplates: components["schemas"]["RiskTemplate"][];
-        };
-        /** @description What evidence a breach has, and what it shows. */
-        BreachEvidenceState: {
-            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
-            status: components["schemas"]["EvidenceStatus"];
-            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
-            sequence: number | null;
-            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
-            extremeValue: Money | null;
-            /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
-            extremeAt: string | null;
         };
         /**
          * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
@@ -4897,6 +4897,7 @@ export type RiskLimit = components['schemas']['RiskLimit'];
 export type RiskRule = components['schemas']['RiskRule'];
 export type AccountRiskRules = components['schemas']['AccountRiskRules'];
 export type RiskBreach = components['schemas']['RiskBreach'];
+export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
 export type BreachEvidence = components['schemas']['BreachEvidence'];
 export type IntervalEvidence = components['schemas']['IntervalEvidence'];
 export type ValuationEvidence = components['schemas']['ValuationEvidence'];
@@ -4917,7 +4918,6 @@ export type RiskTemplate = components['schemas']['RiskTemplate'];
 export type RiskTemplateAccounts = components['schemas']['RiskTemplateAccounts'];
 export type RiskTemplateAnswer = components['schemas']['RiskTemplateAnswer'];
 export type RiskTemplatesAnswer = components['schemas']['RiskTemplatesAnswer'];
-export type BreachEvidenceState = components['schemas']['BreachEvidenceState'];
 export type EvidenceStatus = components['schemas']['EvidenceStatus'];
 export type TransactionsDigest = components['schemas']['TransactionsDigest'];
 export type DealsDigest = components['schemas']['DealsDigest'];

@@ -17,9 +17,12 @@ import {
   ValuationEvidence,
 } from "../http/evidence.ts";
 import { RiskTemplate, RiskTemplateAccounts, RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
+import { BreachEvidenceState, RiskBreach } from "../http/risk.ts";
 
-/** The schemas of risk templates and evidence, by name in the document. */
+/** The schemas of breaches, risk templates and evidence, by name in the document. */
 export const RISK_SCHEMAS = {
+  RiskBreach,
+  BreachEvidenceState,
   BreachEvidence,
   IntervalEvidence,
   ValuationEvidence,
