@@ -45,7 +45,7 @@ const evidence = {
   to: time,
   missing: z.array(z.strictObject({ what: text, reason: text, from: timeOrNull, to: timeOrNull })),
   createdAt: time,
-  records: z.array(z.discriminatedUnion("kind", [EvidenceValuation, EvidenceSample])).min(1),
+  records: z.array(z.discriminatedUnion("kind", [EvidenceValuation, EvidenceSample])),
   chain: z.strictObject({ algorithm: text, headerHash: text, recordHashes: z.array(text), lastHash: text }),
   signature: z.strictObject({ algorithm: text, keyId: text, value: text }),
 };

@@ -200,8 +200,13 @@ describe("the receiver with the client", () => {
     const first = await started();
     try {
       await client.openAccount(10_000);
-      await eventually(() => expect(effects()).not.toHaveLength(0));
+      const inFeed = async (): Promise<number> => {
+        const query = "/events?kinds=account.created&limit=1000";
+        return (await client.call<{ events: unknown[] }>("GET", query)).body.events.length;
+      };
+      await eventually(async () => expect([effects().length]).toEqual([await inFeed()]));
       const before = effects().length;
+      expect(before).toBeGreaterThan(0);
       const forged = await fetch(url, {
         method: "POST",
         body: '{"type":"account.created","data":{"eventId":"forged"}}',
@@ -212,13 +217,7 @@ describe("the receiver with the client", () => {
       await once(first, "close");
       await client.openAccount(10_000);
       // The feed has the event before the next start.
-      await eventually(async () => {
-        const { body: feed } = await client.call<{ events: unknown[] }>(
-          "GET",
-          "/events?kinds=account.created&limit=1000",
-        );
-        expect(feed.events).toHaveLength(before + 1);
-      });
+      await eventually(async () => expect(await inFeed()).toBe(before + 1));
       const second = await started();
       try {
         expect(effects()).toHaveLength(before + 1);

@@ -160,8 +160,8 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "never",
   },
   EVIDENCE_NOT_FOUND: {
-    happened: "The breach is older than 400 days, or was recorded by an earlier version of kapi.",
-    action: "The breach itself is still in the list of breaches.",
+    happened: "The breach is older than 400 days, or kapi could not collect its evidence within an hour.",
+    action: "The breach itself is kept: it is in the list of breaches until the account is deleted.",
     retry: "never",
   },
   RISK_TEMPLATE_NOT_FOUND: {

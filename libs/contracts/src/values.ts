@@ -39,7 +39,7 @@ export const DateTime = z.iso
     offset: true,
     abort: true,
     error: ({ input }) =>
-      WITHOUT_OFFSET.test(String(input))
+      typeof input === "string" && WITHOUT_OFFSET.test(input)
         ? `must have an offset, such as ${EXAMPLE_TIME}`
         : `must be a date-time with an offset, such as ${EXAMPLE_TIME}`,
   })

@@ -19,3 +19,4 @@ create table late_records (
   account_number text not null
 );
 create index late_records_day on late_records (server_id, day, id);
+create index late_records_account on late_records (server_id, account_number, day);

@@ -24,8 +24,12 @@ import {
 
 /** Pause between two looks for a day that is over, and for late records. */
 const ROUND_PAUSE_MS = 2_000;
-/** Maximum number of late records per transaction. */
-const MAX_LATE_RECORDS = 200;
+/** Maximum number of accounts whose digests one transaction revises: of 400 days each at most. */
+const MAX_LATE_ACCOUNTS = 20;
+/** Maximum number of revisions of a server before other servers and days have their turn. */
+const MAX_REVISION_BATCHES = 10;
+/** Maximum number of late records that one transaction deletes. */
+const MAX_DROPPED_RECORDS = 20_000;
 
 /** The digests of one service: those of transactions, or those of deals. */
 export interface DigestTable {
@@ -105,8 +109,16 @@ class Maker {
     const states = new Map((await findServers(database, ids)).map((state) => [state.serverId, state]));
     this.waitingDays = Math.max(0, ...Array.from(states.values(), (state) => daysAfter(state.madeThrough, lastDay)));
     const isWaiting = (serverId: string): boolean => (states.get(serverId)?.madeThrough ?? "") < lastDay;
-    const mayMake = ids.some(isWaiting) && (await this.#completeness.has(lastDay));
     const failures: unknown[] = [];
+    const isComplete = async (): Promise<boolean> => {
+      try {
+        return await this.#completeness.has(lastDay);
+      } catch (error) {
+        failures.push(error);
+        return false;
+      }
+    };
+    const mayMake = ids.some(isWaiting) && (await isComplete());
     const forEach = async (servers: readonly string[], work: (serverId: string) => Promise<void>): Promise<void> => {
       for (const serverId of servers) await work(serverId).catch((error: unknown) => failures.push(error));
     };
@@ -124,7 +136,9 @@ class Maker {
     await this.#whileLeft(serverId, lastDay, signal, async (tx, progress) => {
       if (progress.madeThrough >= lastDay) return false;
       const day = nextDay(progress);
-      dropLateRecords(tx, serverId, day, progress.afterAccount);
+      const { afterAccount } = progress;
+      const dropped = await dropLateRecords(tx, { serverId, day, afterAccount, limit: MAX_DROPPED_RECORDS });
+      if (dropped === MAX_DROPPED_RECORDS) return true;
       const last = await table.makeNext(tx, serverId, day, progress.afterAccount);
       if (last === null) saveProgress(tx, serverId, day, "");
       else saveProgress(tx, serverId, progress.madeThrough, last);
@@ -135,14 +149,16 @@ class Maker {
 
   async #revise(serverId: string, lastDay: string, signal: AbortSignal): Promise<void> {
     const { service, table } = this.#options;
+    let batches = 0;
     await this.#whileLeft(serverId, lastDay, signal, async (tx, progress) => {
-      const late = await takeLateRecords(tx, serverId, progress.madeThrough, MAX_LATE_RECORDS);
+      const late = await takeLateRecords(tx, serverId, progress.madeThrough, MAX_LATE_ACCOUNTS);
       for (const [accountNumber, day] of late) {
         const { firstDay } = progress;
         await table.revise(tx, progress, accountNumber, day < firstDay ? firstDay : day);
       }
       if (late.size > 0) faultPoint(`${service}.digests-revised`);
-      return late.size > 0;
+      batches += 1;
+      return late.size > 0 && batches < MAX_REVISION_BATCHES;
     });
   }
 

@@ -70,17 +70,19 @@ const NOTE_LATE: Statement<never> = statement(
   `insert into late_records (server_id, day, account_number)
    select * from unnest($1::uuid[], $2::date[], $3::text[])`,
 );
-/** $1 server, $2 last day, $3 limit. */
+/** $1 server, $2 last day, $3 limit of the records that name the accounts. All theirs are taken. */
 const TAKE_LATE: Statement<{ day: string; account_number: string }> = statement(
   "digests-take-late-records",
-  `delete from late_records where id in (
-     select id from late_records where server_id = $1 and day <= $2::date order by day, id limit $3
-   ) returning day::text, account_number`,
+  `delete from late_records where server_id = $1 and day <= $2::date and account_number = any(array(
+     select account_number from late_records where server_id = $1 and day <= $2::date order by day, id limit $3
+   )) returning day::text, account_number`,
 );
-/** $1 server, $2 day, $3 last account of the day that has its digest. */
-const DROP_LATE: Statement<never> = statement(
+/** $1 server, $2 day, $3 last account of the day that has its digest, $4 limit. */
+const DROP_LATE: Statement<{ id: string }> = statement(
   "digests-drop-late-records",
-  "delete from late_records where server_id = $1 and day = $2::date and account_number > $3",
+  `delete from late_records where id in (
+     select id from late_records where server_id = $1 and day = $2::date and account_number > $3 order by id limit $4
+   ) returning id::text`,
 );
 /** $1 server, $2 account number. */
 const TAKE_LATE_OF_ACCOUNT: Statement<{ day: string; account_number: string }> = statement(
@@ -144,8 +146,9 @@ export function noteLateRecords(tx: Pick<Transaction, "execute">, records: reado
 }
 
 /**
- * Deletes at most `limit` late records up to `lastDay`, and returns their accounts with the
- * earliest day of each. Statements that follow in the transaction see the records themselves.
+ * Deletes the late records up to `lastDay` of at most `limit` accounts, and returns the accounts
+ * with the earliest day of each. Statements that follow in the transaction see the records
+ * themselves.
  */
 export async function takeLateRecords(
   tx: Transaction,
@@ -157,11 +160,23 @@ export async function takeLateRecords(
 }
 
 /**
- * Deletes the late records of a day whose digest is not made yet: statements that follow in the
- * transaction, and later transactions, see the records themselves.
+ * Deletes at most `limit` late records of a day whose digest is not made yet: statements that
+ * follow in the transaction, and later transactions, see the records themselves. Returns how many.
  */
-export function dropLateRecords(tx: Transaction, serverId: string, day: string, afterAccount: string): void {
-  tx.execute(DROP_LATE, [serverId, day, afterAccount]);
+export async function dropLateRecords(
+  tx: Transaction,
+  { serverId, day, afterAccount, limit }: LateDay,
+): Promise<number> {
+  return (await tx.query(DROP_LATE, [serverId, day, afterAccount, limit])).length;
+}
+
+/** The accounts of a day that have no digest yet. */
+interface LateDay {
+  readonly serverId: string;
+  readonly day: string;
+  /** The last account of the day that has its digest. */
+  readonly afterAccount: string;
+  readonly limit: number;
 }
 
 /** Like {@link takeLateRecords}: the earliest day of all late records of an account, or null. */

@@ -173,6 +173,22 @@ it("compares rules whose activation was committed while its reply was lost", asy
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
+it("compares rules whose activation was committed although every attempt seemed to fail", async () => {
+  const account = anyAccountNumber();
+  let isFirst = true;
+  const owner = startMember(NO_TOKENS, async (work) => {
+    const committed = await commands.transact(work);
+    if (!isFirst) return committed;
+    isFirst = false;
+    throw Object.assign(new Error("the connection was lost"), { code: "08006" });
+  });
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await expect(owner.activateWaiting()).rejects.toThrow(RetryableError);
+  await owner.addValuations(partition, [lossAt(0, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
+});
+
 it("makes new rules active only behind the rules that a crashed process made active", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));

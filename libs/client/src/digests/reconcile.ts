@@ -185,9 +185,16 @@ async function recordsOf(
   }
 }
 
-/** An amount in cents: decimal text, or the number of a JSON document. */
+/** Decimal text with at most two decimals. */
+const AMOUNT = /^-?[0-9]+(\.[0-9]{1,2})?$/;
+
+/**
+ * An amount in cents: decimal text, or the number of a JSON document.
+ * @throws TypeError for anything else, which would be compared wrongly.
+ */
 function cents(amount: unknown): bigint {
   const text = typeof amount === "number" ? amount.toFixed(2) : String(amount);
+  if (!AMOUNT.test(text)) throw new TypeError(`"${text}" in the book is no amount, such as 250.55`);
   const [units = "0", decimals = ""] = text.split(".");
   return BigInt(units + decimals.padEnd(2, "0"));
 }

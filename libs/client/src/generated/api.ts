@@ -249,7 +249,7 @@ export interface components {
             accountName: string;
             /** @description State of the account. */
             status: components["schemas"]["AccountStatus"];
-            /** @description Why the account has its state: why its creation failed, or which breach of a risk rule disabled it; otherwise null. */
+            /** @description Why the account has its state: why its creation failed, or which breach of a risk rule disabled it or made it close-only; otherwise null. */
             statusReason: string | null;
             /** @description Whether the server has demo or real accounts. */
             environment: components["schemas"]["ServerEnvironment"];
@@ -908,7 +908,7 @@ export interface components {
         };
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
-            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi. */
+            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
             status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
             sequence: number | null;
@@ -1208,7 +1208,7 @@ export interface components {
             openPrice: string;
             /** @description Price at which it was valued, as decimal text; null if unknown. */
             price: string | null;
-            /** @description Its profit at that price, as decimal text; null if unknown. */
+            /** @description Its profit at that price, as decimal text; null: kapi does not know it. */
             profit: string | null;
         };
         /** @description A part that kapi no longer has, or could not get. */
@@ -1305,7 +1305,7 @@ export interface components {
             riskTemplates: components["schemas"]["RiskTemplate"][];
         };
         /**
-         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.
+         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or kapi could not collect it.
          * @enum {string}
          */
         EvidenceStatus: "pending" | "stored" | "none";

@@ -191,8 +191,8 @@ export const RiskAlert = z.object({
 export type RiskAlert = z.infer<typeof RiskAlert>;
 
 /**
- * Whether evidence is stored. `none`: the breach was recorded by an earlier version of kapi, or its
- * evidence was deleted.
+ * Whether evidence is stored. `none`: it was deleted after its retention, or could not be collected
+ * within an hour.
  */
 export const EvidenceStatus = z.enum(["pending", "stored", "none"]);
 

@@ -5,9 +5,9 @@ const MONEY = "Decimal text in units of the account's currency, with two decimal
 export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   evidence: "The evidence of the breach.",
   "EvidenceEvent.status":
-    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.",
+    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.status":
-    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.",
+    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.sequence":
     "Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it.",
   "EvidenceEvent.sequence":
@@ -84,7 +84,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidencePosition.volume": "Volume that was open, as decimal text.",
   "EvidencePosition.openPrice": "Price at which it was opened, as decimal text.",
   "EvidencePosition.price": "Price at which it was valued, as decimal text; null if unknown.",
-  "EvidencePosition.profit": "Its profit at that price, as decimal text; null if unknown.",
+  "EvidencePosition.profit": "Its profit at that price, as decimal text; null: kapi does not know it.",
   what: "Which part is missing.",
   reason:
     "`expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.",

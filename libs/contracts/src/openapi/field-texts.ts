@@ -317,7 +317,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "DeliveryAttempt.status": "HTTP status of the receiver; null without an answer.",
   "UpdateWebhook.status": "`enabled` also restarts the count of failing days.",
   statusReason:
-    "Why the account has its state: why its creation failed, or which breach of a risk rule disabled it; otherwise null.",
+    "Why the account has its state: why its creation failed, or which breach of a risk rule disabled it or made it close-only; otherwise null.",
   supportedLeverage: "Leverages that accounts of the server can have, ascending.",
   swap: `Interest for holding the position over night, negative for a cost. ${MONEY}`,
   symbol: "Name of the instrument, such as EURUSD.",

@@ -61,7 +61,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   ValuationEvidence: "A valuation as kapi received it from the trading server.",
   SampleEvidence: "A sample of the live stream.",
   EvidenceStatus:
-    "Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or the breach was recorded by an earlier version of kapi.",
+    "Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or kapi could not collect it.",
   EvidenceLimit: "A limit: a share of the reference in percent, or an amount of money.",
   EvidenceUnit: "Unit of a limit.",
   EvidenceReference: "The value from which a loss or profit counts.",

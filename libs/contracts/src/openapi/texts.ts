@@ -111,7 +111,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getBreachEvidence:
     "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
-    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. The document has at most 20,000 records.",
+    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one.",
   listTradingAccounts:
     "Without parameters every account of the server is in the answer, which is streamed. With `page`, `limit` or `cursor` the answer is one page and has `pagination`.",
   createTradingAccount:

@@ -9,6 +9,8 @@ import { removedServer, RequestValidator } from "./validate.ts";
 
 /** A snapshot has the last sample of a minute, and the time at which the minute began. */
 const SNAPSHOT_MS = 60_000;
+/** A time this far ahead of kapi's clock is now. */
+const MAX_CLOCK_AHEAD_MS = 5_000;
 
 /**
  * An account as it was at a time (decisions, 4.12): its positions from the account service, its
@@ -29,9 +31,13 @@ export function accountState({
     const query = validator.query(call, AccountStateQuery);
     const error = validator.error() ?? removedServer(call);
     if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
-    const { at } = query;
-    const now = toIso(clock.nowMs());
-    if (at > now) return call.charge.reject(invalidTime(`must not be in the future: it is ${now}`));
+    const nowMs = clock.nowMs();
+    const now = toIso(nowMs);
+    if (query.at > toIso(nowMs + MAX_CLOCK_AHEAD_MS)) {
+      return call.charge.reject(invalidTime(`must not be in the future: it is ${now}`));
+    }
+    // A caller whose clock is ahead of kapi's means now.
+    const at = query.at > now ? now : query.at;
     await call.charge.read();
     // Finance and metrics do not know every account that exists.
     if ((await knownAccounts.find(serverId, accountNumber)) === null) throw new ApiError("ACCOUNT_NOT_FOUND");

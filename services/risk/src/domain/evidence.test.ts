@@ -104,6 +104,12 @@ describe("the records of a document", () => {
     expect(hasAllSamples(chooseRecords(cut, range(0, 11)))).toBe(false);
   });
 
+  it("say that samples at the beginning are missing", () => {
+    const late = records({ valuations: VALUATIONS, samples: [sample(4, 5, 8), sample(5, 8, 11)] });
+    const expected = [{ what: "samples", reason: "unavailable", from: null, to: at(8) }];
+    expect(chooseRecords(late, range(0, 11)).missing).toEqual(expected);
+  });
+
   it("are those around the breach if there are too many", () => {
     const many = Array.from({ length: 30_000 }, (_, index) => logged(index, 10_000_00, index / 1_000));
     const { valuations, missing } = chooseRecords(records({ valuations: many }), range(0, 30, 200_000));
@@ -133,7 +139,6 @@ const UNPROVEN: UnprovenBreach = {
   ruleActiveFromMs: START_MS - 500,
   ruleActiveFromOffset: 0,
   valuationOffset: 30,
-  dueAtMs: 0,
 };
 
 describe("the lowest equity", () => {

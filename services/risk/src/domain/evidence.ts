@@ -7,8 +7,8 @@ import { toIso } from "@kapi/kernel";
 /** Evidence has the valuations from this long before a breach to this long after it. */
 export const EVIDENCE_WINDOW_MS = 60_000;
 /** Maximum number of valuations of one document; the rest of its records are samples. */
-const MAX_VALUATIONS = (3 * MAX_EVIDENCE_RECORDS) / 4;
-const MAX_SAMPLES = MAX_EVIDENCE_RECORDS - MAX_VALUATIONS;
+export const MAX_VALUATIONS = (3 * MAX_EVIDENCE_RECORDS) / 4;
+export const MAX_SAMPLES = MAX_EVIDENCE_RECORDS - MAX_VALUATIONS;
 
 type ValuationEvidence = Extract<EvidenceRecord, { kind: "valuation" }>;
 type SampleEvidence = Extract<EvidenceRecord, { kind: "sample" }>;
@@ -53,7 +53,6 @@ export interface UnprovenBreach {
   readonly ruleActiveFromOffset: number | null;
   /** Null: the values of the account when its rules were set. */
   readonly valuationOffset: number | null;
-  readonly dueAtMs: number;
 }
 
 /** The parts of a document that the log of an account gives. */
@@ -98,6 +97,10 @@ export function chooseRecords(
     missing.push({ what: "samples", reason: "expired", from: null, to: chosen[0]?.measuredAt ?? null });
   if (chosen.length < theirs.length) {
     missing.push({ what: "samples", reason: "limit", from: chosen.at(-1)?.measuredAt ?? null, to: null });
+  }
+  const firstFrom = chosen[0]?.from;
+  if (begin !== undefined && firstFrom !== undefined && firstFrom >= begin && !isCut.samples) {
+    missing.push({ what: "samples", reason: "unavailable", from: null, to: chosen[0]?.measuredAt ?? null });
   }
   const lastTo = chosen.at(-1)?.to ?? -1;
   if (end !== undefined && lastTo < end && chosen.length === theirs.length) {

@@ -201,6 +201,8 @@ export interface AccountLogRange {
   readonly toMs: number;
   /** Offsets of valuations that are read whatever their time. */
   readonly offsets: readonly number[];
+  /** Deadline of both topics together. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -209,11 +211,23 @@ export interface AccountLogRange {
  */
 export type ReadAccountLog = (range: AccountLogRange) => Promise<(key: string) => AccountRecords>;
 
+/** The open positions of an account, with their prices. */
+export interface OpenPositions {
+  readonly positions: readonly EvidencePosition[];
+  /** Whether the account had more positions. */
+  readonly isCut: boolean;
+}
+
 /**
- * The positions of an account that were open at a time, with their prices; null if the account was
- * deleted. Rejects while its owner is unavailable.
+ * Reads the positions of an account that were open at a time; null if the account was deleted.
+ * Rejects while its owner is unavailable. While only the prices are, it rejects if `needsPrices`;
+ * otherwise the positions have none.
  */
-export type ReadPositions = (account: AccountName, at: string) => Promise<readonly EvidencePosition[] | null>;
+export type ReadPositions = (
+  account: AccountName,
+  at: string,
+  options: { readonly needsPrices: boolean },
+) => Promise<OpenPositions | null>;
 
 /** A signed document, and what lists of breaches show of it. */
 export interface NewEvidence {
@@ -233,7 +247,7 @@ export type StoredEvidence =
 
 /** Evidence in PostgreSQL. */
 export interface EvidenceStore {
-  /** Breaches of these partitions whose evidence is due, by partition and time, at most `limit`. */
+  /** Breaches of these partitions whose evidence is due, longest first, at most `limit`. */
   due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
   /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
   add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;

@@ -42,17 +42,13 @@ export async function changeRiskRules(
   const asked = rulesOf(message, account, await templatesOf(serverId));
   if (asked === null) return refuse("INVALID_STATE_TRANSITION", "no risk template of the server matches the account");
   const seed = valuesOf(valuation);
-  await addVersion({
-    serverId,
-    accountNumber,
-    organizationId,
-    accountId,
-    ...asked,
-    seed,
-    initialBalanceMinor,
-    currency,
-    commandId,
-  });
+  const version = { serverId, accountNumber, organizationId, accountId, ...asked, seed, initialBalanceMinor };
+  try {
+    await addVersion({ ...version, currency, commandId });
+  } catch (error) {
+    if (isUnavailable(error)) return { kind: "retry", reason: "another version of the rules is stored now" };
+    throw error;
+  }
   return { kind: "pending" };
 }
 

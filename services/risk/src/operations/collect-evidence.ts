@@ -28,10 +28,15 @@ const MAX_DUE = 200;
 const MAX_TOGETHER = 20;
 /** Maximum time between the breaches that one pass over the log serves. */
 const MAX_SPAN_MS = 300_000;
+/** Deadline of one pass over the log. */
+const READ_TIMEOUT_MS = 16_000;
 /** Pause before evidence is collected again that is not complete. */
 const RETRY_AFTER_MS = 10_000;
-/** Time after which evidence is stored as it is, with what is missing. */
-const MAX_WAIT_MS = 600_000;
+/**
+ * Time after which evidence is stored as it is, with what is missing: trading servers keep quotes
+ * for 5 minutes.
+ */
+const MAX_WAIT_MS = 240_000;
 /** Time after which a breach that cannot be proven is given up. */
 const GIVE_UP_AFTER_MS = 3_600_000;
 
@@ -54,9 +59,11 @@ export async function collectEvidence(
   partitions: readonly number[],
 ): Promise<void> {
   if (partitions.length === 0) return;
+  /** Servers whose positions could not be read in this round: the others do not wait for them. */
+  const failing = new Set<string>();
   for (const group of groupsOf(await dependencies.store.due(partitions, MAX_DUE))) {
     try {
-      await collectGroup(dependencies, group);
+      await collectGroup(dependencies, group, failing);
     } catch (error) {
       await putOff(dependencies, group, error);
     }
@@ -66,7 +73,8 @@ export async function collectEvidence(
 /** Breaches of one partition that are close to each other in time. */
 function groupsOf(due: readonly UnprovenBreach[]): UnprovenBreach[][] {
   const groups: UnprovenBreach[][] = [];
-  for (const one of due) {
+  const inOrder = due.toSorted((one, two) => one.partition - two.partition || one.measuredAtMs - two.measuredAtMs);
+  for (const one of inOrder) {
     const group = groups.at(-1);
     const first = group?.[0];
     const isNear = first?.partition === one.partition && one.measuredAtMs - first.measuredAtMs <= MAX_SPAN_MS;
@@ -76,7 +84,12 @@ function groupsOf(due: readonly UnprovenBreach[]): UnprovenBreach[][] {
   return groups;
 }
 
-async function collectGroup(dependencies: EvidenceDependencies, group: readonly UnprovenBreach[]): Promise<void> {
+async function collectGroup(
+  dependencies: EvidenceDependencies,
+  all: readonly UnprovenBreach[],
+  failing: Set<string>,
+): Promise<void> {
+  const group = all.filter(({ breach }) => !failing.has(breach.serverId));
   const [first] = group;
   if (first === undefined) return;
   const times = group.map(({ measuredAtMs }) => measuredAtMs);
@@ -85,6 +98,7 @@ async function collectGroup(dependencies: EvidenceDependencies, group: readonly 
     keys: new Set(group.map(keyOf)),
     fromMs: Math.min(...times) - EVIDENCE_WINDOW_MS,
     toMs: Math.max(...times) + EVIDENCE_WINDOW_MS,
+    timeoutMs: READ_TIMEOUT_MS,
     offsets: group.flatMap(({ valuationOffset }) => (valuationOffset === null ? [] : [valuationOffset])),
   });
   for (const unproven of group) {
@@ -94,8 +108,9 @@ async function collectGroup(dependencies: EvidenceDependencies, group: readonly 
         toMs: unproven.measuredAtMs + EVIDENCE_WINDOW_MS,
         around: unproven.valuationOffset,
       });
-      await prove(dependencies, unproven, chosen);
+      if (!failing.has(unproven.breach.serverId)) await prove(dependencies, unproven, chosen);
     } catch (error) {
+      failing.add(unproven.breach.serverId);
       await putOff(dependencies, [unproven], error);
     }
   }
@@ -155,10 +170,12 @@ async function positionsAt(
     to: null,
   });
   try {
-    const positions = await readPositions({ serverId, accountNumber }, at);
-    if (positions === null) return { positions, missing: [missing("positions")] };
+    const open = await readPositions({ serverId, accountNumber }, at, { needsPrices: canWait });
+    if (open === null) return { positions: null, missing: [missing("positions")] };
+    const { positions, isCut } = open;
     const isPriced = positions.every(({ price }) => price !== null);
-    return { positions, missing: isPriced ? [] : [missing("prices")] };
+    const cut: readonly MissingEvidence[] = isCut ? [{ ...missing("positions"), reason: "limit" }] : [];
+    return { positions, missing: [...cut, ...(isPriced ? [] : [missing("prices")])] };
   } catch (error) {
     if (canWait) throw error;
     logger.warn({ err: error, serverId, accountNumber }, "evidence is stored without positions");

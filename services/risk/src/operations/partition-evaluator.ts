@@ -67,6 +67,13 @@ interface Snapshot {
   readonly states: readonly StateText[];
 }
 
+/** An activation of a version: the account afterwards, and the alerts of its values. */
+interface Activation {
+  readonly version: RuleVersion;
+  readonly next: TrackedAccount;
+  readonly alerts: readonly RecordedAlert[];
+}
+
 export interface PartitionDependencies {
   readonly store: EvaluationStore;
   readonly commands: Pick<CommandStore, "transact">;
@@ -93,6 +100,8 @@ export class PartitionEvaluator {
   #isContinued: boolean;
   /** The work that runs now: batches, activations and snapshots never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** An activation that may be committed: the last attempt to commit it had no clear outcome. */
+  #uncertain: Activation | null = null;
   /** The checkpoint that is stored now. */
   #checkpoints: Promise<void> = Promise.resolve();
 
@@ -142,6 +151,7 @@ export class PartitionEvaluator {
       const next = { ...account, state: structuredClone(account.state) };
       const offset = this.#position;
       const alerts = this.#switchTo(next, this.#shared.share({ ...version, activeFromOffset: offset }));
+      this.#uncertain = { version, next, alerts };
       const isActive = await commands.transact(async (transaction) => {
         await store.lockOwned(transaction, this.owner);
         // An earlier run of this transaction was committed, and its reply was lost.
@@ -160,10 +170,32 @@ export class PartitionEvaluator {
         }
         return true;
       });
-      if (!isActive) return;
-      this.#accounts.set(keyOf(version), next);
-      countBreaches(alerts);
+      this.#decide(isActive);
     });
+  }
+
+  /**
+   * If the reply to the commit of an activation was lost, looks whether the version is active.
+   * Until that is known nothing is compared, so the position is still that of the activation.
+   */
+  async #decideUncertain(): Promise<void> {
+    const uncertain = this.#uncertain;
+    if (uncertain === null) return;
+    const { store, commands } = this.#dependencies;
+    this.#decide(
+      await commands.transact(async (transaction) => {
+        await store.lockOwned(transaction, this.owner);
+        return store.isActive(transaction, uncertain.version);
+      }),
+    );
+  }
+
+  #decide(isActive: boolean): void {
+    const uncertain = this.#uncertain;
+    this.#uncertain = null;
+    if (!isActive || uncertain === null) return;
+    this.#accounts.set(keyOf(uncertain.version), uncertain.next);
+    countBreaches(uncertain.alerts);
   }
 
   /**
@@ -280,7 +312,7 @@ export class PartitionEvaluator {
   }
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work);
+    const run = this.#turn.then(() => this.#decideUncertain()).then(work);
     // Without the result, which may be large.
     this.#turn = run.then(
       () => undefined,

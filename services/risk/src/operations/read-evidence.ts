@@ -1,13 +1,15 @@
-import { accountKey, HEADERS, type IntervalEvidenceQuery, MAX_EVIDENCE_RECORDS, TOPICS } from "@kapi/contracts";
+import { accountKey, HEADERS, type IntervalEvidenceQuery, TOPICS } from "@kapi/contracts";
 import { buildEvidence, type EvidenceSigner } from "@kapi/evidence";
 import { ApiError, tooManyConcurrentRequests } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
-import { chooseRecords } from "../domain/evidence.ts";
+import { chooseRecords, MAX_SAMPLES, MAX_VALUATIONS } from "../domain/evidence.ts";
 import type { AccountName, EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
 
 /** Maximum number of intervals that a process reads from the log at once. */
 const MAX_CONCURRENT_INTERVALS = 4;
+/** Deadline of reading the log: below that of the gateway, so that no read goes on in vain. */
+const READ_TIMEOUT_MS = 3_000;
 const SECOND_MS = 1_000;
 /** Time that pending evidence still needs at least, for `Retry-After`. */
 const MIN_PENDING_MS = 5_000;
@@ -69,10 +71,11 @@ async function readInterval(
   const known = await readAccount(account);
   if (known === null) throw new ApiError("ACCOUNT_NOT_FOUND");
   const key = accountKey(account.serverId, account.accountNumber);
-  const recordsOf = await readLog({ partition: partitionOf(account), keys: new Set([key]), fromMs, toMs, offsets: [] });
+  const range = { partition: partitionOf(account), keys: new Set([key]), fromMs, toMs, offsets: [] };
+  const recordsOf = await readLog({ ...range, timeoutMs: READ_TIMEOUT_MS });
   const { valuations, samples, missing, ...interval } = chooseRecords(recordsOf(key), { fromMs, toMs, around: null });
   if (missing.some(({ reason }) => reason === "limit")) {
-    throw invalid("to", `the interval has more than ${MAX_EVIDENCE_RECORDS} records: ask for a shorter one`);
+    throw invalid("to", `more than ${MAX_VALUATIONS} valuations or ${MAX_SAMPLES} samples: ask for a shorter interval`);
   }
   const { serverId, accountNumber } = account;
   const { organizationId, currency } = known;

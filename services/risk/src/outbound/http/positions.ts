@@ -10,11 +10,16 @@ const VOLUME_DECIMALS = 8;
 
 /** Reads positions and quotes from the account service. */
 export function createPositionReader(account: InternalClient): ReadPositions {
-  return async ({ serverId, accountNumber }, at) => {
-    const positions = await openPositions(account, { serverId, accountNumber }, at);
-    if (positions === null || positions.length === 0) return positions === null ? null : [];
-    const quotes = await quotesOf(account, serverId, new Set(positions.map(({ symbol }) => symbol)), at);
-    return positions.map(({ id, symbol, side, volume, closedVolume, openPrice }): EvidencePosition => {
+  return async ({ serverId, accountNumber }, at, { needsPrices }) => {
+    const open = await openPositions(account, { serverId, accountNumber }, at);
+    if (open === null) return null;
+    const { positions, positionCount } = open;
+    const symbols = new Set(positions.map(({ symbol }) => symbol));
+    const quotes = await quotesOf(account, serverId, symbols, at).catch((error: unknown) => {
+      if (needsPrices) throw error;
+      return new Map<string, Quote>();
+    });
+    const valued = positions.map(({ id, symbol, side, volume, closedVolume, openPrice }): EvidencePosition => {
       const quote = quotes.get(symbol);
       // A position is valued at the price at which it can be closed.
       const price = quote === undefined ? null : side === "buy" ? quote.bid : quote.ask;
@@ -28,13 +33,13 @@ export function createPositionReader(account: InternalClient): ReadPositions {
         profit: null,
       };
     });
+    return { positions: valued, isCut: positionCount > positions.length };
   };
 }
 
 async function openPositions(account: InternalClient, params: { serverId: string; accountNumber: string }, at: string) {
   try {
-    const { positions } = await callRoute(account, ACCOUNT_ROUTES.readOpenPositions, { params, query: { at } });
-    return positions;
+    return await callRoute(account, ACCOUNT_ROUTES.readOpenPositions, { params, query: { at } });
   } catch (error) {
     if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
     throw error;

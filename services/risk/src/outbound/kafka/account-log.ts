@@ -12,8 +12,6 @@ import type { ReadAccountLog } from "../../domain/ports.ts";
 const MAX_AHEAD_MS = 5_000;
 /** A valuation may be in the log this long after the time at which it was measured. */
 const MAX_LATE_MS = 60_000;
-/** Time limit of reading one topic. */
-const READ_TIMEOUT_MS = 8_000;
 /** Maximum number of records of one account that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
 /** The samples of an account in the order of the log, and its valuations. */
@@ -21,7 +19,8 @@ type Sample = ReturnType<typeof toSampleEvidence>;
 
 /** Creates the reader. Each call reads a part of one partition, of both topics. */
 export function createAccountLog(kafka: KafkaConnection, clock: Clock): ReadAccountLog {
-  return async ({ partition, keys, fromMs, toMs, offsets }) => {
+  return async ({ partition, keys, fromMs, toMs, offsets, timeoutMs }) => {
+    const endMs = performance.now() + timeoutMs;
     const valuations = new Map<string, LoggedValuation[]>([...keys].map((key) => [key, []]));
     const samples = new Map<string, Sample[]>([...keys].map((key) => [key, []]));
     const full = new Set<string>();
@@ -41,7 +40,7 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock): ReadAcco
           including: including.map(BigInt),
         },
         {
-          timeoutMs: READ_TIMEOUT_MS,
+          timeoutMs: Math.max(1, Math.ceil(endMs - performance.now())),
           onMessages: (messages) => {
             for (const message of messages) if (keys.has(message.key)) each(message);
           },

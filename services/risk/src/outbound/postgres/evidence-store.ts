@@ -21,7 +21,6 @@ interface DueRow extends BreachRow {
   readonly rule_active_from: Date;
   readonly rule_active_from_offset: number | null;
   readonly valuation_offset: number | null;
-  readonly evidence_due_at: Date;
 }
 // $1 partitions, $2 limit.
 const DUE = statement<DueRow>(
@@ -31,7 +30,7 @@ const DUE = statement<DueRow>(
      a.valuation_offset::float8 as valuation_offset
    from alerts a left join evidence e on e.breach_id = a.id
    where a.partition = any($1::integer[]) and a.evidence_due_at <= now()
-   order by a.partition, a.measured_at limit $2`,
+   order by a.evidence_due_at limit $2`,
 );
 // $1 breach, $2 sequence, $3 extreme value, $4 its time, $5 document, $6 now.
 const ADD = statement<{ breach_id: string }>(
@@ -110,6 +109,5 @@ function unprovenFromRow(row: DueRow): UnprovenBreach {
     ruleActiveFromMs: row.rule_active_from.getTime(),
     ruleActiveFromOffset: row.rule_active_from_offset,
     valuationOffset: row.valuation_offset,
-    dueAtMs: row.evidence_due_at.getTime(),
   };
 }

@@ -110,9 +110,11 @@ const DELETE = statement<{ version: number }>(
    union all select version from templates where server_id = $1 and name = $2
    order by version desc limit 1`,
 );
+// Only with the first deletion: a second one must not forget the accounts whose rules are removed.
 const DELETE_WAITING = statement<never>(
   "risk-delete-accounts-of-template",
-  `delete from template_accounts where server_id = $1 and template_name = $2`,
+  `delete from template_accounts w using templates t
+   where w.server_id = $1 and w.template_name = $2 and t.server_id = $1 and t.name = $2 and t.state = 'active'`,
 );
 // $1 partitions, $2 limit.
 const SEARCHING = statement<SearchingRow>(
@@ -177,9 +179,9 @@ async function changeTemplate(
     return assertDefined(set, "the row of the template").version;
   }
   const state = change.accountRules === "remove" ? "removed" : "deleted";
-  const [deleted] = await transaction.query(DELETE, [serverId, name, state, commandId]);
   // Accounts that wait for their first rules of the template get none.
   transaction.execute(DELETE_WAITING, [serverId, name]);
+  const [deleted] = await transaction.query(DELETE, [serverId, name, state, commandId]);
   return assertDefined(deleted, "the row of the template").version;
 }
 

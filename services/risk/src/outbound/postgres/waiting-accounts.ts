@@ -80,7 +80,7 @@ const DUE = statement<WaitingRow>(
    cross join lateral (
      select w.server_id, w.account_number, w.template_name, w.partition, w.revision, w.attempts
      from template_accounts w
-     where w.server_id = s.server_id and w.due_at <= clock_timestamp() and w.partition = any($1::integer[])
+     where w.server_id = s.server_id and w.due_at <= statement_timestamp() and w.partition = any($1::integer[])
      order by (w.template_name <> ''), w.due_at limit $2
    ) w
    left join lateral (
@@ -164,7 +164,8 @@ function apply(database: Database, waiting: WaitingAccount, account: OpenAccount
     if (held.length === 0) return false;
     const newest = await lockNewest(transaction, waiting);
     const template = newest === null ? null : templateOf(newest);
-    if (newest !== null && template === null && newest.active_from_offset === null) {
+    // A version of a command: whether it becomes active is not certain yet.
+    if (newest !== null && newest.template_command_id === null && newest.active_from_offset === null) {
       transaction.execute(POSTPONE, [...keysOf([waiting]), UNCERTAIN_PAUSE_MS, 0]);
       return false;
     }
