@@ -26,8 +26,8 @@ export interface AccountServerOptions {
   /** The current values of an account. */
   readonly valuationOf: (serverId: string, accountNumber: string) => Valuation;
   readonly organizationId?: string;
-  /** The open positions of every account, at any time; awaited before the answer. */
-  readonly positions?: () => Promise<readonly OpenPosition[]>;
+  /** The open positions of every account at a time; awaited before the answer. */
+  readonly positions?: (at: string) => Promise<readonly OpenPosition[]>;
   readonly quotes?: readonly Quote[];
 }
 
@@ -83,7 +83,7 @@ async function answerTo(
   if (account === undefined) return null;
   const values = valuationOf(serverId, accountNumber);
   if (what === "open-positions") {
-    const positions = (await options.positions?.()) ?? [];
+    const positions = (await options.positions?.(searchParams.get("at") ?? "")) ?? [];
     return { currency: "USD", positionCount: positions.length, positions, createdAt: values.measuredAt };
   }
   const { accountName, status } = account;

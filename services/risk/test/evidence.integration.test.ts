@@ -62,6 +62,8 @@ let stack: TestStack;
 let risk: InternalClient;
 /** What the account service waits for before it returns positions. */
 let beforePositions: () => Promise<void> = () => Promise.resolve();
+/** After this time the accounts have no open position. */
+let flatFrom = "9999";
 
 beforeAll(async () => {
   const environment = await createTestEnvironment({ partitions: 2, needs: ["kafka", "postgres", "redis"] });
@@ -74,8 +76,9 @@ beforeAll(async () => {
       netDepositsMinor: 0,
     }),
     organizationId,
-    positions: async () => {
+    positions: async (at) => {
       await beforePositions();
+      if (at > flatFrom) return [];
       const position = { id: "7001", orderId: "1", side: "buy", volume: 0.5, closedVolume: 0.2, openPrice: 2_410.35 };
       return [{ ...position, symbol: "XAUUSD", openedAt: measuredAt }];
     },
@@ -256,7 +259,7 @@ describe("evidence of a breach", () => {
   );
 
   it(
-    "is stored once, although the process is killed while it collects it",
+    "is stored once, although the process is killed while it collects it, with the positions that caused the breach",
     async () => {
       const accountNumber = anyAccountNumber();
       const held = Promise.withResolvers<void>();
@@ -265,6 +268,8 @@ describe("evidence of a breach", () => {
         collecting.resolve();
         return held.promise;
       };
+      // The action closes all positions before the lowest equity.
+      flatFrom = toIso(startMs + BREACHING * 1_000);
       await setRules(accountNumber);
       await writeSamples({ producer, serverId }, await writeValuations({ producer, serverId }, accountNumber, startMs));
       const breachId = await breachOf(accountNumber);
@@ -275,7 +280,9 @@ describe("evidence of a breach", () => {
       beforePositions = () => Promise.resolve();
       held.resolve();
       await process.restart();
-      expect((await verifiedEvidence(accountNumber, breachId)).missing).toEqual([]);
+      const document = await verifiedEvidence(accountNumber, breachId);
+      flatFrom = "9999";
+      expect(document).toMatchObject({ missing: [], positions: [{ positionId: "7001" }] });
       await eventually(async () => expect(await storedEvents(breachId)).toHaveLength(1));
     },
     TIMEOUT_MS,

@@ -145,7 +145,7 @@ export const EvidenceBreach = z.object({
   commandId: z.guid().nullable(),
 });
 
-/** An open position at the time of `breach.extremeAt`. */
+/** An open position at `breach.extremeAt`; at `breach.at` if the account was flat then. */
 export const EvidencePosition = z.object({
   positionId: Name,
   symbol: Name,

@@ -186,6 +186,15 @@ export function sequenceOf({ valuationOffset }: UnprovenBreach, samples: readonl
   return samples.find((sample) => includes(sample, valuationOffset))?.sequence ?? null;
 }
 
+/** When the value that reached the threshold was measured, as the trading server wrote it. */
+export function breachedAt(
+  { valuationOffset, measuredAtMs }: UnprovenBreach,
+  valuations: readonly LoggedValuation[],
+): string {
+  const breaching = valuations.find(({ evidence }) => evidence.offset === valuationOffset);
+  return breaching?.evidence.measuredAt ?? toIso(measuredAtMs);
+}
+
 /** The claim of a document about a breach. */
 export function claimOf(
   unproven: UnprovenBreach,
@@ -194,7 +203,7 @@ export function claimOf(
   extreme: Extreme,
   createdAt: string,
 ): BreachClaim {
-  const { breach, organizationId, currency, measuredAtMs, referenceAtMs, valuationOffset } = unproven;
+  const { breach, organizationId, currency, referenceAtMs, valuationOffset } = unproven;
   const { rule, serverId, accountNumber } = breach;
   const activeFrom = toIso(activeFromMs(unproven, valuations));
   const index = valuations.findIndex(({ evidence }) => evidence.offset === valuationOffset);
@@ -212,7 +221,7 @@ export function claimOf(
     breach: {
       id: breach.id,
       period: breach.period,
-      at: valuations[index]?.evidence.measuredAt ?? toIso(measuredAtMs),
+      at: breachedAt(unproven, valuations),
       compared: comparedOf(rule),
       side: rule.type === "profitTarget" ? "atOrAbove" : "atOrBelow",
       reference: {

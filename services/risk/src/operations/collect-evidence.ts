@@ -10,6 +10,7 @@ import { amountFromMinor, type Clock, toIso, uuidV5 } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
 import {
+  breachedAt,
   type ChosenRecords,
   chooseRecords,
   claimOf,
@@ -129,7 +130,12 @@ async function prove(
     return store.postpone([unproven.breach.id], toIso(nowMs + RETRY_AFTER_MS));
   }
   const extreme = extremeOf(unproven, chosen.valuations);
-  const positions = await positionsAt(dependencies, unproven, extreme, canWait);
+  const atExtreme = await positionsAt(dependencies, unproven, extreme.at, canWait);
+  // The action of the breach may have closed all positions: then those that caused the breach.
+  const isFlat = atExtreme.positions?.length === 0;
+  const positions = isFlat
+    ? await positionsAt(dependencies, unproven, breachedAt(unproven, chosen.valuations), canWait)
+    : atExtreme;
   const evidence = sign(
     dependencies,
     unproven,
@@ -154,13 +160,13 @@ async function prove(
 }
 
 /**
- * The positions at the extreme value. While their owner is unavailable, this rejects if the
+ * The positions that were open at a time. While their owner is unavailable, this rejects if the
  * evidence can wait; later the document says that they are missing.
  */
 async function positionsAt(
   { readPositions, logger }: EvidenceDependencies,
   { breach: { serverId, accountNumber } }: UnprovenBreach,
-  { at }: Extreme,
+  at: string,
   canWait: boolean,
 ): Promise<{ positions: readonly EvidencePosition[] | null; missing: readonly MissingEvidence[] }> {
   const missing = (what: "positions" | "prices"): MissingEvidence => ({

@@ -47,7 +47,7 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
         </div>
       </section>
       <section class="card">
-        <h2>Open positions at the {extremeInWords(document)}</h2>
+        <h2>Open positions at the {timeOfPositions(document)}</h2>
         <Positions document={document} />
       </section>
       <section class="card">
@@ -58,7 +58,11 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
   );
 }
 
-function extremeInWords({ breach: { side, compared, extremeAt } }: BreachEvidence): string {
+/** The extreme value; the breach if the account was flat at the extreme value. */
+function timeOfPositions({ breach: { side, compared, at, extremeAt }, records, positions }: BreachEvidence): string {
+  const extreme = records.findLast((record) => record.kind === "valuation" && record.measuredAt === extremeAt);
+  const isAtBreach = extreme?.openPositionCount === 0 && positions !== null && positions.length > 0;
+  if (isAtBreach) return `breach, ${zonedMoment(at)}`;
   return `${side === "atOrBelow" ? "lowest" : "highest"} ${compared}, ${zonedMoment(extremeAt)}`;
 }
 

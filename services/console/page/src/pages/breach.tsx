@@ -129,7 +129,7 @@ function Pending({ measuredAt, loadedAtMs }: { readonly measuredAt: string; read
   return (
     <Notice kind="warning">
       {loadedAtMs > breachedMs + LATE_MS
-        ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 10 minutes. "
+        ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 4 minutes. "
         : `The evidence includes the minute after the breach. It will be complete at about ${zonedClock(breachedMs + USUALLY_COMPLETE_MS)}. `}
       This page shows it by itself.
     </Notice>
