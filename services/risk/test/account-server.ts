@@ -69,7 +69,7 @@ async function answerTo(
   accounts: ReadonlyMap<string, StandInAccount>,
 ): Promise<object | null> {
   const { initialBalanceMinor, valuationOf, organizationId = randomUUID() } = options;
-  const [path = ""] = (request.url ?? "").split("?");
+  const { pathname: path, searchParams } = new URL(request.url ?? "", "http://account");
   const [, , , serverId = "", , accountNumber = "", what] = path.split("/");
   if (path.endsWith("/quotes")) return { quotes: options.quotes ?? null };
   if (accountNumber === "selected") {

@@ -180,7 +180,7 @@ it("compares rules whose activation was committed although every attempt seemed 
     const committed = await commands.transact(work);
     if (!isFirst) return committed;
     isFirst = false;
-    throw Object.assign(new Error("the connection was lost"), { code: "08006" });
+    throw Object.assign(new Error("the connection was lost"), { code: "ECONNRESET" });
   });
   owner.assign([partition], 1);
   await setRules(account, MAX_LOSS);

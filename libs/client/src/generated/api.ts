@@ -964,7 +964,7 @@ export interface components {
             rule: components["schemas"]["EvidenceRule"];
             /** @description Why the rule was breached. */
             breach: components["schemas"]["EvidenceBreach"];
-            /** @description The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`. Null if kapi could not get them. */
+            /** @description The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`; null if kapi could not get them. */
             positions: components["schemas"]["EvidencePosition"][] | null;
             /** @description The valuations in the order of the log, then the samples in the order of their sequences. */
             records: (components["schemas"]["ValuationEvidence"] | components["schemas"]["SampleEvidence"])[];

@@ -28,7 +28,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "BreachEvidence.rule": "The rule in the version that was breached.",
   breach: "Why the rule was breached.",
   "BreachEvidence.positions":
-    "The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`. Null if kapi could not get them.",
+    "The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`; null if kapi could not get them.",
   "BreachEvidence.records": "The valuations in the order of the log, then the samples in the order of their sequences.",
   "IntervalEvidence.records":
     "The valuations in the order of the log, then the samples in the order of their sequences.",

@@ -9,7 +9,7 @@ import { removedServer, RequestValidator } from "./validate.ts";
 
 /** A snapshot has the last sample of a minute, and the time at which the minute began. */
 const SNAPSHOT_MS = 60_000;
-/** A time this far ahead of kapi's clock is now. */
+/** A caller's clock may be this far ahead of kapi's. */
 const MAX_CLOCK_AHEAD_MS = 5_000;
 
 /**
@@ -31,13 +31,11 @@ export function accountState({
     const query = validator.query(call, AccountStateQuery);
     const error = validator.error() ?? removedServer(call);
     if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
+    const { at } = query;
     const nowMs = clock.nowMs();
-    const now = toIso(nowMs);
-    if (query.at > toIso(nowMs + MAX_CLOCK_AHEAD_MS)) {
-      return call.charge.reject(invalidTime(`must not be in the future: it is ${now}`));
+    if (at > toIso(nowMs + MAX_CLOCK_AHEAD_MS)) {
+      return call.charge.reject(invalidTime(`must not be in the future: it is ${toIso(nowMs)}`));
     }
-    // A caller whose clock is ahead of kapi's means now.
-    const at = query.at > now ? now : query.at;
     await call.charge.read();
     // Finance and metrics do not know every account that exists.
     if ((await knownAccounts.find(serverId, accountNumber)) === null) throw new ApiError("ACCOUNT_NOT_FOUND");
