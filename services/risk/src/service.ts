@@ -4,7 +4,7 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createSigner, publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
-import { startProducer, topicIds } from "@kapi/kafka";
+import { beginOffsets, endOffsets, startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import { isTransient, isUniqueViolation, startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
@@ -96,6 +96,14 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     commands,
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock,
+    endOf: async (partition) => {
+      const begin = (await beginOffsets(kafka, TOPICS.tradingValuations)).get(partition);
+      const end = assertDefined(
+        (await endOffsets(kafka, TOPICS.tradingValuations)).get(partition),
+        "the end of the log",
+      );
+      return begin === end ? 0 : Number(end);
+    },
     topicId: async () => assertDefined((await topicIds(kafka, [TOPICS.tradingValuations]))[0], "the topic's id"),
     logger,
   });

@@ -82,6 +82,9 @@ beforeEach(() => {
 });
 
 /** The evaluator of a process that read these tokens before it joined the group. */
+/** The end of the log when a member acquires the partition. */
+let endOfLog = 0;
+
 function startMember(tokens = NO_TOKENS, transact: CommandStore["transact"] = (work) => commands.transact(work)) {
   return new Evaluator({
     store,
@@ -90,6 +93,7 @@ function startMember(tokens = NO_TOKENS, transact: CommandStore["transact"] = (w
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock: systemClock,
     topicId: () => Promise.resolve("topic"),
+    endOf: () => Promise.resolve(endOfLog),
     logger,
   });
 }
@@ -210,6 +214,25 @@ it("makes new rules active only behind the rules that a crashed process made act
     { version: 1, log_offset: 3 },
     { version: 2, log_offset: 3 },
   ]);
+  expect(await database.query(BREACHES, [account])).toEqual([]);
+});
+
+it("makes new rules active only behind the valuations that a crashed process has compared", async () => {
+  const account = anyAccountNumber();
+  const crashed = startMember();
+  crashed.assign([partition], 1);
+  await crashed.addValuations(partition, [lossAt(0, account, 1_000)]);
+  // The next owner begins at offset 0, and the rules are set after the valuation at offset 0.
+  endOfLog = 1;
+  const next = startMember();
+  next.assign([partition], 2);
+  await setRules(account, MAX_LOSS);
+  await next.activateWaiting();
+  expect(await database.query(ACTIVE, [account])).toEqual([]);
+  await next.addValuations(partition, [lossAt(0, account, 1_000)]);
+  await next.activateWaiting();
+  endOfLog = 0;
+  expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 1 }]);
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 

@@ -25,6 +25,8 @@ const MAX_LOST_MS = 60_000;
 export interface EvaluatorOptions extends PartitionDependencies {
   /** The id of the topic; rejects while the cluster does not answer. */
   readonly topicId: () => Promise<string>;
+  /** The end of a partition's log; 0 if the log has no records. Rejects like `topicId`. */
+  readonly endOf: (partition: number) => Promise<number>;
   /** The tokens of the partitions, read before this process joins the group. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly logger: Logger;
@@ -133,11 +135,12 @@ export class Evaluator {
     const membership = { generation: this.#generation, tokens: this.#options.tokens };
     const topicId = await this.#options.topicId();
     const start = await this.#options.store.acquire(partition, topicId, membership);
+    const end = await this.#options.endOf(partition);
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
       "owns the rules of a partition",
     );
-    return new PartitionEvaluator(partition, start, this.#options);
+    return new PartitionEvaluator(partition, { ...start, end }, this.#options);
   }
 }
 

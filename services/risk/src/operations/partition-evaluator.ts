@@ -95,6 +95,8 @@ export class PartitionEvaluator {
   readonly #shared = new SharedRules();
   #found: RecordedAlert[] = [];
   #position: number;
+  /** Before this offset, a former owner may have compared valuations with the former rules. */
+  readonly #end: number;
   #durable: number;
   /** Whether accounts had rules at the position: a gap in the log is then a loss. */
   #isContinued: boolean;
@@ -105,7 +107,13 @@ export class PartitionEvaluator {
   /** The checkpoint that is stored now. */
   #checkpoints: Promise<void> = Promise.resolve();
 
-  constructor(partition: number, start: PartitionStart, dependencies: PartitionDependencies) {
+  /** `end`: the end of the log when the partition was acquired. */
+  constructor(
+    partition: number,
+    start: PartitionStart & { readonly end: number },
+    dependencies: PartitionDependencies,
+  ) {
+    this.#end = start.end;
     this.owner = { partition, token: start.token };
     this.#dependencies = dependencies;
     this.#position = start.nextOffset;
@@ -143,6 +151,8 @@ export class PartitionEvaluator {
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
+      // Rules never apply to valuations that were compared before they were set.
+      if (this.#position < this.#end) return;
       await this.#commitAlerts();
       const { store, commands, clock } = this.#dependencies;
       const account = this.#tracked(version);
