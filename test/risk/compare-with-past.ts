@@ -64,7 +64,7 @@ export interface RiskService {
   readonly logger: Logger;
 }
 
-/** What was compared, and every difference in words. */
+/** Counts of the compared records, and every difference in words. */
 export interface Comparison {
   readonly valuations: number;
   readonly versions: number;
@@ -217,7 +217,7 @@ async function readAll(
   if (failure !== null) throw failure;
 }
 
-/** What is missing, what is extra, and what is there more than once. */
+/** The missing, extra and repeated entries, in words. */
 function compare(what: string, expected: readonly string[], found: readonly string[]): string[] {
   const [wanted, had] = [new Set(expected), new Set(found)];
   const groups = [

@@ -92,7 +92,7 @@ describe("the records of a document", () => {
     }
   });
 
-  it("say what is missing: deleted valuations and samples, and samples that are late", () => {
+  it("name the missing parts: deleted valuations and samples, and late samples", () => {
     const some = VALUATIONS.slice(4);
     const cut = records({ valuations: some, isCut: { valuations: true, samples: true }, samples: [sample(2, 3, 8)] });
     const { missing } = chooseRecords(cut, range(0, 11));

@@ -238,7 +238,7 @@ export interface NewEvidence {
   readonly document: string;
 }
 
-/** What is known of the evidence of a breach. `null`: the account has no such breach. */
+/** The state of the evidence of a breach. `null`: the account has no such breach. */
 export type StoredEvidence =
   | { readonly status: "stored"; readonly document: string }
   | { readonly status: "pending"; readonly dueAtMs: number }

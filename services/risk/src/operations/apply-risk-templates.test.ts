@@ -29,7 +29,7 @@ function accountOf(serverId: string, accountNumber: string): AccountForRisk {
   return { ...fields, valuation: values };
 }
 
-/** An applier whose storage has `accounts`, and keeps the names of what was done with them. */
+/** An applier whose storage has `accounts`, and records the operations on them. */
 function setUp({
   accounts = [],
   templates = [],

@@ -34,8 +34,8 @@ const READ_TIMEOUT_MS = 16_000;
 /** Pause before evidence is collected again that is not complete. */
 const RETRY_AFTER_MS = 10_000;
 /**
- * Time after which evidence is stored as it is, with what is missing: trading servers keep quotes
- * for 5 minutes.
+ * Time after which evidence is stored with the missing parts named: trading servers keep quotes for
+ * 5 minutes.
  */
 const MAX_WAIT_MS = 240_000;
 /** Time after which a breach that cannot be proven is given up. */
@@ -117,7 +117,7 @@ async function collectGroup(
   }
 }
 
-/** Makes and stores the document, or waits for what is not there yet. */
+/** Makes and stores the document, or waits for late samples, positions and prices. */
 async function prove(
   dependencies: EvidenceDependencies,
   unproven: UnprovenBreach,
@@ -243,7 +243,7 @@ async function putOff(
   }
 }
 
-/** Until when evidence waits for what is late. */
+/** Until when evidence waits for late samples, positions and prices. */
 function lastMomentOf({ breach }: UnprovenBreach): number {
   return Date.parse(breach.recordedAt) + MAX_WAIT_MS;
 }

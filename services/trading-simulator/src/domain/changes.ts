@@ -186,7 +186,7 @@ export function abandonFlattening(context: TradingContext, account: Account, ref
   return refused("ACCOUNT_HAS_OPEN_POSITIONS", progressOf(account, done));
 }
 
-/** What an incomplete change has done, and what is still open. */
+/** The finished part of an incomplete change, and the positions that are still open. */
 function progressOf({ positions }: Account, { closed, cancelled }: Flattened): string {
   const open = Array.from(positions.values(), ({ id, symbol }) => `${id} (${symbol})`);
   return [
