@@ -27,7 +27,7 @@ const MEMBERS = 2;
 const SEND_INTERVAL_MS = 50;
 /** A stopped broker is fenced after 9 s. Its partitions and groups then move to other brokers. */
 const RECOVERY_MS = 40_000;
-/** After 2 s without a reply, the client uses another connection to the broker. */
+/** The client waits half of it for a reply, and then uses another connection to the broker. */
 const PRODUCE_TIMEOUT_MS = 4_000;
 
 const logger = createLogger({ service: "kafka-cluster-test", level: "error" });

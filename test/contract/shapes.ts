@@ -1,6 +1,6 @@
 /**
- * The records of the interface and the decisions as strict schemas, transcribed by hand. Any other
- * field is an error.
+ * The records of docs/reference/interface.md and docs/decisions as strict schemas, transcribed by
+ * hand. Any other field is an error.
  */
 import { z } from "zod";
 
@@ -43,7 +43,7 @@ export const Server = z.strictObject({
 /** Decisions, 3.3. */
 const Actor = z.strictObject({ type: z.enum(["key", "user", "system"]), id: text.min(1) });
 
-/** The interface does not have the last six fields (decisions, 3.3). */
+/** The last six fields are in the decisions, not in docs/reference/interface.md (decisions, 3.3). */
 export const Command = z.strictObject({
   id: uuid,
   operation: z.enum([
@@ -66,8 +66,8 @@ export const Command = z.strictObject({
     "risk.delete_template",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // Null for a command on a risk template. Otherwise null only if the account was unknown
-  // (decisions, 3.3), which no command of these tests is.
+  // Null for a command on a risk template, and for a command on an unknown account (decisions,
+  // 3.3). These tests have no command on an unknown account.
   managedAccountId: uuid.nullable(),
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),

@@ -146,7 +146,8 @@ it(
     );
     const snapshot = snapshots.at(-1);
     const minute = Date.parse(snapshot?.measuredAt ?? "");
-    // A sample of the minute may have been measured in its last millisecond.
+    // `at` includes its whole millisecond: only from the last millisecond of a minute on, no later
+    // sample of this minute can follow.
     const over = await account.stateAt(new Date(minute + MINUTE_MS - 1));
     expect(over.equity).toEqual({
       value: (snapshot?.equity ?? 0).toFixed(2),

@@ -17,7 +17,7 @@ interface Flattened {
 }
 
 const HIGH_LEVERAGE = 500;
-/** Time to the deadline of a flatten that is not completed before it. */
+/** Deadline of the flattens that cannot be completed. */
 const DEADLINE_MS = 4_000;
 
 let system: RunningSystem;
@@ -47,7 +47,7 @@ async function list<T>(accountNumber: string, what: string): Promise<readonly T[
 }
 
 /** A key that may change accounts, and has no scope of risk. */
-async function limitedKey(): Promise<string> {
+async function keyWithoutRisk(): Promise<string> {
   const { stack, demo } = system;
   const response = await fetch(`${stack.url("organization")}/internal/organizations/${demo.organizationId}/keys`, {
     method: "POST",
@@ -58,8 +58,8 @@ async function limitedKey(): Promise<string> {
 }
 
 /**
- * Queues a command that flattens as the gateway does, but with a deadline in a few seconds. Returns
- * the command's id.
+ * Queues a command as the gateway does, but with a deadline in a few seconds. The command flattens
+ * the account. Returns its id.
  */
 async function queueBriefly(accountNumber: string, operation: "account.flatten" | "account.disable"): Promise<string> {
   const { organizationId, serverId } = system.demo;
@@ -177,7 +177,7 @@ describe("a disabling with flatten", () => {
 
   it("needs the scope of risk too", async () => {
     const accountNumber = await client.openAccount();
-    const limited = client.withKey(await limitedKey());
+    const limited = client.withKey(await keyWithoutRisk());
     const path = client.server(`/accounts/${accountNumber}/disable`);
     const send = (flatten: boolean) =>
       limited.call<{ error: string }>("POST", path, {

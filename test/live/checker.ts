@@ -11,11 +11,9 @@ import type { SampleLedger } from "./sample-ledger.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
-/**
- * Maximum pause before a client reconnects after it has cut its own socket. The long maximum has
- * the probability {@link MIDDLE_ABSENCES}.
- */
+/** Maximum pause before a client reconnects after it has cut its own socket. */
 const SHORT_ABSENCE_MS = 300;
+/** The same maximum for the share {@link MIDDLE_ABSENCES} of the cuts. */
 const MIDDLE_ABSENCE_MS = 3_000;
 const MIDDLE_ABSENCES = 0.3;
 

@@ -109,6 +109,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "Check the server id, and use a key that reaches the server.",
     retry: "later",
   },
+  MISSING_PERMISSION: {
+    happened: "The role of the person who is signed in to the console does not allow this.",
+    action: "Ask an owner of the organization for another role.",
+    retry: "later",
+  },
   TOO_MANY_CONNECTIONS: {
     happened: "The organization has as many live connections as it may have.",
     action: "Follow more accounts on one connection (up to 2,000), and close connections that you no longer need.",

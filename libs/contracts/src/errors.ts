@@ -19,6 +19,7 @@ export const ERRORS = {
   INSUFFICIENT_CREDITS: { status: 402, text: "Insufficient API credits" },
   MISSING_SCOPE: { status: 403, text: "Missing API scope: <scope>" },
   MISSING_SERVER_ACCESS: { status: 403, text: "Missing server access: <serverId>" },
+  MISSING_PERMISSION: { status: 403, text: "Your role does not allow this: <permission>" },
   TOO_MANY_CONNECTIONS: { status: 403, text: "Too many live connections for this organization" },
   CROSS_SITE_REQUEST: { status: 403, text: "The request does not come from the console's own page" },
   NOT_FOUND: { status: 404, text: "Not found" },

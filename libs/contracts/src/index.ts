@@ -17,6 +17,7 @@ export * from "./http/accounts.ts";
 export * from "./http/audit.ts";
 export * from "./http/command-results.ts";
 export * from "./http/commands.ts";
+export * from "./http/console-roles.ts";
 export * from "./http/console.ts";
 export * from "./http/credits.ts";
 export * from "./http/cursor.ts";

@@ -1,6 +1,6 @@
 /**
- * Whether a service has booked all that `trading.events` had a grace time after the end of a day:
- * the end of the topic is noted after that time, and the consumer group has to reach it. After a
+ * Whether a service has booked all events of a day. After a grace time that follows the end of the
+ * day, the end of `trading.events` is noted, and the consumer group has to reach it. After a
  * restart a later end is noted.
  */
 import { TOPICS } from "@kapi/contracts";

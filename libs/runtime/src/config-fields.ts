@@ -8,7 +8,7 @@ const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
 const SERVICE_TOKEN = /^[a-z-]+\.[A-Za-z0-9_-]{32,}$/;
 const SERVICE_TOKEN_DIGEST = /^([a-z-]+):([0-9a-f]{64})$/;
-/** Together with the longest drain of a server, below the maximum duration of a stop. */
+/** Together with the longest drain of an HTTP server, below the maximum duration of a stop. */
 const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -98,7 +98,7 @@ const proxies = z
   .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
   .refine(
     (parts) => parts.every(isNetwork),
-    "must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
+    "must be IP addresses or networks (10.0.0.0/8), separated by commas; no network may cover all addresses",
   );
 
 function isNetwork(text: string): boolean {
@@ -201,7 +201,10 @@ export const configFields = {
    * Public keys "<id>:<base64url>:<time>" that no longer sign, with the time of their retirement.
    */
   retiredKeys,
-  /** TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers, on one machine only. */
+  /**
+   * TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers. Only for trading servers
+   * on the same machine.
+   */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** One key: base64 of 32 bytes. */
   secretKey,

@@ -43,7 +43,7 @@ describe("a console", () => {
     "trusts only addresses and networks, and never all addresses: %j is rejected",
     (proxies) => {
       expect(problemsOf({ CONSOLE_TRUSTED_PROXIES: proxies })).toEqual([
-        "CONSOLE_TRUSTED_PROXIES: must be IP addresses or networks (10.0.0.0/8), with commas, and not all addresses",
+        "CONSOLE_TRUSTED_PROXIES: must be IP addresses or networks (10.0.0.0/8), separated by commas; no network may cover all addresses",
       ]);
     },
   );

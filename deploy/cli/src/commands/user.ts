@@ -1,5 +1,5 @@
-import { CONSOLE_ROUTES } from "@kapi/contracts";
-import type { Command } from "commander";
+import { CONSOLE_ROLES, CONSOLE_ROUTES, type ConsoleRole } from "@kapi/contracts";
+import { type Command, Option } from "commander";
 
 import { addCommand, type CommandContext, type PrintOptions } from "../context.ts";
 import { fields, table } from "../output.ts";
@@ -10,6 +10,7 @@ interface OfOrganization extends PrintOptions {
 interface CreateOptions extends OfOrganization {
   readonly email: string;
   readonly name: string;
+  readonly role: ConsoleRole;
   readonly passwordStdin?: true;
 }
 
@@ -20,6 +21,7 @@ export function addUser(program: Command, context: CommandContext): void {
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--email <address>", "e-mail address with which the user signs in")
     .requiredOption("--name <name>", "name of the user in the console")
+    .addOption(new Option("--role <role>", "what the user may do").choices(CONSOLE_ROLES).default("owner"))
     .option("--password-stdin", "read the password from standard input instead of generating one")
     .action((options: CreateOptions) => create(context, options));
   addCommand(user, "list", "List the users of an organization")
@@ -28,11 +30,11 @@ export function addUser(program: Command, context: CommandContext): void {
 }
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { organization, email, name } = options;
+  const { organization, email, name, role } = options;
   const given = options.passwordStdin === true ? { password: await context.readLine() } : {};
   const created = await context.operator("console").call(CONSOLE_ROUTES.createUser, {
     params: { organizationId: organization },
-    body: { email, name, ...given },
+    body: { email, name, role, ...given },
   });
   context.print(options, created, ({ userId, password }) =>
     fields({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
@@ -47,6 +49,7 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
       { heading: "USER", of: (row) => row.userId },
       { heading: "E-MAIL", of: (row) => row.email },
       { heading: "NAME", of: (row) => row.name },
+      { heading: "ROLE", of: (row) => row.role },
       { heading: "STATUS", of: (row) => (row.disabledAt === null ? "active" : "disabled") },
       { heading: "CREATED", of: (row) => row.createdAt },
     ]),

@@ -13,8 +13,8 @@ export const MAX_AMOUNT = 1_000_000_000;
 const TWO_DECIMALS = 2;
 
 /**
- * An amount of money of a request, in units of currency: whole cents, as the number nearest to
- * them. So equal amounts have equal payloads and fingerprints (decisions, 6.1).
+ * An amount of money of a request, in units of the currency (dollars, not cents) with at most two
+ * decimals, rounded to the number nearest to whole cents. So equal amounts have equal payloads and fingerprints (decisions, 6.1).
  */
 export const Amount = z
   .number()

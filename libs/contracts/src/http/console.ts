@@ -17,6 +17,7 @@ import { TradingAccount } from "./accounts.ts";
 import { Wallet } from "./credits.ts";
 import { Pagination } from "./pagination.ts";
 import { RiskBreach } from "./risk.ts";
+import { ConsolePermission, ConsoleRole } from "./console-roles.ts";
 import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from "./servers.ts";
 
 /** The prefix of every path of the API. */
@@ -79,7 +80,9 @@ export type ChangePasswordBody = z.infer<typeof ChangePasswordBody>;
 
 /** Answer of POST and GET /session and of PUT /session/password: who is signed in. */
 export const ConsoleSession = z.object({
-  user: z.object({ id: z.uuid(), email: z.string(), name: z.string() }),
+  user: z.object({ id: z.uuid(), email: z.string(), name: z.string(), role: ConsoleRole }),
+  /** What the role allows. */
+  permissions: z.array(ConsolePermission),
   organization: z.object({ id: z.uuid(), name: z.string() }),
   csrfToken: z.string(),
   /**

@@ -5,6 +5,7 @@
 import { z } from "zod";
 
 import { ListAuditQuery } from "../http/audit.ts";
+import { ConsoleRole } from "../http/console-roles.ts";
 import { Email, GivenName, UserPassword } from "../http/console.ts";
 import { PageNumbers, PageQuery } from "../http/pagination.ts";
 import { Guid } from "../values.ts";
@@ -20,6 +21,7 @@ const OperatorUser = z.looseObject({
   userId: z.guid(),
   email: z.string(),
   name: z.string(),
+  role: z.string(),
   createdAt: z.string(),
   disabledAt: z.string().nullable(),
 });
@@ -59,7 +61,7 @@ export const CONSOLE_ROUTES = {
     method: "POST",
     path: USERS,
     success: 201,
-    body: NewPassword.extend({ email: Email, name: GivenName }),
+    body: NewPassword.extend({ email: Email, name: GivenName, role: ConsoleRole.default("owner") }),
     /** `password` only when it was generated. */
     answer: z.object({ userId: z.guid(), password: z.string().optional() }),
   },

@@ -32,6 +32,7 @@ const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
 const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
   "TOO_MANY_CONNECTIONS",
   "CROSS_SITE_REQUEST",
+  "MISSING_PERMISSION",
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
 ]);

@@ -84,7 +84,7 @@ function notTaken(outcome: CreationOutcome): CreationRun {
 }
 
 function toOpening(account: Account, requested: RequestedCreation | undefined): AccountOpening {
-  if (requested === undefined) throw new Error("an account for each creation");
+  if (requested === undefined) throw new Error(`account ${account.accountNumber} has no requested creation`);
   return {
     commandId: requested.creation.commandId,
     accountNumber: account.accountNumber,

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 
 import type {
   AccountMetricsFrame,
+  ConsoleRole,
   ConsoleServer,
   CreateConsoleKeyBody,
   FormerUser,
@@ -33,6 +34,7 @@ export type User = {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
+  readonly role: ConsoleRole;
   readonly createdAt: string;
   readonly disabledAt: string | null;
 };
@@ -47,7 +49,7 @@ export interface ActiveUser extends User {
 
 export type NewUser = Pick<
   ActiveUser,
-  "userId" | "organizationId" | "organizationName" | "email" | "name" | "passwordHash"
+  "userId" | "organizationId" | "organizationName" | "email" | "name" | "role" | "passwordHash"
 >;
 
 /** Users of all organizations. Look-ups skip disabled users. */

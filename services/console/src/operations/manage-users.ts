@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 
+import type { ConsoleRole } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
@@ -23,6 +24,7 @@ export interface CreateUser {
   /** In lower case. */
   readonly email: string;
   readonly name: string;
+  readonly role: ConsoleRole;
   /** Absent: a password is generated. */
   readonly password?: string | undefined;
 }
@@ -40,15 +42,15 @@ export async function createUser(
   wanted: CreateUser,
   by: AuditCaller,
 ): Promise<GeneratedPassword & { readonly userId: string }> {
-  const { organizationId, email, name } = wanted;
+  const { organizationId, email, name, role } = wanted;
   const organizationName = await directory.organizationName(organizationId);
   const { password, shown } = passwordOf(wanted.password);
-  const user = { userId: uuidV7(clock.nowMs()), organizationId, organizationName, email, name };
+  const user = { userId: uuidV7(clock.nowMs()), organizationId, organizationName, email, name, role };
   const passwordHash = await hashPassword(passwords, password);
   const nowMs = clock.nowMs();
   const isNew = await store.transaction(async (tx) => {
     const inserted = await tx.users.insert({ ...user, passwordHash }, nowMs);
-    if (inserted) tx.recordAudit([{ ...ofUser("user.created", user, by, nowMs), details: { email, name } }]);
+    if (inserted) tx.recordAudit([{ ...ofUser("user.created", user, by, nowMs), details: { email, name, role } }]);
     return inserted;
   });
   if (!isNew) {

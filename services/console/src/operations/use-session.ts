@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 
-import type { ConsoleSession } from "@kapi/contracts";
+import { type ConsolePermission, type ConsoleSession, ROLE_PERMISSIONS } from "@kapi/contracts";
 import { ApiError, type Caller } from "@kapi/http";
 
 import type { ActiveUser, ConsoleSessions, Users } from "../domain/ports.ts";
@@ -71,6 +71,12 @@ async function find({ sessions, users }: SessionDependencies, sessionId: string)
   return { sessionHash, csrfToken: state.csrfToken, user };
 }
 
+/** @throws ApiError MISSING_PERMISSION if the person's role does not allow it. */
+export function requirePermission({ user }: SignedIn, permission: ConsolePermission): void {
+  if (ROLE_PERMISSIONS[user.role].includes(permission)) return;
+  throw new ApiError("MISSING_PERMISSION", { text: `Your role does not allow this: ${permission}` });
+}
+
 /** Closes a session. Null, malformed and closed ids are accepted. */
 export async function closeSession(
   { sessions }: Pick<SessionDependencies, "sessions">,
@@ -94,7 +100,8 @@ export async function areSessionsOpen(
 /** The session as the page sees it; `apiUrl`: public base URL of the management API. */
 export function sessionToWire({ user, csrfToken }: SignedIn, apiUrl: string): ConsoleSession {
   return {
-    user: { id: user.userId, email: user.email, name: user.name },
+    user: { id: user.userId, email: user.email, name: user.name, role: user.role },
+    permissions: [...ROLE_PERMISSIONS[user.role]],
     organization: { id: user.organizationId, name: user.organizationName },
     csrfToken,
     apiUrl,

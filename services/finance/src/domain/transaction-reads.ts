@@ -45,8 +45,8 @@ export interface TransactionReader {
    */
   newest(account: AccountName, span: TimeSpan, limit: number): Promise<readonly Transaction[]>;
   /**
-   * The balance in minor units after the last transaction within the millisecond `at` (ISO 8601); 0
-   * before the first transaction, null if the account was deleted.
+   * The balance in minor units after all transactions up to the end of the millisecond `at` (ISO
+   * 8601); 0 before the first transaction, null if the account was deleted.
    */
   balanceAt(account: AccountName, at: string): Promise<number | null>;
   bookedSoFar(account: AccountName): Promise<BookedSoFar>;

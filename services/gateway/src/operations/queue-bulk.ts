@@ -40,9 +40,9 @@ type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**
  * Queues the creations of a bulk: the steps of `queueCommand`, once for all items (decisions, 2.3
- * and 4.9). One rejected item rejects the bulk. Items that were queued before are returned with
- * their current command. The other items are admitted in one call, published in one produce request
- * to each broker, and completed all or none. Each new item costs one price.
+ * and 4.9). One rejected item rejects the bulk. All items are admitted in one call. Items that
+ * were queued before are returned with their current command. New items are published in one
+ * produce request to each broker, and completed all or none. Each new item costs one price.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,

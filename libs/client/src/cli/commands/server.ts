@@ -57,7 +57,7 @@ export function addServer(program: Command, surroundings: Surroundings): void {
   );
   withGlobalOptions(server.command("update").description("Change leverages and currency; missing values are unchanged"))
     .option("--leverage <list>", "supported leverages, separated by commas", leverages)
-    .option("--default-leverage <n>", "leverage that is preselected", wholeNumber(1))
+    .option("--default-leverage <n>", "leverage that forms for new accounts propose", wholeNumber(1))
     .option("--currency <currency>", "USD or NGN: for new accounts")
     .action(async (options: UpdateOptions) => {
       const session = await openSession(surroundings, options);

@@ -11,7 +11,7 @@ export function registerAuditRoutes(
   routes: SignedInRoutes,
   dependencies: { readonly auditLog: AuditLog; readonly directory: Directory },
 ): void {
-  routes.get("/audit", async ({ user }, request) => {
+  routes.get("/audit", "audit:read", async ({ user }, request) => {
     const query = parse(ListAuditQuery, request.query);
     const page = await listAuditLog(dependencies, user.organizationId, query);
     return { ...page, entries: page.entries.map(shownToPeople) };

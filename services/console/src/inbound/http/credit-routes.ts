@@ -8,16 +8,16 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 /** The credits and the usage of the organization, from the organization service. */
 export function registerCreditRoutes(routes: SignedInRoutes, credits: Credits): void {
-  routes.get("/credits", async ({ user }) => ({ balance: await credits.balance(user.organizationId) }));
-  routes.put("/credits/threshold", async ({ user }, request) => {
+  routes.get("/credits", "read", async ({ user }) => ({ balance: await credits.balance(user.organizationId) }));
+  routes.put("/credits/threshold", "credits:manage", async ({ user }, request) => {
     const { lowBalanceThreshold } = parse(LowBalanceThresholdBody, request.body);
     return { balance: await credits.changeThreshold(user.organizationId, lowBalanceThreshold) };
   });
-  routes.get("/credits/usage", async ({ user }, request, reply) => {
+  routes.get("/credits/usage", "read", async ({ user }, request, reply) => {
     const query = parse(PageQuery, request.query);
     return reply.type(JSON_TYPE).send(await credits.usage(user.organizationId, query));
   });
-  routes.get("/credits/usage-by-day", async ({ user }, request, reply) => {
+  routes.get("/credits/usage-by-day", "read", async ({ user }, request, reply) => {
     const { days } = parse(UsageByDayQuery, request.query);
     return reply.type(JSON_TYPE).send(await credits.usageByDay(user.organizationId, days));
   });

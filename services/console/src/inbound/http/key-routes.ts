@@ -30,15 +30,17 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
  * (decisions, 12).
  */
 export function registerKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
-  routes.get("/scopes", () => ({ scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })) }));
-  routes.get("/keys", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
-  routes.post("/keys", async (signedIn, request, reply) => {
+  routes.get("/scopes", "read", () => ({
+    scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })),
+  }));
+  routes.get("/keys", "read", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
+  routes.post("/keys", "keys:manage", async (signedIn, request, reply) => {
     const wanted = parse(CreateConsoleKeyBody, request.body);
     const by = callerOf(signedIn, addressOf(request));
     const { key, managementKey } = await directory.createKey(signedIn.user.organizationId, wanted, by);
     return reply.code(201).send({ key, managementKey });
   });
-  routes.delete("/keys/:keyId", async (signedIn, request) => {
+  routes.delete("/keys/:keyId", "keys:manage", async (signedIn, request) => {
     const { keyId } = parse(KeyPath, request.params);
     const by = callerOf(signedIn, addressOf(request));
     return { key: await directory.revokeKey(signedIn.user.organizationId, keyId, by) };

@@ -16,7 +16,7 @@ export function registerLiveRoutes(
   dependencies: ServerDependencies & { readonly live: LiveAccounts },
 ): void {
   const { live } = dependencies;
-  routes.get("/servers/:serverId/accounts/:accountNumber/live", async (signedIn, request, reply) => {
+  routes.get("/servers/:serverId/accounts/:accountNumber/live", "read", async (signedIn, request, reply) => {
     const account = parse(AccountPath, request.params);
     const session = await watchAccount(dependencies, signedIn, account);
     const stream = new EventStream(reply.raw);

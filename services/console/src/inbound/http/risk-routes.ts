@@ -16,23 +16,23 @@ export function registerRiskRoutes(
   routes: SignedInRoutes,
   dependencies: { readonly directory: Directory; readonly risk: Risk },
 ): void {
-  routes.get(`${ACCOUNT}/risk-rules`, async ({ user }, request, reply) => {
+  routes.get(`${ACCOUNT}/risk-rules`, "read", async ({ user }, request, reply) => {
     const account = parse(AccountPath, request.params);
     const read = (risk: Risk): Promise<Buffer> => risk.rules(account);
     return sendJson(reply, await readRisk(dependencies, user.organizationId, account.serverId, read));
   });
-  routes.get(`${ACCOUNT}/breaches`, async ({ user }, request, reply) => {
+  routes.get(`${ACCOUNT}/breaches`, "read", async ({ user }, request, reply) => {
     const account = parse(AccountPath, request.params);
     const query = parse(ListRiskBreachesQuery, request.query);
     const read = (risk: Risk): Promise<Buffer> => risk.breaches(account, query);
     return sendJson(reply, await readRisk(dependencies, user.organizationId, account.serverId, read));
   });
-  routes.get(`${ACCOUNT}/breaches/:breachId`, async ({ user }, request, reply) => {
+  routes.get(`${ACCOUNT}/breaches/:breachId`, "read", async ({ user }, request, reply) => {
     const { account, breachId } = breachIn(request.params);
     const read = (risk: Risk): Promise<Buffer> => risk.breach(account, breachId);
     return sendJson(reply, await readRisk(dependencies, user.organizationId, account.serverId, read));
   });
-  routes.get(`${ACCOUNT}/breaches/:breachId/evidence`, async ({ user }, request, reply) => {
+  routes.get(`${ACCOUNT}/breaches/:breachId/evidence`, "read", async ({ user }, request, reply) => {
     const { account, breachId } = breachIn(request.params);
     const read = (risk: Risk): Promise<Buffer> => risk.evidence(account, breachId);
     return sendJson(reply, await readRisk(dependencies, user.organizationId, account.serverId, read));

@@ -28,30 +28,32 @@ export function registerServerRoutes(
   routes: SignedInRoutes,
   dependencies: ServerDependencies & { readonly commands: Commands },
 ): void {
-  routes.get("/servers", async ({ user }) => ({ servers: await listServers(dependencies, user.organizationId) }));
-  routes.patch("/servers/:serverId", async (signedIn, request) => {
+  routes.get("/servers", "read", async ({ user }) => ({
+    servers: await listServers(dependencies, user.organizationId),
+  }));
+  routes.patch("/servers/:serverId", "servers:manage", async (signedIn, request) => {
     const { serverId } = parse(ServerPath, request.params);
     const change = parse(UpdateConsoleServerBody, request.body);
     const by = callerOf(signedIn, addressOf(request));
     return { server: await updateServer(dependencies, signedIn.user.organizationId, serverId, change, by) };
   });
-  routes.get("/servers/:serverId/accounts", async ({ user }, request, reply) => {
+  routes.get("/servers/:serverId/accounts", "read", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
     // Without a limit the account service would return all accounts.
     const { limit = DEFAULT_PAGE_LIMIT, ...query } = parse(ListTradingAccountsQuery, request.query);
     const body = await listAccounts(dependencies, user.organizationId, serverId, { limit, ...query });
     return reply.type(JSON_TYPE).send(body);
   });
-  routes.get("/servers/:serverId/accounts/:accountNumber", ({ user }, request) => {
+  routes.get("/servers/:serverId/accounts/:accountNumber", "read", ({ user }, request) => {
     const { serverId, accountNumber } = parse(AccountPath, request.params);
     return getAccount(dependencies, user.organizationId, serverId, accountNumber);
   });
-  routes.get("/servers/:serverId/commands", async ({ user }, request, reply) => {
+  routes.get("/servers/:serverId/commands", "read", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
     const query = parse(ListCommandsQuery, request.query);
     return reply.type(JSON_TYPE).send(await listCommands(dependencies, user.organizationId, serverId, query));
   });
-  routes.get("/servers/:serverId/commands/:commandId", async ({ user }, request, reply) => {
+  routes.get("/servers/:serverId/commands/:commandId", "read", async ({ user }, request, reply) => {
     const { serverId, commandId } = parse(CommandPath, request.params);
     const id = Guid.safeParse(commandId);
     if (!id.success) throw new ApiError("COMMAND_NOT_FOUND");

@@ -36,13 +36,13 @@ export function registerSessionRoutes(
     });
     return sendOpened(reply, opened);
   });
-  routes.get("/session", (signedIn) => sessionToWire(signedIn, apiUrl));
-  routes.delete("/session", async (_signedIn, request, reply) => {
+  routes.get("/session", "self", (signedIn) => sessionToWire(signedIn, apiUrl));
+  routes.delete("/session", "self", async (_signedIn, request, reply) => {
     await closeSession(dependencies, sessionIdOf(request, secureCookies));
     setSessionCookie(reply, null, secureCookies);
     return reply.code(204).send();
   });
-  routes.put("/session/password", async (signedIn, request, reply) => {
+  routes.put("/session/password", "self", async (signedIn, request, reply) => {
     const body = parse(ChangePasswordBody, request.body);
     const opened = await changePassword(dependencies, signedIn, {
       ...body,

@@ -1,23 +1,32 @@
-import { CONSOLE_API } from "@kapi/contracts";
+import { CONSOLE_API, type ConsolePermission } from "@kapi/contracts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "@kapi/http";
 
-import { type SessionDependencies, type SignedIn, useSession } from "../../operations/use-session.ts";
+import {
+  requirePermission,
+  type SessionDependencies,
+  type SignedIn,
+  useSession,
+} from "../../operations/use-session.ts";
 import { requireCsrfToken } from "./own-page.ts";
 import { sessionIdOf } from "./session-cookie.ts";
 
 /** Handles a request of a person who is signed in; returns the answer. */
 export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, reply: FastifyReply) => unknown;
 
+/** Adds a route that requires `permission` (403). */
+type AddSignedInRoute = (path: string, permission: ConsolePermission, handler: SignedInHandler) => void;
+
 /**
  * The only way to add routes of the API other than the sign-in. They require a session (401), and
- * for changes its CSRF token (403); both are checked before the body.
+ * for changes its CSRF token (403), and a permission of the person's role (403). All are checked
+ * before the body.
  */
 export interface SignedInRoutes {
-  get(path: string, handler: SignedInHandler): void;
-  post(path: string, handler: SignedInHandler): void;
-  put(path: string, handler: SignedInHandler): void;
-  patch(path: string, handler: SignedInHandler): void;
-  delete(path: string, handler: SignedInHandler): void;
+  readonly get: AddSignedInRoute;
+  readonly post: AddSignedInRoute;
+  readonly put: AddSignedInRoute;
+  readonly patch: AddSignedInRoute;
+  readonly delete: AddSignedInRoute;
 }
 
 /**
@@ -25,20 +34,23 @@ export interface SignedInRoutes {
  * https.
  */
 export function signedInRoutes(app: FastifyInstance, sessions: SessionDependencies, secure: boolean): SignedInRoutes {
-  const reading = (path: string, handler: SignedInHandler): void => {
-    app.get(CONSOLE_API + path, async (request, reply) =>
-      handler(await useSession(sessions, sessionIdOf(request, secure)), request, reply),
-    );
+  const reading: AddSignedInRoute = (path, permission, handler) => {
+    app.get(CONSOLE_API + path, async (request, reply) => {
+      const signedIn = await useSession(sessions, sessionIdOf(request, secure));
+      requirePermission(signedIn, permission);
+      return handler(signedIn, request, reply);
+    });
   };
   const changing =
-    (method: "POST" | "PUT" | "PATCH" | "DELETE") =>
-    (path: string, handler: SignedInHandler): void => {
+    (method: "POST" | "PUT" | "PATCH" | "DELETE"): AddSignedInRoute =>
+    (path, permission, handler) => {
       app.route({
         method,
         url: CONSOLE_API + path,
         handler: async (request, reply) => {
           const signedIn = await useSession(sessions, sessionIdOf(request, secure));
           requireCsrfToken(request, signedIn.csrfToken);
+          requirePermission(signedIn, permission);
           return handler(signedIn, request, reply);
         },
       });

@@ -24,16 +24,20 @@ export function registerWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks
       return reply.code(status).type(JSON_TYPE).send(body);
     };
 
-  routes.get("/webhooks", passed(WEBHOOKS_ROUTES.listWebhooks));
-  routes.post("/webhooks", passed(WEBHOOKS_ROUTES.createWebhook));
-  routes.get(ENDPOINT, passed(WEBHOOKS_ROUTES.getWebhook));
-  routes.patch(ENDPOINT, passed(WEBHOOKS_ROUTES.updateWebhook));
-  routes.delete(ENDPOINT, passed(WEBHOOKS_ROUTES.deleteWebhook));
-  routes.post(`${ENDPOINT}/rotate-secret`, passed(WEBHOOKS_ROUTES.rotateWebhookSecret));
-  routes.post(`${ENDPOINT}/test`, passed(WEBHOOKS_ROUTES.testWebhook));
-  routes.post(`${ENDPOINT}/replay`, passed(WEBHOOKS_ROUTES.replayWebhook));
-  routes.get(`${ENDPOINT}/deliveries`, passed(WEBHOOKS_ROUTES.listWebhookDeliveries));
-  routes.post(`${ENDPOINT}/deliveries/:deliveryId/redeliver`, passed(WEBHOOKS_ROUTES.redeliverWebhook));
+  routes.get("/webhooks", "read", passed(WEBHOOKS_ROUTES.listWebhooks));
+  routes.post("/webhooks", "webhooks:manage", passed(WEBHOOKS_ROUTES.createWebhook));
+  routes.get(ENDPOINT, "read", passed(WEBHOOKS_ROUTES.getWebhook));
+  routes.patch(ENDPOINT, "webhooks:manage", passed(WEBHOOKS_ROUTES.updateWebhook));
+  routes.delete(ENDPOINT, "webhooks:manage", passed(WEBHOOKS_ROUTES.deleteWebhook));
+  routes.post(`${ENDPOINT}/rotate-secret`, "webhooks:manage", passed(WEBHOOKS_ROUTES.rotateWebhookSecret));
+  routes.post(`${ENDPOINT}/test`, "webhooks:manage", passed(WEBHOOKS_ROUTES.testWebhook));
+  routes.post(`${ENDPOINT}/replay`, "webhooks:manage", passed(WEBHOOKS_ROUTES.replayWebhook));
+  routes.get(`${ENDPOINT}/deliveries`, "read", passed(WEBHOOKS_ROUTES.listWebhookDeliveries));
+  routes.post(
+    `${ENDPOINT}/deliveries/:deliveryId/redeliver`,
+    "webhooks:manage",
+    passed(WEBHOOKS_ROUTES.redeliverWebhook),
+  );
 }
 
 function requestFor(route: InternalRoute, request: FastifyRequest): Omit<WebhooksRequest, "caller"> {

@@ -1,4 +1,4 @@
-import type { FormerUser } from "@kapi/contracts";
+import type { ConsoleRole, FormerUser } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement } from "@kapi/postgres";
 
@@ -9,6 +9,7 @@ interface UserRow {
   readonly organization_id: string;
   readonly email: string;
   readonly name: string;
+  readonly role: ConsoleRole;
   readonly created_at: Date;
   readonly disabled_at: Date | null;
 }
@@ -22,10 +23,10 @@ interface ActiveUserRow extends UserRow {
 // The unique index decides between concurrent creations.
 const INSERT_ROW = statement<{ id: string }>(
   "users_insert",
-  `insert into users (id, organization_id, organization_name, email, name, password_hash, created_at)
-   values ($1, $2, $3, $4, $5, $6, $7) on conflict (email) do nothing returning id`,
+  `insert into users (id, organization_id, organization_name, email, name, role, password_hash, created_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (email) do nothing returning id`,
 );
-const SELECT_ACTIVE = `select id, organization_id, organization_name, email, name, created_at, disabled_at, password_hash,
+const SELECT_ACTIVE = `select id, organization_id, organization_name, email, name, role, created_at, disabled_at, password_hash,
     session_version
   from users where disabled_at is null`;
 const SELECT_BY_EMAIL = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and email = $1`);
@@ -47,7 +48,7 @@ const DISABLE_ROW = statement<{ organization_id: string; is_new: boolean }>(
 );
 const SELECT_PAGE = statement<UserRow>(
   "users_select_page",
-  `select id, organization_id, email, name, created_at, disabled_at from users where organization_id = $1
+  `select id, organization_id, email, name, role, created_at, disabled_at from users where organization_id = $1
    order by created_at desc, id desc limit $2 offset $3`,
 );
 const COUNT_ROWS = statement<{ total: number }>(
@@ -104,8 +105,8 @@ export function createUsers(database: Queryable): Users {
 }
 
 async function insert(database: Queryable, user: NewUser, nowMs: number): Promise<boolean> {
-  const { userId, organizationId, organizationName, email, name, passwordHash } = user;
-  const values = [userId, organizationId, organizationName, email, name, passwordHash, toIso(nowMs)];
+  const { userId, organizationId, organizationName, email, name, role, passwordHash } = user;
+  const values = [userId, organizationId, organizationName, email, name, role, passwordHash, toIso(nowMs)];
   return (await database.query(INSERT_ROW, values)).length > 0;
 }
 
@@ -141,6 +142,7 @@ function fromRow(row: UserRow): User {
     organizationId: row.organization_id,
     email: row.email,
     name: row.name,
+    role: row.role,
     createdAt: row.created_at.toISOString(),
     disabledAt: row.disabled_at === null ? null : row.disabled_at.toISOString(),
   };

@@ -41,7 +41,8 @@ local function counters(keys)
   return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
 end
 
--- BEGIN SIGN-IN. keys: email address both known. args: windowMs firstWaitMs maxWaitMs freePerEmail
+-- BEGIN SIGN-IN. keys: counter of the e-mail address, counter of the network address, counter of
+-- the e-mail address from this network, mark of an earlier sign-in from this network. args: windowMs firstWaitMs maxWaitMs freePerEmail
 -- freePerAddress. If the attempt must wait, returns the wait in milliseconds and counts nothing.
 -- Otherwise returns 0 and counts the attempt as failed until it is taken back, so concurrent
 -- attempts count too.

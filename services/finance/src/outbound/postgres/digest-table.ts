@@ -171,7 +171,10 @@ function existing(
   });
 }
 
-/** From the day of its opening, or of its first transaction, to the day of its deletion. */
+/**
+ * From the day of its opening, or of its first transaction, to the day of its deletion. Without a
+ * known opening (an earlier release booked it): on every day until its deletion.
+ */
 function existedOn(account: DigestAccountRow, { day, hasBegun }: AccountDay): boolean {
   const { opened_at: openedAt, deleted_at: deletedAt, settled_sequence: settled } = account;
   if (deletedAt !== null && utcDay(deletedAt) < day) return false;
