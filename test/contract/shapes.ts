@@ -43,7 +43,7 @@ export const Server = z.strictObject({
 /** Decisions, 3.3. */
 const Actor = z.strictObject({ type: z.enum(["key", "user", "system"]), id: text.min(1) });
 
-/** The last six fields are in the decisions, not in docs/reference/interface.md (decisions, 3.3). */
+/** The last six fields are in the decisions, not in the interface page (decisions, 3.3). */
 export const Command = z.strictObject({
   id: uuid,
   operation: z.enum([
