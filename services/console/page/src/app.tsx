@@ -7,7 +7,7 @@ import type { ConsoleApi } from "./api/console-api.ts";
 import { SignedInContext } from "./api/context.ts";
 import { asFailure, type Failure } from "./api/failure.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
-import { AccountPage } from "./pages/account.tsx";
+import { AccountPage } from "./pages/account/account.tsx";
 import { AccountsPage } from "./pages/accounts.tsx";
 import { AuditPage } from "./pages/audit.tsx";
 import { BreachPage } from "./pages/breach.tsx";

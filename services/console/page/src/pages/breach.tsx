@@ -10,7 +10,7 @@ import { Page } from "../parts/page.tsx";
 import { type Data, useData } from "../parts/use-data.ts";
 import { Detail, DetailList, ExactMoment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
-import { BreachAction } from "./account-risk.tsx";
+import { BreachAction } from "./account/account-risk.tsx";
 import { Evidence } from "./breach-evidence.tsx";
 import { BreachFigures } from "./breach-figures.tsx";
 import { ruleInWords } from "./risk-words.ts";

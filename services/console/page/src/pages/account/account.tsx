@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
 
-import { useApi } from "../api/context.ts";
-import type { TradingAccount } from "../api/shapes.ts";
-import { LiveEquity } from "../charts/live-equity.tsx";
-import { credits as whole, money, percent } from "../format.ts";
-import { Loaded } from "../parts/notice.tsx";
-import { Page } from "../parts/page.tsx";
-import { useData } from "../parts/use-data.ts";
-import { Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
-import { Link, part } from "../router.tsx";
+import { useApi } from "../../api/context.ts";
+import type { TradingAccount } from "../../api/shapes.ts";
+import { LiveEquity } from "../../charts/live-equity.tsx";
+import { credits as whole, money, percent } from "../../format.ts";
+import { Loaded } from "../../parts/notice.tsx";
+import { Page } from "../../parts/page.tsx";
+import { useData } from "../../parts/use-data.ts";
+import { Detail, DetailList, Moment, Nothing, State } from "../../parts/values.tsx";
+import { Link, part } from "../../router.tsx";
 import { Breaches, RiskRules } from "./account-risk.tsx";
 
 interface AccountProps {

@@ -1,15 +1,15 @@
 /** The risk rules and the breaches of an account. */
-import { useApi } from "../api/context.ts";
-import type { RiskBreach, RiskRule } from "../api/shapes.ts";
-import { exactPercent, money, zonedMoment } from "../format.ts";
-import { filterBy, pageIn } from "../parts/filter.ts";
-import { Loaded } from "../parts/notice.tsx";
-import { Pager } from "../parts/pager.tsx";
-import { type Column, Table } from "../parts/table.tsx";
-import { useData } from "../parts/use-data.ts";
-import { State } from "../parts/values.tsx";
-import { Link, part } from "../router.tsx";
-import { actionInWords, ruleInShort, ruleInWords } from "./risk-words.ts";
+import { useApi } from "../../api/context.ts";
+import type { RiskBreach, RiskRule } from "../../api/shapes.ts";
+import { exactPercent, money, zonedMoment } from "../../format.ts";
+import { filterBy, pageIn } from "../../parts/filter.ts";
+import { Loaded } from "../../parts/notice.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useData } from "../../parts/use-data.ts";
+import { State } from "../../parts/values.tsx";
+import { Link, part } from "../../router.tsx";
+import { actionInWords, ruleInShort, ruleInWords } from "../risk-words.ts";
 
 const BREACHES_A_PAGE = 10;
 
