@@ -17,7 +17,7 @@ import { type Account, type Cookies, ConsoleUser, startBrowser, WIDE } from "./c
 /** Number of usage lines on one page. */
 const LINES_A_PAGE = 20;
 /** Maximum total of all compressed scripts. */
-const MOST_SCRIPT_BYTES = 60_000;
+const MOST_SCRIPT_BYTES = 120_000;
 
 let system: RunningSystem;
 let client: OutsideClient;
@@ -373,7 +373,7 @@ describe("every page", () => {
     await checkPage(user, "command");
   });
 
-  it("loads less than 60 KB of compressed JavaScript", async () => {
+  it("loads less than 120 KB of compressed JavaScript", async () => {
     const scripts: Promise<Buffer>[] = [];
     user.page.on("response", (response) => {
       if (response.request().resourceType() === "script") scripts.push(response.body());

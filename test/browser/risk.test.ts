@@ -106,7 +106,8 @@ describe("an account", () => {
     await user.page.getByText("Page 1 of 2 · 13 breaches").waitFor();
     const first = user.page.getByRole("table", { name: "Breaches, newest first" }).getByRole("row").nth(1);
     const text = (await first.innerText()).replaceAll(/\s+/g, " ");
-    for (const part of [SHOWN_TIME, "Daily loss 5 %", "$9,498.60", "$9,500.00", "stored"]) expect(text).toContain(part);
+    for (const part of [SHOWN_TIME, "Daily loss 5 %", "9,498.60 USD", "9,500.00 USD", "stored"])
+      expect(text).toContain(part);
     const command = first.getByRole("link", { name: "Closes all positions and disables the account" });
     expect(await command.getAttribute("href")).toBe(
       `/console/commands/${account.serverId}/${newest.breach.commandId ?? ""}`,
@@ -127,7 +128,7 @@ describe("an account", () => {
     risk.isFailing = true;
     await user.button("Refresh").click();
     await eventually(async () => expect(await user.button("Try again").count()).toBe(2));
-    expect(await user.fact("Initial balance").innerText()).toBe("$10,000.00");
+    expect(await user.fact("Initial balance").innerText()).toBe("10,000.00 USD");
     user.complaints.splice(0);
   });
 });
@@ -139,10 +140,10 @@ describe("a breach", () => {
     const factText = async (name: string): Promise<string> =>
       (await user.fact(name).innerText()).replaceAll(/\s+/g, " ");
     expect(await factText("Breached")).toBe(`${SHOWN_TIME} 2026-11-26 09:30:40.250 UTC`);
-    expect(await factText("Equity at the breach")).toBe("$9,498.60");
-    expect(await factText("Threshold")).toBe("at or below $9,500.00");
-    expect(await factText("Reference")).toContain("$10,000.00");
-    expect(await factText("Loss at the breach")).toBe("$501.40 5.014 % of $10,000.00");
+    expect(await factText("Equity at the breach")).toBe("9,498.60 USD");
+    expect(await factText("Threshold")).toBe("at or below 9,500.00 USD");
+    expect(await factText("Reference")).toContain("10,000.00 USD");
+    expect(await factText("Loss at the breach")).toBe("501.40 USD 5.014 % of 10,000.00 USD");
     expect(await factText("Live sample")).toContain("sequence 1060");
     const { signature, chain, breach } = JSON.parse(added.document) as {
       signature: { keyId: string };
@@ -193,7 +194,7 @@ describe("a breach", () => {
     risk.breaches = [added];
     await openBreach(added);
     await user.page.getByText(/It will be complete at about .* GMT\+1\. This page shows it by itself\./).waitFor();
-    expect(await user.fact("Equity at the breach").innerText()).toBe("$9,498.60");
+    expect(await user.fact("Equity at the breach").innerText()).toBe("9,498.60 USD");
     await user.screenshot("breach-pending");
     const { breach } = added;
     added.document = evidenceOf({ breach });

@@ -1,40 +1,17 @@
-/** The frame around all pages, and the page of each address. */
-import { type ComponentChildren, Fragment } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+/** The session, and what is shown with and without one. */
+import { Fragment } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 import type { Client } from "./api/client.ts";
 import type { ConsoleApi } from "./api/console-api.ts";
-import { SignedInContext } from "./api/context.ts";
 import { asFailure, type Failure } from "./api/failure.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
-import { AccountPage } from "./pages/account/account.tsx";
-import { AccountsPage } from "./pages/accounts.tsx";
-import { AuditPage } from "./pages/audit.tsx";
-import { BreachPage } from "./pages/breach.tsx";
-import { CommandPage } from "./pages/command.tsx";
-import { CommandsPage } from "./pages/commands.tsx";
-import { CreditsPage } from "./pages/credits.tsx";
-import { KeysPage } from "./pages/keys.tsx";
-import { NotFoundPage } from "./pages/not-found.tsx";
-import { ProfilePage } from "./pages/profile.tsx";
-import { ServersPage } from "./pages/servers.tsx";
+import { Frame } from "./frame.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { WebhookPage } from "./pages/webhook.tsx";
-import { WebhooksPage } from "./pages/webhooks.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { useAction } from "./parts/use-data.ts";
-import { countMove, Link, type Place, usePlace } from "./router.tsx";
-
-const NAVIGATION = [
-  ["credits", "Credits"],
-  ["keys", "Keys"],
-  ["servers", "Servers"],
-  ["accounts", "Accounts"],
-  ["commands", "Commands"],
-  ["webhooks", "Webhooks"],
-  ["audit", "Audit log"],
-] as const;
-const FIRST_PAGE = NAVIGATION[0][0];
+import { countMove, usePlace } from "./router.tsx";
+import { pageAt } from "./routes.tsx";
+import { loadZoneOf, onZoneChange } from "./time-zone.ts";
 
 type State =
   | { readonly kind: "asking" }
@@ -52,6 +29,11 @@ export function App({ client, api }: AppProps) {
   const [state, setState] = useState<State>({ kind: "asking" });
   const place = usePlace();
   const [attempts, setAttempts] = useState(0);
+  useRenderedAtZoneChange();
+  const enter = (session: ConsoleSession): void => {
+    loadZoneOf(session.user.id);
+    setState({ kind: "in", session });
+  };
   useEffect(() => {
     client.onSessionEnded(() => {
       countMove();
@@ -60,12 +42,12 @@ export function App({ client, api }: AppProps) {
     setState({ kind: "asking" });
     api
       .session()
-      .then((session) => setState(session === null ? { kind: "out", ended: false } : { kind: "in", session }))
+      .then((session) => (session === null ? setState({ kind: "out", ended: false }) : enter(session)))
       .catch((error: unknown) => setState({ kind: "unknown", failure: asFailure(error) }));
   }, [client, api, attempts]);
-  const enter = (session: ConsoleSession): void => {
+  const begin = (session: ConsoleSession): void => {
     countMove();
-    setState({ kind: "in", session });
+    enter(session);
   };
   const leave = (): void => {
     countMove();
@@ -82,99 +64,16 @@ export function App({ client, api }: AppProps) {
       </main>
     );
   }
-  if (state.kind === "out") return <SignInPage api={api} ended={state.ended} onSignedIn={enter} />;
+  if (state.kind === "out") return <SignInPage api={api} ended={state.ended} onSignedIn={begin} />;
   return (
     <Frame api={api} session={state.session} place={place} onSignedOut={leave}>
-      <Fragment key={place.segments.join("/")}>{pageAt(place, enter)}</Fragment>
+      <Fragment key={place.segments.join("/")}>{pageAt(place, begin)}</Fragment>
     </Frame>
   );
 }
 
-interface FrameProps {
-  readonly api: ConsoleApi;
-  readonly session: ConsoleSession;
-  readonly place: Place;
-  readonly onSignedOut: () => void;
-  readonly children: ComponentChildren;
-}
-
-function Frame({ api, session, place, onSignedOut, children }: FrameProps) {
-  const signedIn = useMemo(() => ({ api, session }), [api, session]);
-  const signOut = useAction(async () => {
-    await api.signOut();
-    onSignedOut();
-  });
-  const [shown = FIRST_PAGE] = place.segments;
-  return (
-    <SignedInContext.Provider value={signedIn}>
-      <a class="skip" href="#page">
-        Skip to content
-      </a>
-      <header class="top">
-        <span class="brand">kapi console</span>
-        <span class="organization">{session.organization.name}</span>
-        <span class="person">
-          <Link to="/profile" current={shown === "profile"}>
-            {session.user.name}
-          </Link>
-          <button type="button" class="plain" disabled={signOut.busy} onClick={signOut.run}>
-            Sign out
-          </button>
-        </span>
-      </header>
-      {signOut.failure === null ? null : <Notice kind="problem">{signOut.failure.message}</Notice>}
-      <nav class="main-nav" aria-label="Pages">
-        <ul>
-          {NAVIGATION.map(([name, title]) => (
-            <li key={name}>
-              <Link to={`/${name}`} current={shown === name}>
-                {title}
-              </Link>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <main id="page" tabIndex={-1}>
-        {children}
-      </main>
-    </SignedInContext.Provider>
-  );
-}
-
-function pageAt({ segments, query }: Place, onNewSession: (session: ConsoleSession) => void) {
-  const [name = FIRST_PAGE, first, second, below, breachId, ...more] = segments;
-  if (first !== undefined && second !== undefined && breachId !== undefined && more.length === 0) {
-    if (name === "accounts" && below === "breaches") {
-      return <BreachPage serverId={first} accountNumber={second} breachId={breachId} />;
-    }
-  }
-  if (below !== undefined) return <NotFoundPage />;
-  if (first !== undefined && second !== undefined) {
-    if (name === "accounts") return <AccountPage serverId={first} accountNumber={second} query={query} />;
-    if (name === "commands") return <CommandPage serverId={first} commandId={second} />;
-  }
-  if (first !== undefined && second === undefined && name === "webhooks") {
-    return <WebhookPage endpointId={first} query={query} />;
-  }
-  if (first !== undefined) return <NotFoundPage />;
-  switch (name) {
-    case "credits":
-      return <CreditsPage />;
-    case "keys":
-      return <KeysPage />;
-    case "servers":
-      return <ServersPage />;
-    case "accounts":
-      return <AccountsPage query={query} />;
-    case "commands":
-      return <CommandsPage query={query} />;
-    case "webhooks":
-      return <WebhooksPage />;
-    case "audit":
-      return <AuditPage />;
-    case "profile":
-      return <ProfilePage onNewSession={onNewSession} />;
-    default:
-      return <NotFoundPage />;
-  }
+/** Another time zone changes the times on the whole page. */
+function useRenderedAtZoneChange(): void {
+  const [, renderAgain] = useState({});
+  useEffect(() => onZoneChange(() => renderAgain({})), []);
 }

@@ -1,76 +1,124 @@
-/** Formats numbers and times for the viewer's language. */
+/** Formats numbers, money and times for the viewer's language, and times for the chosen zone. */
+import { currentZone } from "./time-zone.ts";
 
+/** The minus sign: as wide as a digit, unlike the hyphen that `Intl` writes. */
+const MINUS = "−";
 const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
-const AMOUNT = new Intl.NumberFormat(undefined, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const ZONED_CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "long" });
-const ZONED_MOMENT = new Intl.DateTimeFormat(undefined, {
-  year: "numeric",
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-  fractionalSecondDigits: 3,
-  timeZoneName: "short",
-});
+const DEFAULT_DECIMALS = 2;
+
+const DATE: Intl.DateTimeFormatOptions = { year: "numeric", month: "short", day: "numeric" };
+const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const ZONE: Intl.DateTimeFormatOptions = { timeZoneName: "short" };
+const TIME_FORMATS = {
+  moment: { ...DATE, ...CLOCK, ...ZONE },
+  precise: { ...DATE, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 },
+  minute: { ...DATE, hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...ZONE },
+  clock: { ...CLOCK, ...ZONE },
+  bareClock: CLOCK,
+  zone: { ...ZONE, hour: "2-digit" },
+} as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
+type TimeFormat = keyof typeof TIME_FORMATS;
+
 // A day of the API is a day in UTC, in any time zone of the viewer.
 const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 const LONG_DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-const moneyFormats = new Map<string, Intl.NumberFormat>();
 
-/** Credits, a whole number. */
+const moneyFormats = new Map<string, Intl.NumberFormat>();
+const timeFormats = new Map<string, Intl.DateTimeFormat>();
+
+function timeFormat(name: TimeFormat, zone: string): Intl.DateTimeFormat {
+  const key = `${name} ${zone}`;
+  let format = timeFormats.get(key);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat(undefined, { ...TIME_FORMATS[name], timeZone: zone });
+    timeFormats.set(key, format);
+  }
+  return format;
+}
+
+function withMinus(text: string): string {
+  return text.replace("-", MINUS);
+}
+
+/** Credits, or another whole number. */
 export function credits(amount: number): string {
-  return CREDITS.format(amount);
+  return withMinus(CREDITS.format(amount));
 }
 
 /** A compact count or amount, for the axis of a chart. */
 export function short(amount: number): string {
-  return SHORT.format(amount);
+  return withMinus(SHORT.format(amount));
 }
 
-/** An amount of money in units of `currency`, an ISO 4217 code; null: unknown. */
-export function money(amount: number, currency: string | null): string {
-  if (currency === null) return AMOUNT.format(amount);
-  let format = moneyFormats.get(currency);
+/**
+ * An amount of money: `−1,234.50 USD`. The number has the decimals of its currency, an ISO 4217
+ * code; null: unknown. Amounts are only shown, never computed: a decimal text stays exact.
+ */
+export function money(amount: number | string, currency: string | null): string {
+  const key = currency ?? "";
+  let format = moneyFormats.get(key);
   if (format === undefined) {
-    format = new Intl.NumberFormat(undefined, { style: "currency", currency, currencyDisplay: "narrowSymbol" });
-    moneyFormats.set(currency, format);
+    const decimals = decimalsOf(currency);
+    format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    moneyFormats.set(key, format);
   }
-  return format.format(amount);
+  const number = withMinus(format.format(amount as number));
+  return currency === null ? number : `${number} ${currency}`;
+}
+
+/** An amount of money with the sign of a change: `+12.00 USD`. */
+export function moneyChange(amount: number, currency: string | null): string {
+  return amount > 0 ? `+${money(amount, currency)}` : money(amount, currency);
+}
+
+function decimalsOf(currency: string | null): number {
+  if (currency === null) return DEFAULT_DECIMALS;
+  const { maximumFractionDigits } = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
+  return maximumFractionDigits ?? DEFAULT_DECIMALS;
 }
 
 /** A number of percent. */
 export function percent(amount: number): string {
-  return `${PERCENT.format(amount)} %`;
+  return `${withMinus(PERCENT.format(amount))} %`;
 }
 
 /** A number of percent with all decimals of a limit. */
 export function exactPercent(amount: number): string {
-  return `${EXACT_PERCENT.format(amount)} %`;
+  return `${withMinus(EXACT_PERCENT.format(amount))} %`;
 }
 
-/** A time in the viewer's time zone. */
+/** A time in the chosen zone, with the name of the zone: `26 Nov 2026, 10:30:40 GMT+1`. */
 export function moment(iso: string): string {
-  return MOMENT.format(new Date(iso));
+  return timeFormat("moment", currentZone()).format(new Date(iso));
 }
 
-/** A time in the viewer's time zone with milliseconds, and the name of the zone. */
+/** A time in the chosen zone without seconds, with the name of the zone. */
+export function minuteMoment(ms: number): string {
+  return timeFormat("minute", currentZone()).format(ms);
+}
+
+/** A time in the chosen zone with milliseconds, and the name of the zone. */
 export function zonedMoment(iso: string): string {
-  return ZONED_MOMENT.format(new Date(iso));
+  return timeFormat("precise", currentZone()).format(new Date(iso));
 }
 
-/** The time of a day in the viewer's time zone, and the name of the zone. */
+/** The time of a day in the chosen zone, and the name of the zone. */
 export function zonedClock(ms: number): string {
-  return ZONED_CLOCK.format(ms);
+  return timeFormat("clock", currentZone()).format(ms);
 }
 
-/** The viewer's time zone: `Europe/Prague`. */
-export function viewersTimeZone(): string {
-  return MOMENT.resolvedOptions().timeZone;
+/** The time of a day in the chosen zone, for the axis of a chart that names its zone. */
+export function clockTime(seconds: number): string {
+  return timeFormat("bareClock", currentZone()).format(seconds * 1000);
+}
+
+/** The short name of a zone at a time: `GMT+1`. */
+export function zoneName(zone: string, atMs: number): string {
+  const parts = timeFormat("zone", zone).formatToParts(atMs);
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? zone;
 }
 
 /** A time in UTC with milliseconds. */
@@ -91,4 +139,19 @@ export function day(date: string): string {
 /** A day given as `2026-11-21`, with its year. */
 export function longDay(date: string): string {
   return LONG_DAY.format(new Date(date));
+}
+
+const AGE_STEPS = [
+  { unit: "s", fromS: 0, sizeS: 1 },
+  { unit: "min", fromS: 60, sizeS: 60 },
+  { unit: "h", fromS: 3_600, sizeS: 3_600 },
+  { unit: "d", fromS: 86_400, sizeS: 86_400 },
+] as const;
+
+/** How long ago or how far ahead a time is: `3 min ago`, `in 2 h`. */
+export function relativeTime(atMs: number, nowMs: number): string {
+  const seconds = Math.floor(Math.abs(nowMs - atMs) / 1000);
+  const step = AGE_STEPS.findLast(({ fromS }) => seconds >= fromS) ?? AGE_STEPS[0];
+  const size = `${credits(Math.floor(seconds / step.sizeS))} ${step.unit}`;
+  return atMs > nowMs ? `in ${size}` : `${size} ago`;
 }

@@ -39,14 +39,24 @@ function decoded(part: string): string {
   }
 }
 
-/**
- * Navigates to `path`, which starts with a slash and is below the base. `replace` replaces the
- * current entry of the history.
- */
-export function go(path: string, options: { readonly replace?: boolean } = {}): void {
-  if (options.replace === true) history.replaceState(null, "", BASE + path);
-  else history.pushState(null, "", BASE + path);
+interface Move {
+  /** Replaces the current entry of the history. */
+  readonly replace?: boolean;
+  /** Kept with the entry of the history, also when the page is reloaded. */
+  readonly state?: unknown;
+}
+
+/** Navigates to `path`, which starts with a slash and is below the base. */
+export function go(path: string, { replace = false, state = null }: Move = {}): void {
+  if (replace) history.replaceState(state, "", BASE + path);
+  else history.pushState(state, "", BASE + path);
   globalThis.dispatchEvent(new Event(MOVED));
+}
+
+/** Navigates within the current path: to another query. */
+export function goToQuery(query: URLSearchParams, move: Move = {}): void {
+  const text = query.toString();
+  go(location.pathname.slice(BASE.length) + (text === "" ? "" : `?${text}`), move);
 }
 
 /** The current location; the component is rendered again when it changes. */
@@ -72,18 +82,20 @@ interface LinkProps {
   readonly class?: string;
   /** Whether it is the link to the current page. */
   readonly current?: boolean;
+  /** Whether the page stays where it is scrolled to, for example at a tab. */
+  readonly keepsScroll?: boolean;
   readonly children: ComponentChildren;
 }
 
 /**
  * A link to another page of the console. A click with a modifier key opens a tab, as for any link.
  */
-export function Link({ to, current, children, ...rest }: LinkProps) {
+export function Link({ to, current, keepsScroll = false, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
-    globalThis.scrollTo(0, 0);
+    if (!keepsScroll) globalThis.scrollTo(0, 0);
   };
   return (
     <a href={BASE + to} onClick={follow} aria-current={current === true ? "page" : undefined} {...rest}>

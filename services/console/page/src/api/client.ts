@@ -6,7 +6,13 @@ import { asFailure, failureOf, UNAUTHORIZED } from "./failure.ts";
 
 const BASE = "/console/api";
 const DEADLINE_MS = 20_000;
+/** Maximum time without a byte of a streamed file. */
+const STREAM_IDLE_MS = 30_000;
 const NO_CONTENT = 204;
+const LINE_FEED = 0x0a;
+
+/** Called with the rows received so far, and all rows if the server knows them. */
+export type DownloadProgress = (rows: number, total: number | null) => void;
 
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -42,6 +48,39 @@ export class Client {
   /** Returns the exact bytes of the answer. Throws a {@link Failure} on any error. */
   bytes(path: string, signal: AbortSignal): Promise<Blob> {
     return this.#send(path, { signal }, (response) => response.blob());
+  }
+
+  /**
+   * Returns a file that the server streams, for as long as bytes arrive. Its first row is a heading,
+   * which `progress` does not count. Throws a {@link Failure} on any error, also in the middle.
+   */
+  async download(path: string, signal: AbortSignal, progress: DownloadProgress): Promise<Blob> {
+    const idle = new AbortController();
+    const abort = (): void => idle.abort(new DOMException("no data", "TimeoutError"));
+    let timer = setTimeout(abort, STREAM_IDLE_MS);
+    try {
+      const response = await fetch(BASE + path, { signal: AbortSignal.any([signal, idle.signal]) });
+      if (!response.ok || response.body === null) {
+        if (response.status === UNAUTHORIZED) this.#sessionEnded();
+        throw await failureOf(response);
+      }
+      const total = response.headers.get("x-total-rows");
+      const chunks: Uint8Array<ArrayBuffer>[] = [];
+      let lines = 0;
+      const reader = response.body.getReader();
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        clearTimeout(timer);
+        timer = setTimeout(abort, STREAM_IDLE_MS);
+        chunks.push(read.value);
+        for (const byte of read.value) if (byte === LINE_FEED) lines += 1;
+        progress(Math.max(lines - 1, 0), total === null ? null : Number(total));
+      }
+      return new Blob(chunks, { type: response.headers.get("content-type") ?? "text/csv" });
+    } catch (error) {
+      throw asFailure(error);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #send<T>(path: string, options: RequestOptions, read: (response: Response) => Promise<T>): Promise<T> {

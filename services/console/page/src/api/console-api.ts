@@ -1,5 +1,5 @@
 /** The console's own routes, one function each (contracts, `http/console.ts`). */
-import { type Client, queryOf, streamAddress } from "./client.ts";
+import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import type {
   AccountRiskRules,
@@ -39,6 +39,9 @@ export interface CommandFilter {
   readonly status: string;
   readonly operation: string;
   readonly accountNumber: string;
+  /** Inclusive; empty: without a limit. */
+  readonly from: string;
+  readonly to: string;
 }
 
 export interface DeliveryFilter {
@@ -252,6 +255,11 @@ export class ConsoleApi {
   async redeliverWebhook(endpointId: string, deliveryId: string): Promise<void> {
     const path = `${webhook(endpointId)}/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
     await this.#client.request(path, { method: "POST" });
+  }
+
+  /** A file that the server streams, such as a list as CSV. */
+  download(path: string, signal: AbortSignal, progress: DownloadProgress): Promise<Blob> {
+    return this.#client.download(path, signal, progress);
   }
 
   #begin(session: ConsoleSession): ConsoleSession {

@@ -27,3 +27,8 @@ function useSignedIn(): SignedIn {
   if (context === null) throw new Error("a page was rendered without a session");
   return context;
 }
+
+/** The session; null outside the pages after the sign-in. */
+export function useOptionalSession(): ConsoleSession | null {
+  return useContext(SignedInContext)?.session ?? null;
+}

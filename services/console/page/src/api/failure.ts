@@ -8,7 +8,14 @@ const OUT_OF_DATE = "You signed in again in another tab, so this page is out of 
 const WRONG_TOKEN = "CROSS_SITE_REQUEST";
 const FIRST_SERVER_ERROR = 500;
 export const UNAUTHORIZED = 401;
+export const FORBIDDEN = 403;
 const TOO_MANY_REQUESTS = 429;
+/** What an error answer tells besides its body. */
+interface Details {
+  readonly issues?: readonly Issue[];
+  readonly code?: string | null;
+  readonly requestId?: string | null;
+}
 
 /** Why a request failed, as text for the user. */
 export class Failure extends Error {
@@ -17,11 +24,17 @@ export class Failure extends Error {
   readonly status: number | null;
   /** Issues by field. */
   readonly issues: readonly Issue[];
+  /** Code of the error, such as MISSING_PERMISSION. */
+  readonly code: string | null;
+  /** Id of the request, by which the provider finds it in logs. */
+  readonly requestId: string | null;
 
-  constructor(message: string, status: number | null = null, issues: readonly Issue[] = []) {
+  constructor(message: string, status: number | null = null, details: Details = {}) {
     super(message);
     this.status = status;
-    this.issues = issues;
+    this.issues = details.issues ?? [];
+    this.code = details.code ?? null;
+    this.requestId = details.requestId ?? null;
   }
 
   /** Issue of the field `name`, or null. */
@@ -33,14 +46,15 @@ export class Failure extends Error {
 
 /** Converts an error answer. */
 export async function failureOf(response: Response): Promise<Failure> {
-  const { status } = response;
+  const { status, headers } = response;
   const body = await response.json().catch(() => null);
-  const issues = isErrorBody(body) ? (body.issues ?? []) : [];
-  if (status >= FIRST_SERVER_ERROR || !isErrorBody(body)) return new Failure(BROKEN, status);
-  if (response.headers.get("x-error-code") === WRONG_TOKEN) return new Failure(OUT_OF_DATE, status);
-  const waitS = Number(response.headers.get("retry-after"));
+  const code = headers.get("x-error-code");
+  const requestId = headers.get("x-request-id");
+  if (status >= FIRST_SERVER_ERROR || !isErrorBody(body)) return new Failure(BROKEN, status, { code, requestId });
+  if (code === WRONG_TOKEN) return new Failure(OUT_OF_DATE, status, { code, requestId });
+  const waitS = Number(headers.get("retry-after"));
   const wait = status === TOO_MANY_REQUESTS && waitS > 0 ? ` Try again in ${waitS} s.` : "";
-  return new Failure(`${sentence(body.error)}${wait}`, status, issues);
+  return new Failure(`${sentence(body.error)}${wait}`, status, { issues: body.issues ?? [], code, requestId });
 }
 
 /** Converts anything thrown during a request. */

@@ -12,6 +12,8 @@ export type {
   CommandStatus,
   ConsoleAccountsAnswer,
   ConsoleKey,
+  ConsolePermission,
+  ConsoleRole,
   ConsoleServer,
   ConsoleSession,
   CreateConsoleKeyBody,

@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { short } from "../format.ts";
+import { currentZone } from "../time-zone.ts";
 
 /** Returns the current colour of a custom property of the style sheet. */
 export type Colour = (property: string) => string;
@@ -12,7 +13,9 @@ interface ChartProps {
   readonly label: string;
   readonly heightPx: number;
   readonly data: uPlot.AlignedData;
-  /** Options of the chart; recreated when `lookKey` or the colours change. */
+  /**
+   * Options of the chart; recreated when `lookKey`, the colours or the time zone change.
+   */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
   /** Identity of the options: while it is equal, only the data is replaced. */
   readonly lookKey: string;
@@ -37,13 +40,18 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   const latest = useRef({ data, look });
   latest.current = { data, look };
   const dark = useDark();
+  const zone = currentZone();
   // Runs before the next frame, so that a chart is never shown in the colours of the other scheme.
   useLayoutEffect(() => {
     const host = place.current;
     if (host === null) return undefined;
     const styles = getComputedStyle(host);
     const options = latest.current.look((property) => styles.getPropertyValue(property).trim());
-    const made = new uPlot({ ...options, width: host.clientWidth, height: heightPx }, latest.current.data, host);
+    const made = new uPlot(
+      { tzDate, ...options, width: host.clientWidth, height: heightPx },
+      latest.current.data,
+      host,
+    );
     chart.current = made;
     const sizes = new ResizeObserver(() => made.setSize({ width: host.clientWidth, height: heightPx }));
     sizes.observe(host);
@@ -52,11 +60,16 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
       made.destroy();
       chart.current = null;
     };
-  }, [lookKey, dark, heightPx]);
+  }, [lookKey, dark, zone, heightPx]);
   useEffect(() => {
     chart.current?.setData(data);
   }, [data]);
   return <div ref={place} class="chart" role="img" aria-label={label} />;
+}
+
+/** Time axes divide the days of the chosen time zone. */
+function tzDate(seconds: number): Date {
+  return uPlot.tzDate(new Date(seconds * 1000), currentZone());
 }
 
 const AXIS_FONT = "12px system-ui, sans-serif";

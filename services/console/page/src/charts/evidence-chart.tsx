@@ -2,7 +2,8 @@ import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
 
 import type { BreachEvidence } from "../api/shapes.ts";
-import { viewersTimeZone } from "../format.ts";
+import { clockTime } from "../format.ts";
+import { currentZone } from "../time-zone.ts";
 import { axis, Chart, type Colour, labelled } from "./chart.tsx";
 import { type EvidenceLines, evidenceLines, type Point } from "./evidence-lines.ts";
 
@@ -20,7 +21,6 @@ const BREACH_DASH_PX = 4;
 const MAX_POINTS = 60;
 /** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /**
  * The compared value from a minute before a breach to a minute after it, the threshold and the
@@ -77,7 +77,7 @@ export function EvidenceChart({ document }: { readonly document: BreachEvidence 
           <span class="swatch extreme" /> {isLoss ? "Lowest" : "Highest"}
         </span>
         <span class="quiet">
-          Times in {viewersTimeZone()}.
+          Times in {currentZone()}.
           {isReferenceShown ? "" : ` The reference is ${isLoss ? "above" : "below"} the chart.`}
         </span>
       </figcaption>
@@ -100,7 +100,7 @@ function looks(lines: EvidenceLines, colour: Colour, scale: number): Omit<uPlot.
         size: TIMES_PX * scale,
         space: 90 * scale,
         incrs: TIME_STEPS_S,
-        values: (_chart, splits) => splits.map((seconds) => CLOCK.format(new Date(seconds * 1000))),
+        values: (_chart, splits) => splits.map(clockTime),
       }),
       axis(colour, {
         font,

@@ -6,8 +6,9 @@ import type uPlot from "uplot";
 
 import { useApi } from "../api/context.ts";
 import type { AccountMetricsFrame, LiveEnd } from "../api/shapes.ts";
-import { credits as whole, money, percent } from "../format.ts";
-import { Detail, DetailList, Moment, Nothing } from "../parts/values.tsx";
+import { clockTime, credits as whole, money, percent } from "../format.ts";
+import { Ago, Detail, DetailList, Nothing } from "../parts/values.tsx";
+import { currentZone } from "../time-zone.ts";
 import { axis, Chart, type Colour, labelled } from "./chart.tsx";
 import { amountsShown, keptWith, linesOf, NO_SAMPLES, type Samples } from "./samples.ts";
 
@@ -21,7 +22,6 @@ const TICK_MS = 1_000;
 
 /** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600];
-const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 type Connection = "connecting" | "live" | "lost" | "deleted";
 const WORDS: Readonly<Record<Connection, string>> = {
@@ -69,7 +69,8 @@ export function LiveEquity({ serverId, accountNumber, currency }: LiveProps) {
               <span class="swatch balance" /> Balance
             </span>
             <span class="quiet" data-samples={samples.list.length}>
-              {samples.list.length === 1 ? "1 sample" : `${samples.list.length} samples`} since this page was opened
+              {samples.list.length === 1 ? "1 sample" : `${samples.list.length} samples`} since this page was opened.
+              Times in {currentZone()}.
             </span>
           </figcaption>
         </>
@@ -162,7 +163,7 @@ function Newest({ sample, currency }: NewestProps) {
       <Detail name="Margin level">{level === null ? <Nothing /> : <span class="number">{percent(level)}</span>}</Detail>
       <Detail name="Open positions">{sample === undefined ? <Nothing /> : whole(sample.openPositionCount)}</Detail>
       <Detail name="Measured">
-        <Moment at={sample?.measuredAt} />
+        <Ago at={sample?.measuredAt} />
       </Detail>
     </DetailList>
   );
@@ -188,8 +189,4 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
       { stroke: colour("--quiet"), width: 1.5, dash: [5, 4], points: { show: false } },
     ],
   };
-}
-
-function clockTime(seconds: number): string {
-  return CLOCK.format(new Date(seconds * 1000));
 }

@@ -2,17 +2,17 @@ import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import type { AccountStatus, ConsoleServer, TradingAccount } from "../api/shapes.ts";
-import { credits as whole, money } from "../format.ts";
+import { credits as whole } from "../format.ts";
 import { Choice } from "../parts/choice.tsx";
 import { Field } from "../parts/field.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
-import { Loaded } from "../parts/notice.tsx";
+import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { WithServer } from "../parts/server-choice.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
-import { Moment, State } from "../parts/values.tsx";
+import { AccountLink, Moment, Money, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 const PATH = "/accounts";
@@ -57,12 +57,20 @@ function Accounts({ server, query }: QueryProps & { readonly server: ConsoleServ
   const filtered = filter.status !== "" || filter.search !== "";
   return (
     <>
-      <Filter query={query} reload={accounts.reload} />
+      <Filter key={filter.search} query={query} reload={accounts.reload} />
       <section class="card">
         <Loaded data={accounts} what="the accounts">
           {({ accounts: list, pagination }) =>
             pagination.total === 0 ? (
-              <p class="quiet">{filtered ? "No account matches." : "This server has no accounts yet."}</p>
+              <Empty
+                next={
+                  filtered ? <Link to={`${PATH}?server=${part(server.serverId)}`}>Show all accounts</Link> : undefined
+                }
+              >
+                {filtered
+                  ? "No account matches."
+                  : "This server has no accounts yet. Your backend creates them with createTradingAccount of the API."}
+              </Empty>
             ) : (
               <>
                 <Table caption="Accounts, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
@@ -111,14 +119,12 @@ function Filter({ query, reload }: QueryProps & { readonly reload: () => void })
 const COLUMNS: readonly Column<TradingAccount>[] = [
   {
     head: "Number",
-    cell: ({ serverId, accountNumber }) => (
-      <Link to={`${PATH}/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>
-    ),
+    cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
   },
   { head: "Name", cell: ({ accountName }) => accountName },
   { head: "State", cell: ({ status }) => <State of={status} /> },
-  { head: "Balance", numeric: true, cell: ({ balance, currency }) => money(balance, currency) },
-  { head: "Equity", numeric: true, cell: ({ equity, currency }) => money(equity, currency) },
+  { head: "Balance", numeric: true, cell: ({ balance, currency }) => <Money amount={balance} currency={currency} /> },
+  { head: "Equity", numeric: true, cell: ({ equity, currency }) => <Money amount={equity} currency={currency} /> },
   { head: "Open positions", numeric: true, cell: ({ openPositionCount }) => whole(openPositionCount) },
   { head: "Leverage", numeric: true, cell: ({ leverage }) => `1:${leverage}` },
   { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },

@@ -1,10 +1,10 @@
-import { useState } from "preact/hooks";
-
 import { useApi } from "../api/context.ts";
 import type { AuditEntry } from "../api/shapes.ts";
-import { Loaded } from "../parts/notice.tsx";
+import { CursorPager } from "../parts/cursor-pager.tsx";
+import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
 import { Moment, Nothing } from "../parts/values.tsx";
 import { actionInWords, actorInWords, detailsInWords } from "./audit-words.ts";
@@ -14,10 +14,9 @@ const ENTRIES_A_PAGE = 25;
 /** Who did what in the organization, newest first. */
 export function AuditPage() {
   const api = useApi();
-  /** For each page so far, the last entry of the page before it; none for the first page. */
-  const [trail, setTrail] = useState<readonly string[]>([]);
-  const before = trail.at(-1);
-  const audit = useData(`audit ${before ?? ""}`, (signal) => api.audit(before, ENTRIES_A_PAGE, signal));
+  const state = useUrlState();
+  const { cursor } = state;
+  const audit = useData(`audit ${cursor ?? ""}`, (signal) => api.audit(cursor ?? undefined, ENTRIES_A_PAGE, signal));
   return (
     <Page
       title="Audit log"
@@ -33,22 +32,11 @@ export function AuditPage() {
           {({ entries, next }) => (
             <>
               {entries.length === 0 ? (
-                <p class="quiet">There are no entries.</p>
+                <Empty>There are no entries.</Empty>
               ) : (
                 <Table caption="Audit log" columns={COLUMNS} rows={entries} keyOf={({ id }) => id} />
               )}
-              <nav class="pager" aria-label="Pages of the audit log">
-                <button type="button" disabled={trail.length === 0} onClick={() => setTrail(trail.slice(0, -1))}>
-                  Newer
-                </button>
-                <button
-                  type="button"
-                  disabled={next === null}
-                  onClick={() => setTrail(next === null ? trail : [...trail, next])}
-                >
-                  Older
-                </button>
-              </nav>
+              <CursorPager state={state} next={next} what="the audit log" />
             </>
           )}
         </Loaded>

@@ -97,7 +97,11 @@ const COLUMNS: readonly Column<EvidencePosition>[] = [
 ];
 
 function profitColumn(currency: string): Column<EvidencePosition> {
-  return { head: "Profit", numeric: true, cell: ({ profit }) => money(Number(profit), currency) };
+  return {
+    head: "Profit",
+    numeric: true,
+    cell: ({ profit }) => (profit === null ? <Nothing /> : money(profit, currency)),
+  };
 }
 
 function DocumentDetails({ loaded: { document, bytes } }: { readonly loaded: LoadedEvidence }) {

@@ -39,7 +39,7 @@ function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; re
   const { extremeValue, extremeAt, sequence, compared } = breach;
   return (
     <>
-      <Figure name={`${isProfit ? "Highest" : "Lowest"} ${compared}`} value={money(Number(extremeValue), currency)}>
+      <Figure name={`${isProfit ? "Highest" : "Lowest"} ${compared}`} value={money(extremeValue, currency)}>
         {zonedMoment(extremeAt)}
       </Figure>
       <Figure name="Live sample" value={sequence === null ? "none" : `sequence ${sequence}`}>

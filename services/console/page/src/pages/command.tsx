@@ -6,7 +6,7 @@ import { credits as whole } from "../format.ts";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
-import { Block, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
+import { AccountLink, Block, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 /** Poll interval of a command that is not final. */
@@ -55,11 +55,7 @@ function CommandView({ command }: { readonly command: Command }) {
             <State of={command.status} />
           </Detail>
           <Detail name="Account">
-            {accountNumber === null || accountNumber === undefined ? (
-              <Nothing />
-            ) : (
-              <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>
-            )}
+            <AccountLink serverId={serverId} accountNumber={accountNumber} />
           </Detail>
           <Detail name="Attempts">{whole(command.attempts)}</Detail>
           <Detail name="Requested by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Detail>

@@ -1,15 +1,19 @@
+import { useState } from "preact/hooks";
+
 import { useApi } from "../api/context.ts";
 import type { Command, CommandOperation, CommandStatus, ConsoleServer } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Choice } from "../parts/choice.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
-import { Loaded } from "../parts/notice.tsx";
+import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { WithServer } from "../parts/server-choice.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { TimeRange, useTimeRange } from "../parts/time-range.tsx";
+import { type UrlState, useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
-import { Moment, Nothing, State } from "../parts/values.tsx";
+import { AccountLink, CommandLink, Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 const PATH = "/commands";
@@ -61,27 +65,39 @@ export function CommandsPage({ query }: QueryProps) {
 
 function Commands({ server, query }: QueryProps & { readonly server: ConsoleServer }) {
   const api = useApi();
+  const [round, setRound] = useState(0);
+  const state = useUrlState();
+  const range = useTimeRange(state, "all", round);
   const filter = {
     page: pageIn(query),
     limit: COMMANDS_A_PAGE,
     status: query.get("status") ?? "",
     operation: query.get("operation") ?? "",
     accountNumber: query.get("accountNumber") ?? "",
+    from: range.from,
+    to: range.to,
   };
-  const commands = useData(JSON.stringify(filter), (signal) => api.commands(server.serverId, filter, signal));
-  const filtered = filter.status !== "" || filter.operation !== "" || filter.accountNumber !== "";
+  const commands = useData(`${round} ${JSON.stringify(filter)}`, (signal) =>
+    api.commands(server.serverId, filter, signal),
+  );
+  const filtered =
+    filter.status !== "" || filter.operation !== "" || filter.accountNumber !== "" || range.name !== "all";
   return (
     <>
-      <Filter query={query} reload={commands.reload} />
+      <Filter {...{ query, state, range }} reload={() => setRound(round + 1)} />
       <section class="card">
         <Loaded data={commands} what="the commands">
           {({ commands: list, pagination }) =>
             pagination.total === 0 ? (
-              <p class="quiet">
+              <Empty
+                next={
+                  filtered ? <Link to={`${PATH}?server=${part(server.serverId)}`}>Show all commands</Link> : undefined
+                }
+              >
                 {filtered
                   ? "No command matches."
                   : "This server has no commands yet. Each requested change becomes a command."}
-              </p>
+              </Empty>
             ) : (
               <>
                 <Table caption="Commands, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
@@ -99,7 +115,13 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
   );
 }
 
-function Filter({ query, reload }: QueryProps & { readonly reload: () => void }) {
+interface FilterProps extends QueryProps {
+  readonly state: UrlState;
+  readonly range: ReturnType<typeof useTimeRange>;
+  readonly reload: () => void;
+}
+
+function Filter({ query, state, range, reload }: FilterProps) {
   const accountNumber = query.get("accountNumber");
   return (
     <div class="inline" role="search">
@@ -111,6 +133,7 @@ function Filter({ query, reload }: QueryProps & { readonly reload: () => void })
         field="operation"
         options={Object.keys(OPERATIONS).map((value) => [value, value] as const)}
       />
+      <TimeRange state={state} range={range} />
       {accountNumber === null ? null : (
         <button type="button" onClick={() => filterBy(PATH, query, { accountNumber: "" })}>
           Only account {accountNumber} — show all
@@ -126,7 +149,11 @@ function Filter({ query, reload }: QueryProps & { readonly reload: () => void })
 const COLUMNS: readonly Column<Command>[] = [
   {
     head: "Operation",
-    cell: ({ id, serverId, operation }) => <Link to={`${PATH}/${part(serverId)}/${part(id)}`}>{operation}</Link>,
+    cell: ({ id, serverId, operation }) => (
+      <CommandLink serverId={serverId} commandId={id}>
+        {operation}
+      </CommandLink>
+    ),
   },
   {
     head: "State",
@@ -136,7 +163,10 @@ const COLUMNS: readonly Column<Command>[] = [
       </>
     ),
   },
-  { head: "Account", cell: ({ accountNumber }) => accountNumber ?? <Nothing /> },
+  {
+    head: "Account",
+    cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
+  },
   { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
   { head: "Attempts", numeric: true, cell: ({ attempts }) => whole(attempts) },
   { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },

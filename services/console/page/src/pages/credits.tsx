@@ -8,6 +8,7 @@ import { Field } from "../parts/field.tsx";
 import { Loaded, Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { type Data, useAction, useData } from "../parts/use-data.ts";
 import { Moment, Nothing } from "../parts/values.tsx";
@@ -78,7 +79,10 @@ function Balance({ wallet, set }: BalanceProps) {
         <Figure name="Consumed" amount={lifetimeConsumed} note="in total" />
         <Figure name="Purchased" amount={lifetimePurchased} note="available + reserved + consumed" />
       </dl>
-      <Threshold wallet={wallet} set={set} />
+
+      <Permitted to="credits:manage">
+        <Threshold wallet={wallet} set={set} />
+      </Permitted>
     </section>
   );
 }

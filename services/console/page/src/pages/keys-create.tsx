@@ -119,7 +119,7 @@ function endOf(life: string, date: string): string | null {
 }
 
 function lacking(field: string, message: string): Failure {
-  return new Failure(message, null, [{ path: [field], code: "custom", message }]);
+  return new Failure(message, null, { issues: [{ path: [field], code: "custom", message }] });
 }
 
 interface ScopeChoiceProps {

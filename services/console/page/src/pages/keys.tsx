@@ -2,9 +2,10 @@ import { useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
 import type { ConsoleKey, CreatedConsoleKeyAnswer } from "../api/shapes.ts";
-import { Confirm } from "../parts/dialog.tsx";
+import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Moment, Nothing, State } from "../parts/values.tsx";
@@ -32,9 +33,11 @@ export function KeysPage() {
     <Page
       title="Management keys"
       actions={
-        <button type="button" class="primary" onClick={() => setCreating(true)}>
-          Create a key
-        </button>
+        <Permitted to="keys:manage">
+          <button type="button" class="primary" onClick={() => setCreating(true)}>
+            Create a key
+          </button>
+        </Permitted>
       }
     >
       <p>
@@ -60,7 +63,7 @@ export function KeysPage() {
       </section>
       {creating ? <CreateKey onCreated={show} onClose={() => setCreating(false)} /> : null}
       {revoking === null ? null : (
-        <Confirm
+        <ConfirmDialog
           title="Revoke this key?"
           confirm="Revoke key"
           dangerous
@@ -71,7 +74,7 @@ export function KeysPage() {
             Requests with <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) fail within two seconds, and
             its live connections are closed. This cannot be undone.
           </p>
-        </Confirm>
+        </ConfirmDialog>
       )}
     </Page>
   );
@@ -102,9 +105,11 @@ function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>
       hiddenHead: true,
       cell: (key) =>
         key.status === "active" ? (
-          <button type="button" class="danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
-            Revoke
-          </button>
+          <Permitted to="keys:manage">
+            <button type="button" class="danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+              Revoke
+            </button>
+          </Permitted>
         ) : null,
     },
   ];

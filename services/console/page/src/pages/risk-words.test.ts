@@ -15,17 +15,17 @@ describe("a risk rule in words", () => {
     ],
     [
       { ...daily, limit: { amount: 500 }, basis: "balance", dayStart: "17:00", timeZone: "America/New_York" },
-      "Daily loss $500.00 from the balance at 17:00 America/New_York",
+      "Daily loss 500.00 USD from the balance at 17:00 America/New_York",
     ],
     [{ ...max, limit: { percent: 10 } }, "Maximum loss 10 % of the initial balance"],
-    [{ ...max, limit: { amount: 2_500.5 }, startValue: 100_000 }, "Maximum loss $2,500.50 from $100,000.00"],
+    [{ ...max, limit: { amount: 2_500.5 }, startValue: 100_000 }, "Maximum loss 2,500.50 USD from 100,000.00 USD"],
     [
       { ...max, limit: { percent: 6.125 }, trailing: "equity" },
       "Maximum loss 6.125 % of the highest equity, which starts at the initial balance",
     ],
     [
       { ...max, limit: { amount: 5_000 }, trailing: "balance", startValue: 50_000, lockAt: 50_100 },
-      "Maximum loss $5,000.00 from the highest balance, which starts at $50,000.00; the threshold never rises above $50,100.00",
+      "Maximum loss 5,000.00 USD from the highest balance, which starts at 50,000.00 USD; the threshold never rises above 50,100.00 USD",
     ],
     [
       { ...target, target: { percent: 8 }, basis: "balance" },
@@ -33,7 +33,7 @@ describe("a risk rule in words", () => {
     ],
     [
       { ...target, target: { amount: 800 }, basis: "equity", startValue: 10_000 },
-      "Profit target $800.00 from $10,000.00, reached by the equity",
+      "Profit target 800.00 USD from 10,000.00 USD, reached by the equity",
     ],
   ])("names the limit, and the value from which it counts: %j", (rule, words) => {
     expect(ruleInWords(rule, "USD")).toBe(words);
@@ -41,7 +41,7 @@ describe("a risk rule in words", () => {
 
   it("in short names the type and the whole limit", () => {
     expect(ruleInShort({ ...daily, limit: { percent: 4.0625 }, basis: "equity" }, "USD")).toBe("Daily loss 4.0625 %");
-    expect(ruleInShort({ ...max, limit: { amount: 99.5 } }, "EUR")).toBe("Maximum loss €99.50");
+    expect(ruleInShort({ ...max, limit: { amount: 99.5 } }, "EUR")).toBe("Maximum loss 99.50 EUR");
     // The account was deleted, so its currency is unknown.
     expect(ruleInShort({ ...max, limit: { amount: 99.5 } }, null)).toBe("Maximum loss 99.50");
   });

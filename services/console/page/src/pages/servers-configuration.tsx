@@ -33,7 +33,9 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
   const choices = typeof leverages === "string" ? [] : leverages;
   const save = useAction(async () => {
     if (typeof leverages === "string") {
-      throw new Failure(leverages, null, [{ path: ["supportedLeverage"], code: "custom", message: leverages }]);
+      throw new Failure(leverages, null, {
+        issues: [{ path: ["supportedLeverage"], code: "custom", message: leverages }],
+      });
     }
     // The choice is also empty if the list no longer has the former default.
     const defaultLeverage = leverages.find((leverage) => String(leverage) === byDefault) ?? null;

@@ -3,9 +3,10 @@ import { useState } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import type { ConsoleServer } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
-import { Confirm } from "../parts/dialog.tsx";
+import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Detail, DetailList, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
@@ -82,19 +83,21 @@ function ServerCard({ server, onSwitch, onEdit }: ServerCardProps) {
           <Link to={`/accounts?server=${part(serverId)}`}>{whole(accountCount)}</Link>
         </Detail>
       </DetailList>
-      <div class="buttons">
-        <button type="button" onClick={onEdit} aria-label={`Edit configuration of ${serverName}`}>
-          Edit configuration
-        </button>
-        <button
-          type="button"
-          class={status === "active" ? "danger" : "primary"}
-          onClick={onSwitch}
-          aria-label={`${status === "active" ? "Disable" : "Enable"} ${serverName}`}
-        >
-          {status === "active" ? "Disable" : "Enable"}
-        </button>
-      </div>
+      <Permitted to="servers:manage">
+        <div class="buttons">
+          <button type="button" onClick={onEdit} aria-label={`Edit configuration of ${serverName}`}>
+            Edit configuration
+          </button>
+          <button
+            type="button"
+            class={status === "active" ? "danger" : "primary"}
+            onClick={onSwitch}
+            aria-label={`${status === "active" ? "Disable" : "Enable"} ${serverName}`}
+          >
+            {status === "active" ? "Disable" : "Enable"}
+          </button>
+        </div>
+      </Permitted>
     </section>
   );
 }
@@ -114,7 +117,7 @@ function SwitchServer({ server, onSwitched, onClose }: SwitchProps) {
     onSwitched();
   };
   return (
-    <Confirm
+    <ConfirmDialog
       title={disable ? "Disable this server?" : "Enable this server?"}
       confirm={disable ? "Disable server" : "Enable server"}
       dangerous={disable}
@@ -132,6 +135,6 @@ function SwitchServer({ server, onSwitched, onClose }: SwitchProps) {
           <strong>{serverName}</strong> accepts new accounts and commands again.
         </p>
       )}
-    </Confirm>
+    </ConfirmDialog>
   );
 }

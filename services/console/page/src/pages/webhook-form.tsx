@@ -96,7 +96,7 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
 }
 
 function lacking(field: string, message: string): Failure {
-  return new Failure(message, null, [{ path: [field], code: "custom", message }]);
+  return new Failure(message, null, { issues: [{ path: [field], code: "custom", message }] });
 }
 
 interface KindChoiceProps {

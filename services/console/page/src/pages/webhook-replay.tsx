@@ -6,11 +6,9 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { useAction } from "../parts/use-data.ts";
+import { currentZone, fromLocalInput, toLocalInput } from "../time-zone.ts";
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-/** Length of `2026-11-21T10:15`, the format of the field. */
-const TO_THE_MINUTE = 16;
+const HOUR_MS = 3_600_000;
 
 interface ReplayProps {
   readonly endpointId: string;
@@ -22,9 +20,12 @@ interface ReplayProps {
 /** Dialog that replays events to the endpoint. */
 export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   const api = useApi();
-  const [since, setSince] = useState(() => inOwnZone(Date.now() - HOUR_MS));
+  const zone = currentZone();
+  const [since, setSince] = useState(() => toLocalInput(zone, Date.now() - HOUR_MS));
   const replay = useAction(async () => {
-    const events = await api.replayWebhook(endpointId, new Date(since).toISOString());
+    const sinceMs = fromLocalInput(zone, since);
+    if (sinceMs === null) return;
+    const events = await api.replayWebhook(endpointId, new Date(sinceMs).toISOString());
     onReplayed(events === 0 ? "There are no events since that time." : `Replaying ${whole(events)} events.`);
     onClose();
   });
@@ -39,7 +40,7 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
           Sends this endpoint every matching event since the chosen time, including events that were already delivered.
           Each keeps its <code>webhook-id</code>. Events are kept for 30 days.
         </p>
-        <Field label="Since, in your time zone" error={replay.failure?.of("since") ?? null}>
+        <Field label={`Since (${zone})`} error={replay.failure?.of("since") ?? null}>
           {(tied) => (
             <input
               {...tied}
@@ -62,10 +63,4 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
       </form>
     </Dialog>
   );
-}
-
-/** Formats a time for an input field, in the viewer's time zone. */
-function inOwnZone(ms: number): string {
-  const offsetMs = new Date(ms).getTimezoneOffset() * MINUTE_MS;
-  return new Date(ms - offsetMs).toISOString().slice(0, TO_THE_MINUTE);
 }

@@ -2,9 +2,10 @@ import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import type { WebhookDisabledReason, WebhookEndpoint, WebhookSecret, WebhookSettings } from "../api/shapes.ts";
-import { Confirm } from "../parts/dialog.tsx";
+import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Loaded, Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
 import { Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { go, Link } from "../router.tsx";
@@ -75,26 +76,28 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
       {secret === null ? null : <NewSecret given={secret} rotated onDone={() => setSecret(null)} />}
       <section class="card">
         <EndpointDetails endpoint={endpoint} />
-        <div class="buttons">
-          <button type="button" class="primary" disabled={disabled || test.busy} onClick={test.run}>
-            {test.busy ? "Sending…" : "Send test event"}
-          </button>
-          <button type="button" disabled={disabled} onClick={() => open("replay")}>
-            Replay
-          </button>
-          <button type="button" onClick={() => open("change")}>
-            Edit
-          </button>
-          <button type="button" onClick={() => open("rotate")}>
-            Rotate secret
-          </button>
-          <button type="button" onClick={() => open("switch")}>
-            {disabled ? "Enable" : "Disable"}
-          </button>
-          <button type="button" class="danger" onClick={() => open("delete")}>
-            Delete
-          </button>
-        </div>
+        <Permitted to="webhooks:manage">
+          <div class="buttons">
+            <button type="button" class="primary" disabled={disabled || test.busy} onClick={test.run}>
+              {test.busy ? "Sending…" : "Send test event"}
+            </button>
+            <button type="button" disabled={disabled} onClick={() => open("replay")}>
+              Replay
+            </button>
+            <button type="button" onClick={() => open("change")}>
+              Edit
+            </button>
+            <button type="button" onClick={() => open("rotate")}>
+              Rotate secret
+            </button>
+            <button type="button" onClick={() => open("switch")}>
+              {disabled ? "Enable" : "Disable"}
+            </button>
+            <button type="button" class="danger" onClick={() => open("delete")}>
+              Delete
+            </button>
+          </div>
+        </Permitted>
         <Problem failure={test.failure} />
         <p role="status" class="status-message">
           {message}
@@ -189,7 +192,7 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
   if (opened === "switch") return <Switch endpoint={endpoint} onChanged={onChanged} onClose={onClose} />;
   if (opened === "rotate") {
     return (
-      <Confirm
+      <ConfirmDialog
         title="Rotate this secret?"
         confirm="Rotate secret"
         work={async () => onRotated(await api.rotateWebhookSecret(id))}
@@ -199,12 +202,12 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
           Creates a new secret and shows it once. For 24 hours each event is signed with both secrets, so that you can
           update your receiver. After that the present secret stops working.
         </p>
-      </Confirm>
+      </ConfirmDialog>
     );
   }
   if (opened === "delete") {
     return (
-      <Confirm
+      <ConfirmDialog
         title="Delete this endpoint?"
         confirm="Delete endpoint"
         dangerous
@@ -218,7 +221,7 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
           <code>{url}</code> gets no more events, including pending ones, and its deliveries are no longer shown. This
           cannot be undone.
         </p>
-      </Confirm>
+      </ConfirmDialog>
     );
   }
   return null;
@@ -228,7 +231,7 @@ function Switch({ endpoint, onChanged, onClose }: Pick<DialogsProps, "endpoint" 
   const api = useApi();
   const disable = endpoint.status === "enabled";
   return (
-    <Confirm
+    <ConfirmDialog
       title={disable ? "Disable this endpoint?" : "Enable this endpoint?"}
       confirm={disable ? "Disable endpoint" : "Enable endpoint"}
       dangerous={disable}
@@ -240,6 +243,6 @@ function Switch({ endpoint, onChanged, onClose }: Pick<DialogsProps, "endpoint" 
           ? "It gets no events until you enable it again, and pending deliveries are cancelled. Use a replay later to send missed events."
           : "It gets events from now on. Use a replay to send missed events."}
       </p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

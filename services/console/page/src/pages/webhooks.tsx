@@ -4,6 +4,7 @@ import { useApi } from "../api/context.ts";
 import type { WebhookEndpoint, WebhookSecret, WebhookSettings } from "../api/shapes.ts";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Moment, State } from "../parts/values.tsx";
@@ -26,9 +27,11 @@ export function WebhooksPage() {
     <Page
       title="Webhooks"
       actions={
-        <button type="button" class="primary" onClick={() => setAdding(true)}>
-          Add an endpoint
-        </button>
+        <Permitted to="webhooks:manage">
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
+            Add an endpoint
+          </button>
+        </Permitted>
       }
     >
       <p>

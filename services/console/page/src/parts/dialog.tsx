@@ -1,12 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
-import { Problem } from "./notice.tsx";
-import { useAction } from "./use-data.ts";
-
 interface DialogProps {
   readonly title: string;
-  /** Called when Escape or the browser closes the dialog; the caller stops rendering it. */
+  /**
+   * Called when Escape or the browser closes the dialog. The caller stops rendering it, or leaves
+   * it open.
+   */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
@@ -20,6 +20,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const element = dialog.current;
     const before = document.activeElement;
     element?.showModal();
+    element?.addEventListener("keydown", ignoreHeldEnter);
     return () => {
       isGone.current = true;
       // Close first: while the dialog is open, no element behind it can have the focus.
@@ -35,7 +36,12 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   };
   // The browser may still close the dialog. It reports `close` late: another dialog may be open.
   const closed = (): void => {
-    if (!isGone.current) onClose();
+    if (isGone.current) return;
+    onClose();
+    requestAnimationFrame(() => {
+      const element = dialog.current;
+      if (!isGone.current && element?.isConnected === true && !element.open) element.showModal();
+    });
   };
   return (
     <dialog ref={dialog} aria-labelledby={id} onCancel={closeByEscape} onClose={closed}>
@@ -45,39 +51,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-interface ConfirmProps {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  /** Label of the confirm button: "Revoke key". */
-  readonly confirm: string;
-  readonly dangerous?: boolean;
-  readonly work: () => Promise<void>;
-  readonly onClose: () => void;
-}
-
-/** Asks before an important action, and shows its failure. */
-export function Confirm({ title, children, confirm, dangerous, work, onClose }: ConfirmProps) {
-  const action = useAction(async () => {
-    await work();
-    onClose();
-  });
-  return (
-    <Dialog title={title} onClose={onClose}>
-      {children}
-      <Problem failure={action.failure} />
-      <div class="buttons">
-        <button
-          type="button"
-          class={dangerous === true ? "danger" : "primary"}
-          disabled={action.busy}
-          onClick={action.run}
-        >
-          {action.busy ? "Working…" : confirm}
-        </button>
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-      </div>
-    </Dialog>
-  );
+/** The Enter key that opened the dialog, still held, does not press its first button. */
+function ignoreHeldEnter(event: KeyboardEvent): void {
+  if (event.key === "Enter" && event.repeat) event.preventDefault();
 }

@@ -1,12 +1,15 @@
-/** Small elements of pages: times, states, identifiers to copy. */
+/** Small elements of pages: times, money, links to accounts, states, identifiers to copy. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import { exactMomentInUtc, moment, momentInUtc, zonedMoment } from "../format.ts";
+import { exactMomentInUtc, moment, momentInUtc, money, moneyChange, relativeTime, zonedMoment } from "../format.ts";
+import { Link, part } from "../router.tsx";
 
 const COPIED_SHOWN_MS = 2_500;
+/** Interval in which relative times are compared with the clock. */
+const AGE_INTERVAL_MS = 1_000;
 
-/** A time in the viewer's time zone, with UTC in its title; a dash for none. */
+/** A time in the chosen time zone, which it names, with UTC in its title; a dash for none. */
 export function Moment({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;
   return (
@@ -16,7 +19,77 @@ export function Moment({ at }: { readonly at: string | null | undefined }) {
   );
 }
 
-/** A time with milliseconds, in the viewer's time zone and in UTC, both named. */
+/**
+ * How long ago a time is. The exact time is in the title, and visible while the pointer or the
+ * focus is on it.
+ */
+export function Ago({ at }: { readonly at: string | null | undefined }) {
+  if (at === null || at === undefined) return <Nothing />;
+  return <RelativeTime at={at} />;
+}
+
+function RelativeTime({ at }: { readonly at: string }) {
+  const [shown, setShown] = useState(() => relativeTime(Date.parse(at), Date.now()));
+  useEffect(() => {
+    const compare = (): void => setShown(relativeTime(Date.parse(at), Date.now()));
+    compare();
+    const timer = setInterval(compare, AGE_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }, [at]);
+  const exact = moment(at);
+  return (
+    <span class="ago" tabIndex={0} title={`${exact} · ${momentInUtc(at)}`}>
+      <time dateTime={at}>{shown}</time>
+      <span class="exact">{exact}</span>
+    </span>
+  );
+}
+
+interface MoneyProps {
+  readonly amount: number | null | undefined;
+  /** An ISO 4217 code; null: unknown. */
+  readonly currency: string | null;
+  /** Whether the amount is a change: it gets a sign and a colour. */
+  readonly change?: boolean;
+}
+
+/** An amount of money with its currency, in digits of equal width; a dash for none. */
+export function Money({ amount, currency, change = false }: MoneyProps) {
+  if (amount === null || amount === undefined) return <Nothing />;
+  if (!change) return <span class="number">{money(amount, currency)}</span>;
+  const tone = amount > 0 ? "gain" : amount < 0 ? "loss" : "";
+  return <span class={`number ${tone}`}>{moneyChange(amount, currency)}</span>;
+}
+
+interface AccountLinkProps {
+  readonly serverId: string;
+  /** A dash for none. */
+  readonly accountNumber: string | null | undefined;
+}
+
+/** The number of an account, which leads to its page. */
+export function AccountLink({ serverId, accountNumber }: AccountLinkProps) {
+  if (accountNumber === null || accountNumber === undefined) return <Nothing />;
+  return <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>;
+}
+
+interface CommandLinkProps {
+  readonly serverId: string;
+  readonly commandId: string;
+  /** The id if absent. */
+  readonly children?: ComponentChildren;
+}
+
+/** A link to the page of a command. */
+export function CommandLink({ serverId, commandId, children }: CommandLinkProps) {
+  return (
+    <Link to={`/commands/${part(serverId)}/${part(commandId)}`}>
+      {children ?? <code class="whole">{commandId}</code>}
+    </Link>
+  );
+}
+
+/** A time with milliseconds, in the chosen time zone and in UTC, both named. */
 export function ExactMoment({ at }: { readonly at: string }) {
   return (
     <time dateTime={at}>

@@ -3,11 +3,11 @@ import { useState } from "preact/hooks";
 import { useApi } from "../../api/context.ts";
 import type { TradingAccount } from "../../api/shapes.ts";
 import { LiveEquity } from "../../charts/live-equity.tsx";
-import { credits as whole, money, percent } from "../../format.ts";
+import { credits as whole, percent } from "../../format.ts";
 import { Loaded } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useData } from "../../parts/use-data.ts";
-import { Detail, DetailList, Moment, Nothing, State } from "../../parts/values.tsx";
+import { Detail, DetailList, Moment, Money, Nothing, State } from "../../parts/values.tsx";
 import { Link, part } from "../../router.tsx";
 import { Breaches, RiskRules } from "./account-risk.tsx";
 
@@ -114,7 +114,7 @@ interface AmountProps {
 function Amount({ name, amount, account }: AmountProps) {
   return (
     <Detail name={name}>
-      <span class="number">{money(amount, account.currency)}</span>
+      <Money amount={amount} currency={account.currency} />
     </Detail>
   );
 }

@@ -1,0 +1,98 @@
+/** What is around every page: the header with search and time zone, and the navigation. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+
+import type { ConsoleApi } from "./api/console-api.ts";
+import { SignedInContext } from "./api/context.ts";
+import type { ConsoleSession } from "./api/shapes.ts";
+import { FIRST_PAGE, navigationFor } from "./navigation.ts";
+import { Problem } from "./parts/notice.tsx";
+import { useAction } from "./parts/use-data.ts";
+import { ZoneChoice } from "./parts/zone-choice.tsx";
+import { Link, type Place } from "./router.tsx";
+
+interface FrameProps {
+  readonly api: ConsoleApi;
+  readonly session: ConsoleSession;
+  readonly place: Place;
+  readonly onSignedOut: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Frame({ api, session, place, onSignedOut, children }: FrameProps) {
+  const signedIn = useMemo(() => ({ api, session }), [api, session]);
+  const signOut = useAction(async () => {
+    await api.signOut();
+    onSignedOut();
+  });
+  const [shown = FIRST_PAGE] = place.segments;
+  return (
+    <SignedInContext.Provider value={signedIn}>
+      <a class="skip" href="#page">
+        Skip to content
+      </a>
+      <header class="top">
+        <span class="brand">kapi console</span>
+        <span class="organization">{session.organization.name}</span>
+        <span class="person">
+          <ZoneChoice />
+          <Link to="/profile" current={shown === "profile"}>
+            {session.user.name}
+          </Link>
+          <button type="button" class="plain" disabled={signOut.busy} onClick={signOut.run}>
+            Sign out
+          </button>
+        </span>
+      </header>
+      <Problem failure={signOut.failure} />
+      <Navigation session={session} shown={shown} />
+      <main id="page" tabIndex={-1}>
+        {children}
+      </main>
+    </SignedInContext.Provider>
+  );
+}
+
+interface NavigationProps {
+  readonly session: ConsoleSession;
+  /** First segment of the address. */
+  readonly shown: string;
+}
+
+/** Links to the pages, in groups. On a narrow screen a button shows and hides them. */
+function Navigation({ session, shown }: NavigationProps) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [shown]);
+  const groups = navigationFor(session.permissions);
+  return (
+    <nav class="main-nav" aria-label="Pages">
+      <button
+        type="button"
+        class="menu"
+        aria-expanded={isOpen}
+        aria-controls="navigation"
+        onClick={() => setOpen(!isOpen)}
+      >
+        Menu
+      </button>
+      <div id="navigation" class={isOpen ? "groups open" : "groups"}>
+        {groups.map(({ title, pages }) => (
+          <div key={title} class="group-of-pages">
+            <span id={`navigation-${title}`} class="group-title">
+              {title}
+            </span>
+            <ul aria-labelledby={`navigation-${title}`}>
+              {pages.map(({ name, title: page }) => (
+                <li key={name}>
+                  <Link to={`/${name}`} current={shown === name}>
+                    {page}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+      </div>
+    </nav>
+  );
+}

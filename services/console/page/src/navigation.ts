@@ -1,0 +1,50 @@
+/** The pages of the navigation, in groups. A page is shown only if the role permits it. */
+import type { ConsolePermission } from "./api/shapes.ts";
+
+interface NavigationPage {
+  /** First segment of its address. */
+  readonly name: string;
+  readonly title: string;
+  readonly permission: ConsolePermission;
+}
+
+interface NavigationGroup {
+  readonly title: string;
+  readonly pages: readonly NavigationPage[];
+}
+
+const NAVIGATION: readonly NavigationGroup[] = [
+  {
+    title: "Desk",
+    pages: [
+      { name: "accounts", title: "Accounts", permission: "read" },
+      { name: "commands", title: "Commands", permission: "read" },
+    ],
+  },
+  {
+    title: "Integration",
+    pages: [
+      { name: "webhooks", title: "Webhooks", permission: "read" },
+      { name: "keys", title: "Keys", permission: "read" },
+    ],
+  },
+  {
+    title: "Organization",
+    pages: [
+      { name: "credits", title: "Credits", permission: "read" },
+      { name: "servers", title: "Servers", permission: "read" },
+      { name: "audit", title: "Audit log", permission: "audit:read" },
+    ],
+  },
+];
+
+/** The page of the console's root. */
+export const FIRST_PAGE = "credits";
+
+/** The navigation for a person with these permissions. */
+export function navigationFor(permissions: readonly ConsolePermission[]): readonly NavigationGroup[] {
+  return NAVIGATION.map(({ title, pages }) => ({
+    title,
+    pages: pages.filter(({ permission }) => permissions.includes(permission)),
+  })).filter(({ pages }) => pages.length > 0);
+}

@@ -1,0 +1,84 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+import { Dialog } from "./dialog.tsx";
+import { Field } from "./field.tsx";
+import { Problem } from "./notice.tsx";
+import { useAction } from "./use-data.ts";
+
+interface ConfirmDialogProps {
+  /** The question: "Revoke the key backend?" */
+  readonly title: string;
+  /** The effect, in sentences, and fields of the action if it has any. */
+  readonly children: ComponentChildren;
+  /** Label of the confirm button, which names the action: "Revoke key". */
+  readonly confirm: string;
+  readonly dangerous?: boolean;
+  /** A text that the person must type first, for an action that cannot be undone. */
+  readonly typed?: string;
+  /** Fields in `children` that show their own issues. */
+  readonly fields?: readonly string[];
+  /** The dialog stays open with the failure if it rejects. */
+  readonly work: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+/**
+ * Asks before an action, and shows its failure. While the action runs, the dialog cannot be closed:
+ * its outcome would not be seen.
+ */
+export function ConfirmDialog({
+  title,
+  children,
+  confirm,
+  dangerous = false,
+  typed,
+  fields,
+  work,
+  onClose,
+}: ConfirmDialogProps) {
+  const [text, setText] = useState("");
+  const action = useAction(async () => {
+    await work();
+    onClose();
+  });
+  const close = (): void => {
+    if (!action.busy) onClose();
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    action.run();
+  };
+  return (
+    <Dialog title={title} onClose={close}>
+      <form onSubmit={submit}>
+        {children}
+        {typed === undefined ? null : (
+          <Field label={`Type ${typed} to confirm`}>
+            {(tied) => (
+              <input
+                {...tied}
+                autoComplete="off"
+                value={text}
+                onInput={({ currentTarget }) => setText(currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
+        <Problem failure={action.failure} {...(fields === undefined ? {} : { fields })} />
+        <div class="buttons">
+          <button
+            type="submit"
+            class={dangerous ? "danger" : "primary"}
+            disabled={action.busy || (typed !== undefined && text !== typed)}
+          >
+            {action.busy ? "Working…" : confirm}
+          </button>
+          <button type="button" disabled={action.busy} onClick={onClose}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { Notice } from "./notice.tsx";
+
+/**
+ * A page whose script is loaded when the page is shown for the first time. `load` returns the
+ * component of the page.
+ */
+export function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return function LazyPage(props: Props) {
+    const [Shown, setShown] = useState<ComponentType<Props> | null>(() => loaded);
+    const [hasFailed, setFailed] = useState(false);
+    useEffect(() => {
+      if (loaded !== null) return undefined;
+      let isGone = false;
+      load()
+        .then((page) => {
+          loaded = page;
+          if (!isGone) setShown(() => page);
+        })
+        .catch(() => {
+          if (!isGone) setFailed(true);
+        });
+      return () => {
+        isGone = true;
+      };
+    }, []);
+    if (hasFailed) return <ReloadNotice />;
+    return Shown === null ? <p class="hidden">Loading the page…</p> : <Shown {...props} />;
+  };
+}
+
+/** After an upgrade of kapi, scripts of the previous release no longer exist. */
+function ReloadNotice() {
+  return (
+    <Notice kind="problem">
+      This page could not be loaded. The console may have been updated.{" "}
+      <button type="button" class="plain" onClick={() => location.reload()}>
+        Reload the console
+      </button>
+    </Notice>
+  );
+}

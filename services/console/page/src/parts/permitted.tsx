@@ -1,0 +1,15 @@
+import type { ComponentChildren } from "preact";
+
+import { useSession } from "../api/context.ts";
+import type { ConsolePermission } from "../api/shapes.ts";
+
+interface PermittedProps {
+  readonly to: ConsolePermission;
+  /** A button or a form that the role may not allow. */
+  readonly children: ComponentChildren;
+}
+
+/** Shows its content only to people whose role permits something. The API checks it too. */
+export function Permitted({ to, children }: PermittedProps) {
+  return useSession().permissions.includes(to) ? <>{children}</> : null;
+}

@@ -1,0 +1,83 @@
+/** Ranges of time of a list, exact about their time zone. */
+import { instantOf, offsetMs, startOfDay, startOfMonth } from "../time-zone.ts";
+import type { UrlState } from "./url-state.ts";
+
+const HOUR_MS = 3_600_000;
+const DAYS_OF_WEEK = 7;
+
+/** The ranges to choose from, with their names. */
+export const RANGES = {
+  all: "All time",
+  hour: "Last hour",
+  today: "Today",
+  yesterday: "Yesterday",
+  week: "Last 7 days",
+  month: "This month",
+  lastMonth: "Last month",
+  custom: "From … to …",
+} as const;
+export type RangeName = keyof typeof RANGES;
+
+/** A range of time; `to` is excluded. Null: without a limit. */
+export interface TimeSpan {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+}
+
+/** The ends of a custom range in the address; empty: without a limit. */
+export interface CustomRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The range that the address names; `initial` if it names none. */
+export function rangeIn(state: UrlState, initial: RangeName = "all"): RangeName {
+  const name = state.get("range");
+  return Object.hasOwn(RANGES, name) ? (name as RangeName) : initial;
+}
+
+/** The times of a range in a zone. A custom range has instants, as texts. */
+export function spanOf(name: RangeName, custom: CustomRange, zone: string, nowMs: number): TimeSpan {
+  switch (name) {
+    case "all":
+      return { fromMs: null, toMs: null };
+    case "hour":
+      return { fromMs: nowMs - HOUR_MS, toMs: null };
+    case "today":
+      return { fromMs: startOfDay(zone, nowMs), toMs: null };
+    case "yesterday":
+      return { fromMs: startOfDay(zone, nowMs, -1), toMs: startOfDay(zone, nowMs) };
+    case "week":
+      return { fromMs: sameTimeDaysBefore(zone, nowMs, DAYS_OF_WEEK), toMs: null };
+    case "month":
+      return { fromMs: startOfMonth(zone, nowMs), toMs: null };
+    case "lastMonth": {
+      const toMs = startOfMonth(zone, nowMs);
+      return { fromMs: startOfMonth(zone, toMs - 1), toMs };
+    }
+    case "custom":
+      return { fromMs: instantIn(custom.from), toMs: instantIn(custom.to) };
+  }
+}
+
+function sameTimeDaysBefore(zone: string, atMs: number, days: number): number {
+  const local = new Date(atMs + offsetMs(zone, atMs));
+  local.setUTCDate(local.getUTCDate() - days);
+  return instantOf(zone, local.getTime());
+}
+
+function instantIn(text: string): number | null {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/**
+ * A span as the fields of a query whose `to` is inclusive and in milliseconds, as in the management
+ * API.
+ */
+export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
+  return {
+    from: fromMs === null ? "" : new Date(fromMs).toISOString(),
+    to: toMs === null ? "" : new Date(toMs - 1).toISOString(),
+  };
+}

@@ -1,0 +1,30 @@
+/** Roles in words, and which roles may do what: for people whose role does not allow something. */
+import type { ConsolePermission, ConsoleRole } from "../api/shapes.ts";
+
+export const ROLE_NAMES: Readonly<Record<ConsoleRole, string>> = {
+  owner: "owner",
+  operator: "operator",
+  finance: "finance",
+  read_only: "read-only",
+};
+
+/** The roles that have each permission (contracts, `ROLE_PERMISSIONS`). */
+export const ROLES_WITH: Readonly<Record<ConsolePermission, readonly ConsoleRole[]>> = {
+  self: ["owner", "operator", "finance", "read_only"],
+  read: ["owner", "operator", "finance", "read_only"],
+  "accounts:manage": ["owner", "operator"],
+  "money:move": ["owner", "finance"],
+  "credits:manage": ["owner", "finance"],
+  "servers:manage": ["owner", "operator"],
+  "webhooks:manage": ["owner", "operator"],
+  "keys:manage": ["owner"],
+  "people:manage": ["owner"],
+  "audit:read": ["owner"],
+};
+
+/** Who may do what `permission` allows, within a sentence: "owner or operator". */
+export function rolesInWords(permission: string): string | null {
+  const roles = (ROLES_WITH as Readonly<Record<string, readonly ConsoleRole[]>>)[permission];
+  if (roles === undefined) return null;
+  return roles.map((role) => ROLE_NAMES[role]).join(" or ");
+}

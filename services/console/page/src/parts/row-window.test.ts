@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+
+import { RowHeights, type Rows, rowsToRender } from "./row-window.ts";
+
+const COUNT = 5_000;
+const ROW_PX = 40;
+
+function heightOf({ segments, restPx }: Rows, heights: RowHeights): number {
+  const rendered = segments.map(({ from, to, skippedPx }) => skippedPx + heights.between(from, to));
+  return rendered.reduce((sum, one) => sum + one, restPx);
+}
+
+describe("a table of 5,000 rows", () => {
+  it("renders the rows on the screen and near it, and keeps its height wherever it is scrolled to", () => {
+    const heights = new RowHeights(ROW_PX);
+    for (const topPx of [-500, 0, 40_000, COUNT * ROW_PX - 800, COUNT * ROW_PX + 9_000]) {
+      const shown = { count: COUNT, topPx, bottomPx: topPx + 800, focused: null };
+      const rows = rowsToRender(heights, shown);
+      const [{ from, to } = { from: 0, to: 0 }] = rows.segments;
+      expect(rows.segments).toHaveLength(1);
+      expect(to - from).toBeLessThanOrEqual(61);
+      expect(from).toBeLessThanOrEqual(Math.min(Math.max(topPx, 0) / ROW_PX, COUNT - 1));
+      expect(heightOf(rows, heights)).toBe(COUNT * ROW_PX);
+    }
+  });
+
+  it("keeps the row with the focus, also far from the screen", () => {
+    const heights = new RowHeights(ROW_PX);
+    for (const [focused, place] of [
+      [3, 0],
+      [4_990, 1],
+    ] as const) {
+      const rows = rowsToRender(heights, { count: COUNT, topPx: 80_000, bottomPx: 80_800, focused });
+      expect(rows.segments[place]).toMatchObject({ from: focused, to: focused + 1 });
+      expect(heightOf(rows, heights)).toBe(COUNT * ROW_PX);
+    }
+  });
+
+  it("takes the mean of the known heights for the others", () => {
+    const heights = new RowHeights(ROW_PX);
+    expect(heights.set(0, 50)).toBe(true);
+    expect(heights.set(1, 70)).toBe(true);
+    expect(heights.set(1, 70)).toBe(false);
+    expect(heights.between(0, 4)).toBe(50 + 70 + 60 + 60);
+    expect(heights.rowAt(121, 4)).toBe(2);
+    heights.clear();
+    expect(heights.between(0, 4)).toBe(160);
+  });
+});

@@ -1,0 +1,107 @@
+import { useMemo } from "preact/hooks";
+
+import { minuteMoment } from "../format.ts";
+import { currentZone, fromLocalInput, toLocalInput } from "../time-zone.ts";
+import { Field } from "./field.tsx";
+import { type RangeName, rangeIn, RANGES, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
+import type { UrlState } from "./url-state.ts";
+
+/** The range of a list, with inclusive `from` and `to` for a query; empty: without a limit. */
+interface ShownRange {
+  readonly name: RangeName;
+  readonly span: TimeSpan;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * The range that the address names. It stays the same until the address, the time zone or `round`
+ * changes.
+ */
+export function useTimeRange(state: UrlState, initial: RangeName = "all", round = 0): ShownRange {
+  const zone = currentZone();
+  const name = rangeIn(state, initial);
+  const from = state.get("from");
+  const to = state.get("to");
+  const asked = useMemo(() => ({ name, zone, round, nowMs: Date.now() }), [name, zone, round]);
+  return useMemo(() => {
+    const span = spanOf(asked.name, { from, to }, asked.zone, asked.nowMs);
+    return { name: asked.name, span, ...spanFields(span) };
+  }, [asked, from, to]);
+}
+
+interface TimeRangeProps {
+  readonly state: UrlState;
+  readonly range: ShownRange;
+  /** The ranges to choose from; all if absent. */
+  readonly names?: readonly RangeName[];
+}
+
+const ALL_NAMES = Object.keys(RANGES) as RangeName[];
+
+/** Filters a list by time. It shows the exact times of the range, and their zone. */
+export function TimeRange({ state, range: { name, span }, names = ALL_NAMES }: TimeRangeProps) {
+  const choose = (chosen: RangeName): void => {
+    if (chosen !== "custom") return state.set({ range: chosen, from: null, to: null });
+    const { fromMs, toMs } = span;
+    state.set({ range: chosen, ...customFields({ fromMs, toMs: toMs ?? Date.now() }) });
+  };
+  return (
+    <>
+      <Field label="Time">
+        {(tied) => (
+          <select {...tied} value={name} onChange={({ currentTarget }) => choose(currentTarget.value as RangeName)}>
+            {names.map((known) => (
+              <option key={known} value={known}>
+                {RANGES[known]}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {name === "custom" ? (
+        <>
+          <Instant label="From" ms={span.fromMs} set={(fromMs) => state.set(customFields({ ...span, fromMs }))} />
+          <Instant label="To" ms={span.toMs} set={(toMs) => state.set(customFields({ ...span, toMs }))} />
+        </>
+      ) : null}
+      <span class="range quiet">{inWords(span)}</span>
+    </>
+  );
+}
+
+function customFields({ fromMs, toMs }: TimeSpan) {
+  const text = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+  return { from: text(fromMs), to: text(toMs) };
+}
+
+function inWords({ fromMs, toMs }: TimeSpan): string {
+  const zone = currentZone();
+  if (fromMs === null && toMs === null) return "";
+  if (fromMs === null) return `Before ${minuteMoment(toMs ?? 0)} (${zone})`;
+  if (toMs === null) return `Since ${minuteMoment(fromMs)} (${zone})`;
+  return `${minuteMoment(fromMs)} to ${minuteMoment(toMs)} (${zone})`;
+}
+
+interface InstantProps {
+  readonly label: string;
+  readonly ms: number | null;
+  readonly set: (ms: number | null) => void;
+}
+
+/** One end of a range, as a local time of the chosen zone. */
+function Instant({ label, ms, set }: InstantProps) {
+  const zone = currentZone();
+  return (
+    <Field label={`${label} (${zone})`}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="datetime-local"
+          value={ms === null ? "" : toLocalInput(zone, ms)}
+          onChange={({ currentTarget }) => set(fromLocalInput(zone, currentTarget.value))}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,85 @@
+/** Which address shows which page. The script of a page is loaded with the page. */
+import type { ComponentChildren } from "preact";
+
+import type { ConsoleSession } from "./api/shapes.ts";
+import { FIRST_PAGE } from "./navigation.ts";
+import { NotFoundPage } from "./pages/not-found.tsx";
+import { lazyPage } from "./parts/lazy-page.tsx";
+import type { Place } from "./router.tsx";
+
+const AccountPage = lazyPage(async () => (await import("./pages/account/account.tsx")).AccountPage);
+const AccountsPage = lazyPage(async () => (await import("./pages/accounts.tsx")).AccountsPage);
+const AuditPage = lazyPage(async () => (await import("./pages/audit.tsx")).AuditPage);
+const BreachPage = lazyPage(async () => (await import("./pages/breach.tsx")).BreachPage);
+const CommandPage = lazyPage(async () => (await import("./pages/command.tsx")).CommandPage);
+const CommandsPage = lazyPage(async () => (await import("./pages/commands.tsx")).CommandsPage);
+const CreditsPage = lazyPage(async () => (await import("./pages/credits.tsx")).CreditsPage);
+const KeysPage = lazyPage(async () => (await import("./pages/keys.tsx")).KeysPage);
+const ProfilePage = lazyPage(async () => (await import("./pages/profile.tsx")).ProfilePage);
+const ServersPage = lazyPage(async () => (await import("./pages/servers.tsx")).ServersPage);
+const WebhookPage = lazyPage(async () => (await import("./pages/webhook.tsx")).WebhookPage);
+const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
+
+interface Visit {
+  /** A parameter of the path. */
+  readonly at: (name: string) => string;
+  readonly query: URLSearchParams;
+  /** Continues with another session, for example after a change of the password. */
+  readonly onNewSession: (session: ConsoleSession) => void;
+}
+
+interface Route {
+  /** `:name` for a parameter. */
+  readonly path: string;
+  readonly page: (visit: Visit) => ComponentChildren;
+}
+
+const ROUTES: readonly Route[] = [
+  { path: "accounts", page: ({ query }) => <AccountsPage query={query} /> },
+  {
+    path: "accounts/:server/:account",
+    page: ({ at, query }) => <AccountPage serverId={at("server")} accountNumber={at("account")} query={query} />,
+  },
+  {
+    path: "accounts/:server/:account/breaches/:breach",
+    page: ({ at }) => <BreachPage serverId={at("server")} accountNumber={at("account")} breachId={at("breach")} />,
+  },
+  { path: "audit", page: () => <AuditPage /> },
+  { path: "commands", page: ({ query }) => <CommandsPage query={query} /> },
+  {
+    path: "commands/:server/:command",
+    page: ({ at }) => <CommandPage serverId={at("server")} commandId={at("command")} />,
+  },
+  { path: "credits", page: () => <CreditsPage /> },
+  { path: "keys", page: () => <KeysPage /> },
+  { path: "profile", page: ({ onNewSession }) => <ProfilePage onNewSession={onNewSession} /> },
+  { path: "servers", page: () => <ServersPage /> },
+  { path: "webhooks", page: () => <WebhooksPage /> },
+  {
+    path: "webhooks/:endpoint",
+    page: ({ at, query }) => <WebhookPage endpointId={at("endpoint")} query={query} />,
+  },
+];
+
+/** The page of an address. */
+export function pageAt({ segments, query }: Place, onNewSession: Visit["onNewSession"]): ComponentChildren {
+  const asked = segments.length === 0 ? [FIRST_PAGE] : segments;
+  for (const { path, page } of ROUTES) {
+    const params = paramsOf(path, asked);
+    if (params !== null) return page({ at: (name) => params.get(name) ?? "", query, onNewSession });
+  }
+  return <NotFoundPage />;
+}
+
+/** The parameters of a path that matches the segments; null: it does not match. */
+function paramsOf(path: string, segments: readonly string[]): ReadonlyMap<string, string> | null {
+  const parts = path.split("/");
+  if (parts.length !== segments.length) return null;
+  const params = new Map<string, string>();
+  for (const [index, part] of parts.entries()) {
+    const segment = segments[index] ?? "";
+    if (part.startsWith(":")) params.set(part.slice(1), segment);
+    else if (part !== segment) return null;
+  }
+  return params;
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+
+import { fromLocalInput, instantOf, offsetMs, startOfDay, startOfMonth, toLocalInput } from "./time-zone.ts";
+
+const HOUR_MS = 3_600_000;
+const PRAGUE = "Europe/Prague";
+const at = (iso: string): number => Date.parse(iso);
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+describe("a time zone", () => {
+  it("has the offset of the instant, also around a clock change", () => {
+    expect(offsetMs(PRAGUE, at("2026-03-29T00:59:59.999Z"))).toBe(HOUR_MS);
+    expect(offsetMs(PRAGUE, at("2026-03-29T01:00:00Z"))).toBe(2 * HOUR_MS);
+    expect(offsetMs("Asia/Kolkata", at("2026-01-01T00:00:00Z"))).toBe(5.5 * HOUR_MS);
+    expect(offsetMs("America/St_Johns", at("2026-01-01T00:00:00Z"))).toBe(-3.5 * HOUR_MS);
+  });
+
+  it("starts its day at local midnight, on days of 23, 24 and 25 hours", () => {
+    expect(iso(startOfDay(PRAGUE, at("2026-03-29T12:00:00Z")))).toBe("2026-03-28T23:00:00.000Z");
+    expect(iso(startOfDay(PRAGUE, at("2026-03-29T12:00:00Z"), 1))).toBe("2026-03-29T22:00:00.000Z");
+    expect(iso(startOfDay(PRAGUE, at("2026-10-25T23:30:00Z")))).toBe("2026-10-25T23:00:00.000Z");
+    expect(iso(startOfDay(PRAGUE, at("2026-10-25T23:30:00Z"), -1))).toBe("2026-10-24T22:00:00.000Z");
+  });
+
+  it("starts its month on the first day at local midnight", () => {
+    expect(iso(startOfMonth("America/New_York", at("2026-03-01T04:00:00Z")))).toBe("2026-02-01T05:00:00.000Z");
+    expect(iso(startOfMonth("America/New_York", at("2026-03-31T12:00:00Z")))).toBe("2026-03-01T05:00:00.000Z");
+  });
+
+  it("moves a local time that a clock change skips, and takes the first of a repeated time", () => {
+    expect(fromLocalInput(PRAGUE, "2026-03-29T02:30")).toBe(at("2026-03-29T01:30:00Z"));
+    expect(fromLocalInput(PRAGUE, "2026-10-25T02:30")).toBe(at("2026-10-25T00:30:00Z"));
+    expect(fromLocalInput(PRAGUE, "")).toBeNull();
+  });
+
+  it("gives back the instant of every local time that it shows", () => {
+    for (let hour = 0; hour < 24 * 366; hour += 1) {
+      const instant = at("2026-01-01T00:00:00Z") + hour * HOUR_MS;
+      const again = instantOf("Pacific/Auckland", instant + offsetMs("Pacific/Auckland", instant));
+      // Of the hour that occurs twice, the first is found.
+      expect([instant, instant - HOUR_MS]).toContain(again);
+      expect(toLocalInput("Pacific/Auckland", again)).toBe(toLocalInput("Pacific/Auckland", instant));
+    }
+  });
+});

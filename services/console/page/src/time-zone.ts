@@ -1,0 +1,150 @@
+/**
+ * The time zone of all times of the console. It is chosen in the header and kept in this browser
+ * for each person. A change renders the whole page again.
+ */
+const STORED = "kapi:time-zone:";
+export const UTC = "UTC";
+const DAY_MS = 86_400_000;
+
+let person: string | null = null;
+let current = browsersZone();
+const listeners = new Set<() => void>();
+
+/** The time zone of the browser: `Europe/Prague`. */
+export function browsersZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** The chosen time zone; that of the browser if nothing was chosen. */
+export function currentZone(): string {
+  return current;
+}
+
+/** Reads the choice of a person in this browser. */
+export function loadZoneOf(userId: string): void {
+  if (person === userId) return;
+  person = userId;
+  const chosen = storedChoice(userId);
+  change(chosen !== null && isZone(chosen) ? chosen : browsersZone());
+}
+
+/** Chooses a time zone; null: that of the browser, also where the browser is elsewhere later. */
+export function chooseZone(zone: string | null): void {
+  if (person !== null) store(STORED + person, zone);
+  change(zone ?? browsersZone());
+}
+
+/** Whether the person chose a zone in this browser. */
+export function isZoneChosen(): boolean {
+  return person !== null && storedChoice(person) !== null;
+}
+
+/** Calls `listener` after each change; returns the function that stops this. */
+export function onZoneChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Whether the browser knows a zone of this name. */
+export function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
+}
+
+/** Every IANA zone that the browser knows. */
+export function allZones(): readonly string[] {
+  return Intl.supportedValuesOf("timeZone");
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat>();
+
+/** The offset of a zone from UTC at a time, in milliseconds; positive east of Greenwich. */
+export function offsetMs(zone: string, atMs: number): number {
+  let clock = clocks.get(zone);
+  if (clock === undefined) {
+    clock = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+    clocks.set(zone, clock);
+  }
+  const of = new Map(clock.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+  const number = (type: Intl.DateTimeFormatPartTypes): number => of.get(type) ?? 0;
+  const shown = Date.UTC(
+    number("year"),
+    number("month") - 1,
+    number("day"),
+    number("hour"),
+    number("minute"),
+    number("second"),
+  );
+  return shown - Math.floor(atMs / 1_000) * 1_000;
+}
+
+/**
+ * The instant of a local time of a zone. `local` is that local time as if it were UTC, in
+ * milliseconds. A local time that a clock change skips becomes the time as much later; of a local
+ * time that occurs twice, the result is the first.
+ */
+export function instantOf(zone: string, local: number): number {
+  const before = offsetMs(zone, local - DAY_MS);
+  const after = offsetMs(zone, local + DAY_MS);
+  const candidates = [local - before, local - after].filter((at) => at + offsetMs(zone, at) === local);
+  return candidates.length === 0 ? local - before : Math.min(...candidates);
+}
+
+/** Start of the day of a zone in which an instant is; `days` later or (negative) earlier. */
+export function startOfDay(zone: string, atMs: number, days = 0): number {
+  const local = new Date(atMs + offsetMs(zone, atMs));
+  return instantOf(zone, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate() + days));
+}
+
+/** Start of the month of a zone in which an instant is. */
+export function startOfMonth(zone: string, atMs: number): number {
+  const local = new Date(atMs + offsetMs(zone, atMs));
+  return instantOf(zone, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));
+}
+
+/** The value of an `<input type="datetime-local">` for an instant: `2026-11-21T10:15`. */
+export function toLocalInput(zone: string, atMs: number): string {
+  return new Date(atMs + offsetMs(zone, atMs)).toISOString().slice(0, "2026-11-21T10:15".length);
+}
+
+/** The instant of the value of an `<input type="datetime-local">`; null if it is not complete. */
+export function fromLocalInput(zone: string, text: string): number | null {
+  const local = Date.parse(`${text}Z`);
+  return Number.isNaN(local) ? null : instantOf(zone, local);
+}
+
+function change(zone: string): void {
+  if (zone === current) return;
+  current = zone;
+  for (const listener of listeners) listener();
+}
+
+// A browser may forbid storage: the choice then lasts until the page is closed.
+function storedChoice(userId: string): string | null {
+  try {
+    return localStorage.getItem(STORED + userId);
+  } catch {
+    return null;
+  }
+}
+
+function store(name: string, value: string | null): void {
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
+  } catch {
+    // Nothing to do: see above.
+  }
+}
