@@ -15,7 +15,7 @@ interface NavigationGroup {
 
 const NAVIGATION: readonly NavigationGroup[] = [
   {
-    title: "Desk",
+    title: "Trading",
     pages: [
       { name: "accounts", title: "Accounts", permission: "read" },
       { name: "commands", title: "Commands", permission: "read" },

@@ -51,8 +51,9 @@ export class Client {
   }
 
   /**
-   * Returns a file that the server streams, for as long as bytes arrive. Its first row is a heading,
-   * which `progress` does not count. Throws a {@link Failure} on any error, also in the middle.
+   * Returns a file that the server streams, for as long as bytes arrive. Its first row is a
+   * heading, which `progress` does not count. Throws a {@link Failure} on any error, also in the
+   * middle.
    */
   async download(path: string, signal: AbortSignal, progress: DownloadProgress): Promise<Blob> {
     const idle = new AbortController();

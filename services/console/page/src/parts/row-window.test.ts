@@ -36,13 +36,17 @@ describe("a table of 5,000 rows", () => {
     }
   });
 
-  it("takes the mean of the known heights for the others", () => {
+  it("estimates the height of other rows by the first rows, and keeps the estimate", () => {
     const heights = new RowHeights(ROW_PX);
-    expect(heights.set(0, 50)).toBe(true);
-    expect(heights.set(1, 70)).toBe(true);
-    expect(heights.set(1, 70)).toBe(false);
-    expect(heights.between(0, 4)).toBe(50 + 70 + 60 + 60);
-    expect(heights.rowAt(121, 4)).toBe(2);
+    const first = [
+      [0, 50],
+      [1, 70],
+    ] as const;
+    expect(heights.record(first)).toBe(true);
+    expect(heights.record(first)).toBe(false);
+    expect(heights.record([[3, 100]])).toBe(true);
+    expect(heights.between(0, 5)).toBe(50 + 70 + 60 + 100 + 60);
+    expect(heights.rowAt(121, 5)).toBe(2);
     heights.clear();
     expect(heights.between(0, 4)).toBe(160);
   });

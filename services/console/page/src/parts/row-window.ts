@@ -18,51 +18,50 @@ export interface Rows {
   readonly restPx: number;
 }
 
-/** Heights of rows; the mean of the known heights stands for an unknown height. */
+/** Heights of rows, and an estimate for those that were never rendered. */
 export class RowHeights {
   readonly #known = new Map<number, number>();
-  #sumPx = 0;
   readonly #initialPx: number;
+  #estimatePx: number;
 
   constructor(initialPx: number) {
     this.#initialPx = initialPx;
+    this.#estimatePx = initialPx;
   }
 
-  /** Records a height; returns whether it was another one before. */
-  set(index: number, heightPx: number): boolean {
-    const before = this.#known.get(index);
-    if (before === heightPx) return false;
-    this.#sumPx += heightPx - (before ?? 0);
-    this.#known.set(index, heightPx);
-    return true;
+  /**
+   * Records the heights of rendered rows; returns whether one was another before. The first rows
+   * decide the estimate. It stays: a later change would move all rows.
+   */
+  record(heights: readonly (readonly [index: number, heightPx: number])[]): boolean {
+    if (this.#known.size === 0 && heights.length > 0) {
+      this.#estimatePx = heights.reduce((sum, [, heightPx]) => sum + heightPx, 0) / heights.length;
+    }
+    const changed = heights.filter(([index, heightPx]) => this.#known.get(index) !== heightPx);
+    for (const [index, heightPx] of changed) this.#known.set(index, heightPx);
+    return changed.length > 0;
   }
 
   clear(): void {
     this.#known.clear();
-    this.#sumPx = 0;
+    this.#estimatePx = this.#initialPx;
   }
 
   /** Height of the rows in [from, to). */
   between(from: number, to: number): number {
-    const mean = this.mean();
     let sum = 0;
-    for (let index = from; index < to; index += 1) sum += this.#known.get(index) ?? mean;
+    for (let index = from; index < to; index += 1) sum += this.#known.get(index) ?? this.#estimatePx;
     return sum;
   }
 
   /** The row at a height below the top of the first row, and at most `count - 1`. */
   rowAt(heightPx: number, count: number): number {
-    const mean = this.mean();
     let sum = 0;
     for (let index = 0; index < count; index += 1) {
-      sum += this.#known.get(index) ?? mean;
+      sum += this.#known.get(index) ?? this.#estimatePx;
       if (sum > heightPx) return index;
     }
     return Math.max(count - 1, 0);
-  }
-
-  mean(): number {
-    return this.#known.size === 0 ? this.#initialPx : this.#sumPx / this.#known.size;
   }
 }
 

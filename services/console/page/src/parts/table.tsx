@@ -77,7 +77,7 @@ function Body<Row>({ body, columns, rows, keyOf, virtual }: BodyProps<Row>) {
     <tbody ref={body} role="rowgroup">
       {virtual === null
         ? rows.map(row)
-        : virtual.segments.map(({ from, to, skippedPx }) => [
+        : virtual.segments.flatMap(({ from, to, skippedPx }) => [
             skippedPx === 0 ? null : <Space key={`before ${from}`} heightPx={skippedPx} columns={columns.length} />,
             ...rows.slice(from, to).map((of, index) => row(of, from + index)),
           ])}

@@ -65,11 +65,8 @@ function focusedRow(element: HTMLTableSectionElement): number | null {
 
 /** Records the heights of the rendered rows; returns whether one changed. */
 function measure(element: HTMLTableSectionElement, heights: RowHeights): boolean {
-  let isChanged = false;
-  for (const row of element.querySelectorAll<HTMLTableRowElement>("tr[data-index]")) {
-    if (heights.set(Number(row.dataset["index"]), row.getBoundingClientRect().height)) isChanged = true;
-  }
-  return isChanged;
+  const rows = [...element.querySelectorAll<HTMLTableRowElement>("tr[data-index]")];
+  return heights.record(rows.map((row) => [Number(row.dataset["index"]), row.getBoundingClientRect().height] as const));
 }
 
 /**
