@@ -55,6 +55,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/risk/src/operations/delete-old-evidence.ts MAX_DELETED",
     "services/console/src/outbound/http/organization.ts MAX_KEYS",
     "services/console/src/outbound/http/organization.ts MAX_SERVERS",
+    "services/console/src/outbound/postgres/request-log.ts MAX_SEARCHED_REQUESTS",
     "services/organization/src/operations/credits/record-settlements.ts MAX_USAGE_PER_SHARD",
     "services/trading-simulator/src/domain/changes.ts MAX_LISTED",
     "services/trading-simulator/src/domain/market.ts MAX_QUOTES_PER_TICK",
@@ -87,6 +88,8 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/webhooks/src/config.ts MAX_PORT",
   ],
   "when or how often something is done, counted or logged": [
+    "libs/admission/src/request-log.ts MAX_LOGGED_CHANGES_PER_SECOND",
+    "libs/admission/src/request-log.ts MAX_LOGGED_READS_PER_SECOND",
     "libs/trading-server/src/event-feed/gap-filler.ts MAX_COUNTED",
     "services/finance/src/operations/reconcile.ts MAX_LOGGED_DIFFERENCES",
     "services/metrics/src/config.ts MAX_MESSAGES_PER_SECOND",

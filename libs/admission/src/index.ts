@@ -5,3 +5,4 @@ export * from "./authorize.ts";
 export { type Directory, type DirectoryOptions, startDirectory } from "./directory.ts";
 export * from "./known-accounts.ts";
 export * from "./repeated-refunds.ts";
+export * from "./request-log.ts";

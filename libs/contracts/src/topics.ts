@@ -64,6 +64,7 @@ export const TOPICS = {
   financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   riskEvents: { name: "risk.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   creditsEvents: { name: "credits.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "organizationId" },
+  apiRequests: { name: "api.requests", cleanup: "delete", retentionMs: DAY_MS, key: "organizationId" },
   deadLetter: {
     name: "dead-letter",
     cleanup: "delete",

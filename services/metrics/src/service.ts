@@ -1,7 +1,13 @@
 import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
+import {
+  createAdmission,
+  createAvailableCredits,
+  type Directory,
+  startRepeatedRefunds,
+  startRequestLog,
+} from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
@@ -53,6 +59,8 @@ import { createTopicGenerationStore } from "./outbound/postgres/topic-generation
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 
 const SERVICE = "metrics";
+/** Records of the request log that Kafka does not acknowledge in this time are lost. */
+const LOG_TIMEOUT_MS = 5_000;
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "metrics",
@@ -171,7 +179,8 @@ export async function startService(main: Context): Promise<void> {
       });
     },
   });
-  if (config.ROLES.includes("stream")) live = await startStream(context, app.server, log, hub, directory, existence);
+  if (config.ROLES.includes("stream"))
+    live = await startStream(context, app.server, { kafka, log, hub, directory, existence });
   // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
   // wait for that.
   if (sequencer !== null) await sequencer.start(samples.progress);
@@ -304,11 +313,15 @@ async function startSnapshots(
 async function startStream(
   context: Context,
   server: Server,
-  log: SampleLog,
-  hub: SubscriptionHub,
-  directory: Directory,
-  existence: AccountExistence,
+  dependencies: {
+    readonly kafka: KafkaConnection;
+    readonly log: SampleLog;
+    readonly hub: SubscriptionHub;
+    readonly directory: Directory;
+    readonly existence: AccountExistence;
+  },
 ): Promise<LiveServer> {
+  const { kafka, log, hub, directory, existence } = dependencies;
   const { config, scope, logger, clock } = context;
   const redis = await startServiceRedis(context, { service: SERVICE, library: ADMISSION_LIBRARY });
   const admission = createAdmission({
@@ -317,6 +330,10 @@ async function startStream(
     settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
+  const producer = await scope.start("request log producer", () =>
+    startProducer(kafka, { produceTimeoutMs: LOG_TIMEOUT_MS }),
+  );
+  const requestLog = await scope.start("request log", () => startRequestLog({ producer, clock, logger }));
   const livePort = config.LIVE_PORT;
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =
@@ -330,6 +347,7 @@ async function startStream(
       existence,
       admission,
       refunds,
+      requestLog,
       availableCredits: createAvailableCredits(redis, logger),
       clock,
       logger,

@@ -11,6 +11,7 @@
 import { z } from "zod";
 
 import { KeyEntry } from "../messages/directory-entry.ts";
+import { KeyUse } from "../messages/logged-request.ts";
 import { SCOPES, Scope } from "../scopes.ts";
 import { Currency, DateTime, queryInteger } from "../values.ts";
 import { TradingAccount } from "./accounts.ts";
@@ -144,8 +145,12 @@ export const ConsoleKey = z.object({
 });
 export type ConsoleKey = z.infer<typeof ConsoleKey>;
 
+/** A key in the list, with its last use; null: not used since kapi logs requests. */
+export const ListedConsoleKey = ConsoleKey.extend({ lastUse: KeyUse.omit({ keyId: true }).nullable() });
+export type ListedConsoleKey = z.infer<typeof ListedConsoleKey>;
+
 /** Answer of GET /keys: revoked keys last, and otherwise the newest first. */
-export const ConsoleKeysAnswer = z.object({ keys: z.array(ConsoleKey) });
+export const ConsoleKeysAnswer = z.object({ keys: z.array(ListedConsoleKey) });
 export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
 
 /**

@@ -51,9 +51,10 @@ const PATH_PARAMETERS = {
   organizationId: Guid,
   userId: Guid,
   keyId: z.string(),
-  // Malformed ids of endpoints and deliveries return 404, which the handler decides.
+  // Malformed ids of endpoints, deliveries and events return 404, which the handler decides.
   endpointId: z.string(),
   deliveryId: z.string(),
+  eventId: z.string(),
   breachId: Guid,
 } as const;
 /** One parameter in a path. */

@@ -1,6 +1,6 @@
 /**
  * The internal routes of the webhooks service: one per webhook operation of the management API,
- * with the same answer, and the routes of the audit outbox.
+ * with the same answer, reads of the console, and the routes of the audit outbox.
  */
 import {
   CreateWebhookBody,
@@ -18,6 +18,11 @@ import {
   WebhookSecretAnswer,
   WebhookTestAnswer,
 } from "../http/webhooks.ts";
+import {
+  AccountDeliveriesAnswer,
+  EventDeliveriesAnswer,
+  ListAccountDeliveriesQuery,
+} from "../http/console-deliveries.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
@@ -69,6 +74,19 @@ export const WEBHOOKS_ROUTES = {
     callers: ["gateway"],
     query: ListEventsQuery,
     answer: EventsAnswer,
+  },
+  getEvent: {
+    method: "GET",
+    path: `${ORGANIZATION}/events/:eventId`,
+    callers: ["console"],
+    answer: EventDeliveriesAnswer,
+  },
+  listAccountDeliveries: {
+    method: "GET",
+    path: `${ORGANIZATION}/servers/:serverId/accounts/:accountNumber/deliveries`,
+    callers: ["console"],
+    query: ListAccountDeliveriesQuery,
+    answer: AccountDeliveriesAnswer,
   },
   ...AUDIT_OUTBOX_ROUTES,
 } as const satisfies InternalRoutes;

@@ -45,6 +45,8 @@ export interface Answer {
   readonly body: string | Buffer | Readable;
   /** Whether the request repeats an accepted request; of a bulk, whether every item does. */
   readonly replayed?: boolean;
+  /** The command that the request queued, or that an equal request queued before. */
+  readonly commandId?: string;
 }
 
 /** The caller, in the form that other services record. */

@@ -310,6 +310,7 @@ async function accepted(
   await completeRecords(admission, call, { commandIds: [command.id], recordToken, hasPasswords });
   return {
     status: 202,
+    commandId: command.id,
     body: JSON.stringify({
       command,
       duplicate: false,
@@ -349,7 +350,7 @@ export async function completeRecords(
 
 function duplicate(request: QueueRequest, { command, derivationKeyId }: AnsweredCommand): Answer {
   const envelope = { command, duplicate: true, ...request.everyAnswerFields?.(command.id, derivationKeyId) };
-  return { status: 200, body: JSON.stringify(envelope), replayed: true };
+  return { status: 200, body: JSON.stringify(envelope), replayed: true, commandId: command.id };
 }
 
 /**

@@ -29,6 +29,7 @@ function gateway(onRoute: (method: string, url: string) => void) {
     directory: { key: () => undefined, server: () => undefined, prices: unused },
     admission: { admit: unused, refund: unused },
     refunds: { add: unused },
+    requestLog: { add: unused },
     wallets: { available: unused },
     clock: systemClock,
     logger,

@@ -7,6 +7,7 @@ import {
   ChargeUnknown,
   type Directory,
   type RepeatedRefunds,
+  type RequestLog,
 } from "@kapi/admission";
 import {
   HEADERS,
@@ -23,6 +24,7 @@ import type { Logger } from "@kapi/runtime";
 import type { Wallets } from "../../domain/ports.ts";
 import type { Answer, Call, Operation } from "../../operations/call.ts";
 import { RequestCharge } from "../../operations/request-charge.ts";
+import { keyCaller, type LoggedCommand, logWhenAnswered } from "./logged-requests.ts";
 
 const CALLER = "caller";
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
@@ -36,12 +38,14 @@ const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization
 interface Caller {
   readonly key: KeyEntry;
   readonly server: ServerEntry | undefined;
+  readonly logged: LoggedCommand;
 }
 
 export interface RouteDependencies {
   readonly directory: Pick<Directory, "key" | "server" | "prices">;
   readonly admission: Pick<Admission, "admit" | "refund">;
   readonly refunds: RepeatedRefunds;
+  readonly requestLog: RequestLog;
   readonly wallets: Wallets;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -85,7 +89,7 @@ function registerOneOperationRoutes(
     // Only reads: responses of changes are small, and those with passwords are never compressed.
     compress: contract.method === "GET" ? GZIP : false,
     // Runs before the body is read, so that the body of an unknown caller is never read.
-    onRequest: (request, reply) => admitCaller(dependencies, contract, request, reply),
+    onRequest: (request, reply) => admitCaller(dependencies, operation, contract, request, reply),
     handler: async (request, reply) => {
       const call = fromRequest(dependencies, operation, contract, request, reply);
       let answer: Answer;
@@ -96,6 +100,7 @@ function registerOneOperationRoutes(
         throw error;
       }
       if (answer.body instanceof Readable) watchStream(dependencies, call, answer.body);
+      if (answer.commandId !== undefined) request.getDecorator<Caller>(CALLER).logged.commandId = answer.commandId;
       return toReply(call, answer, reply);
     },
   });
@@ -106,12 +111,15 @@ function registerOneOperationRoutes(
  * 400 later. A 403 has the organization's remaining credits, if Redis is available.
  */
 async function admitCaller(
-  { directory, clock, wallets }: RouteDependencies,
+  dependencies: RouteDependencies,
+  operation: OperationId,
   contract: OperationContract,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
+  const { directory, clock, wallets } = dependencies;
   const key = authenticate(directory, clock, request.headers.authorization);
+  const logged = logWhenAnswered(dependencies, operation, keyCaller(key), request, reply);
   const serverId = contract.server ? paramsOf(request)["serverId"] : undefined;
   const named = serverId !== undefined && isUuid(serverId) ? serverId.toLowerCase() : undefined;
   try {
@@ -119,7 +127,7 @@ async function admitCaller(
     if (contract.allServers === true && key.serverIds !== null) {
       throw new ApiError("MISSING_SERVER_ACCESS", { text: ALL_SERVERS_TEXT });
     }
-    request.setDecorator<Caller>(CALLER, { key, server });
+    request.setDecorator<Caller>(CALLER, { key, server, logged });
   } catch (error) {
     showRemaining(reply, await wallets.available(key.organizationId));
     throw error;

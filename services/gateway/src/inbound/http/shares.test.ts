@@ -5,13 +5,8 @@ import { json } from "node:stream/consumers";
 
 import type { Admission, Admitted } from "@kapi/admission";
 import type { KeyEntry, ServerEntry } from "@kapi/contracts";
-import {
-  createHttpServer,
-  startInternalClient,
-  type InternalClient,
-  startListening,
-  type OrganizationShare,
-} from "@kapi/http";
+import { createHttpServer, startInternalClient, startListening } from "@kapi/http";
+import type { InternalClient, OrganizationShare } from "@kapi/http";
 import { assert, OrganizationSlots, systemClock } from "@kapi/kernel";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { keyEntry, serverEntry } from "@kapi/testkit";
@@ -135,6 +130,7 @@ async function startGateway(maxStreamMs = DEADLINE_MS): Promise<string> {
     directory,
     admission: { admit, refund },
     refunds: { add: () => undefined },
+    requestLog: { add: () => undefined },
     wallets,
     clock: systemClock,
     logger,

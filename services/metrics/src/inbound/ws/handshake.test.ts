@@ -33,7 +33,7 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
     },
     refunds: { add: (request: RefundRequest) => void refunds.push(request) },
     clock: systemClock,
-    organizationKnown: () => undefined,
+    keyKnown: () => undefined,
     acquireSlot: () => undefined,
   };
   const asked = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS, socket: { remoteAddress: ADDRESS } };

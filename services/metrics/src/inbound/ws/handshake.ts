@@ -14,8 +14,8 @@ import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@
 import { addressOf, ApiError, DependencyError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
-/** The operation's name for billing. */
-const OPERATION = "liveMetrics";
+/** The operation's name for billing, and in the request log. */
+export const LIVE_OPERATION = "liveMetrics";
 const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
 const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 const VERSION_HEADER = "sec-websocket-version";
@@ -26,8 +26,8 @@ export interface HandshakeContext {
   readonly admission: Pick<Admission, "admit">;
   readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
-  /** Called with the key's organization, before the scope of the key is checked. */
-  readonly organizationKnown: (organizationId: string) => void;
+  /** Called with the key, before its scope is checked. */
+  readonly keyKnown: (key: KeyEntry) => void;
   /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
   readonly acquireSlot: (organizationId: string) => void;
 }
@@ -35,6 +35,8 @@ export interface HandshakeContext {
 /** An admitted client and the headers of its response. */
 export interface Admittance {
   readonly key: KeyEntry;
+  /** Credits charged. */
+  readonly charged: number;
   readonly headers: readonly string[];
 }
 
@@ -58,7 +60,7 @@ export async function admitHandshake(
   const [path] = (request.url ?? "").split("?", 1);
   if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
   const key = authenticate(directory, clock, request.headers.authorization);
-  context.organizationKnown(key.organizationId);
+  context.keyKnown(key);
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.acquireSlot(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
@@ -66,6 +68,7 @@ export async function admitHandshake(
   const { charged, remaining } = await charge(context, key, requestId, address);
   return {
     key,
+    charged,
     headers: [
       `${HEADERS.requestId}: ${requestId}`,
       `${HEADERS.creditsCharged}: ${charged}`,
@@ -84,7 +87,7 @@ async function charge(
   requestId: string,
   address: string | null,
 ): Promise<Admitted> {
-  const billed = { key, operation: OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
+  const billed = { key, operation: LIVE_OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
   const { liveConnection: price, read: readPrice } = directory.prices();
   try {
     return await admission.admit({ ...billed, address, mode: "consume", price, readPrice });
@@ -96,9 +99,9 @@ async function charge(
 
 /**
  * Sends the error response of a failed handshake and closes the socket. `remaining`: the
- * organization's credits, or null if unknown (decisions, 1.6). Returns the status.
+ * organization's credits, or null if unknown (decisions, 1.6). Returns the sent error.
  */
-export function rejectHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): number {
+export function rejectHandshake(socket: Duplex, error: unknown, requestId: string, remaining: number | null): ApiError {
   const answer = toApiError(error);
   const body = JSON.stringify(answer.body(requestId));
   const lines = [
@@ -113,7 +116,7 @@ export function rejectHandshake(socket: Duplex, error: unknown, requestId: strin
     "connection: close",
   ];
   socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
-  return answer.status;
+  return answer;
 }
 
 function toApiError(error: unknown): ApiError {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import type { Admission, AvailableCredits, RepeatedRefunds } from "@kapi/admission";
-import { type DirectoryEntry, HEADERS, LIVE_CLOSE_CODES } from "@kapi/contracts";
+import type { Admission, AvailableCredits, RepeatedRefunds, RequestLog } from "@kapi/admission";
+import { type DirectoryEntry, HEADERS, type KeyEntry, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -12,6 +12,7 @@ import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 import { type Admittance, admitHandshake, rejectHandshake, requestIdOf } from "./handshake.ts";
 import { countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
+import { beginLoggedHandshake } from "./logged-handshakes.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
 const MAX_MESSAGE_BYTES = 16 * 1_024;
@@ -44,6 +45,7 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   readonly server: Server;
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
+  readonly requestLog: RequestLog;
   readonly availableCredits: AvailableCredits;
   readonly limits: LiveContext["limits"] & {
     readonly maxSocketsPerOrganization: number;
@@ -161,12 +163,14 @@ class LiveConnections implements LiveServer {
     const destroy = (): void => void socket.destroy();
     socket.on("error", destroy);
     const requestId = requestIdOf(request, this.#options.clock);
+    const logged = beginLoggedHandshake(this.#options, request, requestId);
     let organizationId: string | null = null;
     let keyOrganizationId: string | null = null;
     const context = {
       ...this.#options,
-      organizationKnown: (id: string): void => {
-        keyOrganizationId = id;
+      keyKnown: (key: KeyEntry): void => {
+        keyOrganizationId = key.organizationId;
+        logged.keyKnown(key);
       },
       acquireSlot: (id: string): void => {
         this.#acquireSlot(id);
@@ -176,6 +180,7 @@ class LiveConnections implements LiveServer {
     try {
       const admitted = await admitHandshake(context, request, requestId);
       socket.off("error", destroy);
+      logged.end({ status: SWITCHING_PROTOCOLS, errorCode: null, creditsCharged: admitted.charged });
       this.#open(request, socket, head, admitted);
     } catch (error) {
       if (organizationId !== null) this.#releaseSlot(organizationId);
@@ -186,7 +191,9 @@ class LiveConnections implements LiveServer {
       const isUnknown = error instanceof ApiError && error.code === "AUTHENTICATION_REQUIRED";
       const remaining =
         keyOrganizationId === null || isUnknown ? null : await this.#options.availableCredits(keyOrganizationId);
-      countHandshake(rejectHandshake(socket, error, requestId, remaining));
+      const { status, code } = rejectHandshake(socket, error, requestId, remaining);
+      logged.end({ status, errorCode: code, creditsCharged: 0 });
+      countHandshake(status);
     }
   }
 

@@ -1,0 +1,76 @@
+import type { RequestLog } from "@kapi/admission";
+import { AccountNumber, HEADERS, type KeyEntry, type LoggedRequest, type OperationId } from "@kapi/contracts";
+import { addressOf, type FastifyReply, type FastifyRequest } from "@kapi/http";
+import { type Clock, isUuid } from "@kapi/kernel";
+
+/** What the handler of a request adds to its log entry. */
+export interface LoggedCommand {
+  /** The command that the request queued or read. */
+  commandId: string | null;
+}
+
+/** The caller of a request, for its log entry. */
+export interface LoggedCaller {
+  readonly organizationId: string;
+  readonly actor: LoggedRequest["actor"];
+}
+
+export interface RequestLogging {
+  readonly requestLog: RequestLog;
+  readonly clock: Clock;
+}
+
+/** The caller that a key stands for. */
+export function keyCaller({ organizationId, keyId }: Pick<KeyEntry, "organizationId" | "keyId">): LoggedCaller {
+  return { organizationId, actor: { type: "key", id: keyId } };
+}
+
+/**
+ * Logs the request of an authenticated caller when its response ends, or its connection. Call it
+ * before the request is handled: the address is unknown once the caller has disconnected.
+ */
+export function logWhenAnswered(
+  { requestLog, clock }: RequestLogging,
+  operation: OperationId,
+  { organizationId, actor }: LoggedCaller,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): LoggedCommand {
+  const atMs = clock.nowMs();
+  const startedMs = performance.now();
+  const address = addressOf(request);
+  const { serverId, accountNumber, commandId } = request.params as Readonly<Record<string, string | undefined>>;
+  const logged: LoggedCommand = { commandId: uuidOrNull(commandId) };
+  // Emitted at every end, also of a broken connection; Fastify's own hook costs more.
+  reply.raw.once("close", () => {
+    requestLog.add({
+      organizationId,
+      atMs,
+      requestId: request.id,
+      operation,
+      method: request.method,
+      serverId: uuidOrNull(serverId),
+      accountNumber: accountNumber !== undefined && isAccountNumber(accountNumber) ? accountNumber : null,
+      status: reply.raw.headersSent ? reply.statusCode : null,
+      errorCode: textOf(reply.getHeader(HEADERS.errorCode)),
+      durationMs: Math.round(performance.now() - startedMs),
+      actor,
+      address,
+      creditsCharged: Number(reply.getHeader(HEADERS.creditsCharged) ?? 0),
+      commandId: logged.commandId,
+    });
+  });
+  return logged;
+}
+
+function uuidOrNull(text: string | undefined): string | null {
+  return text !== undefined && isUuid(text) ? text.toLowerCase() : null;
+}
+
+function isAccountNumber(text: string): boolean {
+  return AccountNumber.safeParse(text).success;
+}
+
+function textOf(header: unknown): string | null {
+  return typeof header === "string" ? header : null;
+}

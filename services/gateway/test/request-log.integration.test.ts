@@ -1,0 +1,138 @@
+/**
+ * The gateway publishes the requests that it answered to `api.requests`. Its log never delays or
+ * fails a request.
+ */
+import { randomUUID } from "node:crypto";
+
+import { LoggedRequests, TOPICS } from "@kapi/contracts";
+import { startLogReader } from "@kapi/kafka";
+import { createLogger, type Started } from "@kapi/runtime";
+import { eventually, type TcpProxy } from "@kapi/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { call, create } from "./client.ts";
+import { proxyOfKafka } from "./kafka-proxy.ts";
+import { type Organization, type Platform, startPlatform } from "./platform.ts";
+
+/** Requests are answered within this time, also without Kafka. */
+const ANSWER_WITHIN_MS = 1_000;
+
+let platform: Platform;
+let organization: Organization;
+let kafka: TcpProxy;
+let stopKafkaProxy: () => Promise<void>;
+let reader: Started<unknown>;
+const records: LoggedRequests[] = [];
+
+beforeAll(async () => {
+  platform = await startPlatform();
+  organization = await platform.organization(100_000);
+  ({ proxy: kafka, stop: stopKafkaProxy } = await proxyOfKafka(platform.environment.kafkaBrokers));
+  reader = await startLogReader(platform.kafka, {
+    topic: TOPICS.apiRequests,
+    from: "beginning",
+    onBatch: (_partition, messages) => {
+      for (const message of messages) records.push(LoggedRequests.parse(JSON.parse(message.value.toString())));
+    },
+    logger: createLogger({ service: "test", level: "error" }),
+    fatal: (error) => {
+      throw error;
+    },
+  });
+});
+afterAll(async () => {
+  await reader.stop();
+  await platform.stop();
+  await stopKafkaProxy();
+});
+
+const logged = (requestId: string) =>
+  records.flatMap(({ requests }) => requests).filter((request) => request.requestId === requestId);
+const omitted = (): number =>
+  records.flatMap((record) => record.omitted).reduce((sum, { reads, others }) => sum + reads + others, 0);
+
+/** Sends a request with its own id; returns the id. */
+async function send(path: string, url = platform.url, sender: Partial<Organization> = {}): Promise<string> {
+  const requestId = randomUUID();
+  await call(url, { ...organization, ...sender }, path, { headers: { "x-request-id": requestId } });
+  return requestId;
+}
+
+describe("a request", () => {
+  it("is in the log within seconds, with its operation, key, status, credits and time, and without its query string", async () => {
+    const { serverId } = organization.server;
+    const beforeMs = Date.now();
+    const requestId = await send(`servers/${serverId}/accounts?search=secret-text`);
+    await eventually(() => expect(logged(requestId)).toHaveLength(1), { timeoutMs: 5_000 });
+    const [entry] = logged(requestId);
+    expect(entry).toMatchObject({
+      operation: "listTradingAccounts",
+      method: "GET",
+      serverId,
+      accountNumber: null,
+      status: 200,
+      errorCode: null,
+      creditsCharged: 1,
+      actor: { type: "key", id: organization.key.keyId },
+      address: "127.0.0.1",
+    });
+    expect(JSON.stringify(records)).not.toContain("secret-text");
+    expect(JSON.stringify(records)).not.toContain(organization.managementKey.slice(-20));
+    expect(Math.abs(Number.parseInt((entry?.id ?? "").replace("-", "").slice(0, 12), 16) - beforeMs)).toBeLessThan(
+      5_000,
+    );
+  });
+
+  it("that is refused for credits, or for its scope, has its error code", async () => {
+    const poor = await platform.organization(0);
+    const refused = await send("credits/balance", platform.url, poor);
+    const limited = await platform.organization(100, { scopes: ["credits:read"] });
+    const forbidden = await send(`servers/${limited.server.serverId}/accounts`, platform.url, limited);
+    await eventually(() => expect([...logged(refused), ...logged(forbidden)]).toHaveLength(2), { timeoutMs: 5_000 });
+    expect(logged(refused)).toMatchObject([{ status: 402, errorCode: "INSUFFICIENT_CREDITS", creditsCharged: 0 }]);
+    expect(logged(forbidden)).toMatchObject([{ status: 403, errorCode: "MISSING_SCOPE" }]);
+  });
+
+  it("that queues a command names the command, also when it is repeated", async () => {
+    const key = randomUUID();
+    const { body } = await create(platform.url, organization, key);
+    await eventually(
+      () => expect(records.flatMap((record) => record.requests.map((one) => one.commandId))).toContain(body.command.id),
+      { timeoutMs: 5_000 },
+    );
+  });
+
+  it("with an unknown key is not logged", async () => {
+    const unknown = await send("credits/balance", platform.url, {
+      managementKey: `kapi.${"a".repeat(16)}.${"b".repeat(43)}`,
+    });
+    const known = await send("credits/balance");
+    await eventually(() => expect(logged(known)).toHaveLength(1), { timeoutMs: 5_000 });
+    expect(logged(unknown)).toEqual([]);
+  });
+
+  it("is answered as fast while Kafka is unavailable, and then logged, or counted as not logged", async () => {
+    const child = await platform.gatewayProcess({ KAFKA_BROKERS: kafka.address });
+    const before = await send("credits/balance", child.url);
+    await eventually(() => expect(logged(before)).toHaveLength(1), { timeoutMs: 5_000 });
+    await kafka.refuse();
+    const startedMs = performance.now();
+    const meanwhile = await send("credits/balance", child.url);
+    expect(performance.now() - startedMs).toBeLessThan(ANSWER_WITHIN_MS);
+    await kafka.pass();
+    await child.stop();
+    await eventually(() => expect(logged(meanwhile).length + omitted()).toBe(1), { timeoutMs: 20_000 });
+  });
+
+  it("is lost with the buffer of a killed gateway, and everything before it is kept", async () => {
+    const child = await platform.gatewayProcess({});
+    const kept = await send("credits/balance", child.url);
+    await eventually(() => expect(logged(kept)).toHaveLength(1), { timeoutMs: 5_000 });
+    await send("credits/balance", child.url);
+    child.process.kill("SIGKILL");
+    await child.ended;
+    const balance = await call(platform.url, organization, "credits/balance");
+    expect(balance.status).toBe(200);
+    expect(logged(kept)).toHaveLength(1);
+  });
+});
