@@ -36,6 +36,7 @@ import { startSender } from "./outbound/http/sender.ts";
 import { createDayStore } from "./outbound/postgres/days.ts";
 import { createDeliveryStore } from "./outbound/postgres/delivery-store.ts";
 import { createEndpointStore } from "./outbound/postgres/endpoint-store.ts";
+import { createEventDeliveries } from "./outbound/postgres/event-deliveries.ts";
 import { createEventStore } from "./outbound/postgres/event-store.ts";
 
 const SERVICE = "webhooks";
@@ -157,6 +158,7 @@ export async function startService(
         endpoints,
         events,
         deliveries,
+        eventDeliveries: createEventDeliveries(database),
         guard: createAddressGuard(rules, resolve),
         saves: new OrganizationSlots({ perOrganization: MAX_SAVES_PER_ORGANIZATION }),
         keys,

@@ -1,4 +1,7 @@
 import type {
+  AccountDeliveriesAnswer,
+  EventDeliveriesAnswer,
+  ListAccountDeliveriesQuery,
   ListDeliveriesQuery,
   Pagination,
   UpdateWebhookBody,
@@ -197,6 +200,31 @@ export interface DeliveryStore {
   ): Promise<{ readonly deliveries: readonly WebhookDelivery[]; readonly pagination: Pagination }>;
   /** Restarts a delivery, unless it is running; null if there is no such delivery. */
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
+}
+
+/** An account of an organization. */
+export interface AccountName {
+  readonly organizationId: string;
+  readonly serverId: string;
+  readonly accountNumber: string;
+}
+
+/** Events with their deliveries to the given endpoints of the organization. */
+export interface EventDeliveries {
+  /** Null: no such event of the organization. */
+  event(
+    organizationId: string,
+    eventId: string,
+    endpoints: readonly Pick<Endpoint, "id" | "url">[],
+    nowMs: number,
+  ): Promise<EventDeliveriesAnswer["event"] | null>;
+  /** A page of the events of an account, newest first. */
+  ofAccount(
+    account: AccountName,
+    query: ListAccountDeliveriesQuery,
+    endpoints: readonly Pick<Endpoint, "id" | "url">[],
+    nowMs: number,
+  ): Promise<AccountDeliveriesAnswer>;
 }
 
 export interface DeliveryQuery extends ListDeliveriesQuery {

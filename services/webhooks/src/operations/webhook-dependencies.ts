@@ -3,7 +3,14 @@ import { ApiError } from "@kapi/http";
 import type { Clock, Keyring, OrganizationSlots } from "@kapi/kernel";
 
 import type { Endpoint } from "../domain/endpoint.ts";
-import type { AddressGuard, DeliveryStore, EndpointName, EndpointStore, EventStore } from "../domain/ports.ts";
+import type {
+  AddressGuard,
+  DeliveryStore,
+  EndpointName,
+  EndpointStore,
+  EventDeliveries,
+  EventStore,
+} from "../domain/ports.ts";
 import type { IncomingEvent } from "../domain/events.ts";
 
 export type { EndpointName };
@@ -16,6 +23,7 @@ export interface WebhookDependencies {
   readonly endpoints: EndpointStore;
   readonly events: EventStore;
   readonly deliveries: DeliveryStore;
+  readonly eventDeliveries: EventDeliveries;
   readonly guard: AddressGuard;
   /** Limits concurrent saves. Each may wait for a name server. */
   readonly saves: OrganizationSlots;

@@ -1,4 +1,7 @@
-/** Internal routes: one for each webhook operation of the API, with its exact response. */
+/**
+ * Internal routes: one for each webhook operation of the API, with its exact response, and reads of
+ * the console.
+ */
 import { type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
@@ -6,6 +9,7 @@ import { isUuid } from "@kapi/kernel";
 import { toWire } from "../../domain/endpoint.ts";
 import { createWebhook } from "../../operations/create-webhook.ts";
 import { deleteWebhook } from "../../operations/delete-webhook.ts";
+import { getEvent, listAccountDeliveries } from "../../operations/event-deliveries.ts";
 import { listEvents } from "../../operations/list-events.ts";
 import { redeliverWebhook } from "../../operations/redeliver-webhook.ts";
 import { replayWebhook } from "../../operations/replay-webhook.ts";
@@ -45,6 +49,10 @@ export function registerWebhookRoutes(app: FastifyInstance, dependencies: Webhoo
     if (!isUuid(params.deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
     return redeliverWebhook(dependencies, nameOf(params), params.deliveryId);
   });
+  serve(app, WEBHOOKS_ROUTES.getEvent, ({ params }) => getEvent(dependencies, params.organizationId, params.eventId));
+  serve(app, WEBHOOKS_ROUTES.listAccountDeliveries, ({ params, query }) =>
+    listAccountDeliveries(dependencies, params, query),
+  );
   serveRaw(app, WEBHOOKS_ROUTES.listEvents, async ({ params, query }, _request, reply) => {
     const body = await listEvents(dependencies.events, params.organizationId, query);
     return reply.header("content-type", "application/json; charset=utf-8").send(body);

@@ -120,7 +120,7 @@ const COUNT_OPEN = statement<{ open: number }>(
      select from deliveries where due_at is not null limit $1) as counted`,
 );
 
-interface DeliveryRow {
+export interface DeliveryRow {
   /** `created_at` with the precision of the database. */
   readonly listed_at: string;
   readonly id: string;
@@ -140,7 +140,8 @@ const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000"] as const
 /** A delivery with an expired lease is shown as pending. */
 const shownStatus = (now: string): string =>
   `(case when status = 'pending' and leased and due_at > ${now} then 'delivering' else status end)`;
-const shownColumns = (now: string): string =>
+/** The columns of a {@link DeliveryRow}; `now`: an SQL expression. */
+export const shownColumns = (now: string): string =>
   `id, event_id, endpoint_id, type, ${shownStatus(now)} as shown_status, attempts, due_at, created_at, completed_at,
    ${instantText("created_at")} as listed_at`;
 // $1 endpoint, $2 status, $3 kind, $4 now, $5 from (inclusive), $6 to (exclusive), $7 delivery; a
@@ -273,7 +274,8 @@ function leasedFromRow(row: LeasedRow, leaseUntilMs: number): LeasedDelivery {
   };
 }
 
-function toWire(row: DeliveryRow): WebhookDelivery {
+/** A delivery as the API shows it. */
+export function toWire(row: DeliveryRow): WebhookDelivery {
   const nextAttemptAt = row.shown_status === "pending" ? row.due_at : null;
   return {
     id: row.id,

@@ -89,6 +89,14 @@ export const INSERT_EVENTS = statement<Record<string, never>>(
    from unnest($3::uuid[], $4::uuid[], $5::bigint[], $6::text[], $7::uuid[], $8::text[], $9::text[]) as given`,
 );
 
+/** $1 day, $2-$6 the events that belong to an account. */
+export const INSERT_ACCOUNT_EVENTS = statement<Record<string, never>>(
+  "webhooks_insert_account_events",
+  `insert into account_events (day, server_id, account_number, position, organization_id, event_id)
+   select $1::date, given.*
+   from unnest($2::uuid[], $3::text[], $4::bigint[], $5::uuid[], $6::uuid[]) as given`,
+);
+
 /** $1 day, $2 time, $3-$9 deliveries. */
 export const INSERT_DELIVERIES = statement<Record<string, never>>(
   "webhooks_insert_deliveries",

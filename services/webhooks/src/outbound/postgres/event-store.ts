@@ -25,6 +25,7 @@ import {
   ENABLED_ENDPOINTS,
   FEED,
   FIRST_POSITION,
+  INSERT_ACCOUNT_EVENTS,
   INSERT_DELIVERIES,
   INSERT_EVENTS,
   INSERT_ORGANIZATIONS,
@@ -294,6 +295,21 @@ function insertEvents(
     accounts.map(({ finance }) => finance.sequence),
     accounts.map(({ account }) => account.through),
     accounts.map(({ finance }) => finance.through),
+  ]);
+  insertAccountEvents(tx, numbered, nowMs);
+}
+
+/** Lists the events of accounts, for reads by account. */
+function insertAccountEvents(tx: Transaction, numbered: readonly NumberedEvent[], nowMs: number): void {
+  const listed = numbered.filter(({ event }) => accountOf(event) !== null);
+  if (listed.length === 0) return;
+  tx.execute(INSERT_ACCOUNT_EVENTS, [
+    dayOf(nowMs),
+    listed.map(({ event }) => event.serverId),
+    listed.map(({ event }) => event.accountNumber),
+    listed.map(({ position }) => position),
+    listed.map(({ event }) => event.organizationId),
+    listed.map(({ event }) => event.eventId),
   ]);
 }
 
