@@ -42,16 +42,21 @@ const CREDIT_MONTHS = "services/organization/src/config.ts DEFAULT_KEPT_MONTHS";
 const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
 const DIGEST_DAYS = "libs/contracts/src/http/digests.ts DIGEST_RETENTION_DAYS";
 const PURCHASE_TTL = "libs/admission/src/redis/wallet-functions.ts PURCHASED_TTL_MS";
+const REQUEST_DAYS = "libs/contracts/src/http/console-requests.ts REQUEST_LOG_DAYS";
 /** The constants for the numbers in the column "kept" of a row, in the order of the page. */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "account.deal_digests": [DIGEST_DAYS],
   "command_status.commands_by_month": [COMMAND_MONTHS],
+  "console.requests": [REQUEST_DAYS, "services/console/src/config.ts DEFAULT_REQUESTS_PER_DAY"],
+  "console.omitted_requests": [REQUEST_DAYS],
+  "console.request_days": [REQUEST_DAYS],
   "finance.transaction_digest_counts": [DIGEST_DAYS],
   "finance.transaction_digests": [DIGEST_DAYS],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
   "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],
   "risk.evidence": ["services/risk/src/operations/delete-old-evidence.ts KEPT_DAYS"],
+  "webhooks.account_events": [WEBHOOK_DAYS],
   "webhooks.events": [WEBHOOK_DAYS],
   "webhooks.deliveries": [WEBHOOK_DAYS, "services/webhooks/src/outbound/postgres/delivery-store.ts KEPT_ATTEMPTS"],
   "webhooks.waiting_events": [

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
+/** Requests of an organization and day that the request log keeps by default: about 700 MB. */
+export const DEFAULT_REQUESTS_PER_DAY = 1_000_000;
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 
 /**
@@ -39,6 +41,8 @@ export const ConfigSchema = z.object({
   /** The address on which the operator's routes and the health probes listen. */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
+  ...connectionFields.kafka,
+  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
   ...connectionFields.redis,
@@ -60,6 +64,11 @@ export const ConfigSchema = z.object({
   RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,
+  /**
+   * Maximum number of requests of one organization that the request log keeps for one day. Further
+   * requests are only counted.
+   */
+  REQUEST_LOG_PER_DAY: configFields.integer(1_000, 100_000_000).default(DEFAULT_REQUESTS_PER_DAY),
   ...consoleFields,
 });
 export type Config = z.output<typeof ConfigSchema>;

@@ -6,10 +6,12 @@ import { type Database, isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { RedisConnection } from "@kapi/redis";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
+  createServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
   startInternalHttp,
+  startReader,
   startRepeated,
   startServiceClient,
   startServiceRedis,
@@ -18,14 +20,17 @@ import {
 import { type Config, ConfigSchema, type ConsoleConfig, consoleConfig } from "./config.ts";
 import type { AuditLog } from "./domain/audit.ts";
 import type { Directory, PeopleStore, Users } from "./domain/ports.ts";
+import type { RequestLogStore } from "./domain/request-log.ts";
 import { registerConsoleRoutes } from "./inbound/http/console.ts";
 import { registerOperatorRoutes } from "./inbound/http/operator-routes.ts";
 import { readAssets } from "./inbound/http/pages.ts";
+import { startRequestConsumer } from "./inbound/kafka/request-log.ts";
 import { measureAuditAge } from "./measures.ts";
 import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
 import type { SignInDependencies } from "./operations/sign-in.ts";
+import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
@@ -37,6 +42,7 @@ import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
 import { createPeopleStore } from "./outbound/postgres/people-store.ts";
+import { createRequestLogStore } from "./outbound/postgres/request-log.ts";
 import { createUsers } from "./outbound/postgres/users.ts";
 import { CONSOLE_LIBRARY } from "./outbound/redis/console-library.ts";
 import { createConsoleSessions } from "./outbound/redis/console-sessions.ts";
@@ -56,6 +62,7 @@ const AUDIT_PAUSE_MS = 1_000;
 /** Interval at which users of the previous release are copied. */
 const FORMER_USERS_PAUSE_MS = 500;
 const FAILED_SIGN_INS_PAUSE_MS = 10_000;
+const KEEP_DAYS_PAUSE_MS = 3_600_000;
 /** Interval of new live samples, and of ending the streams of closed sessions. */
 const LIVE_PAUSE_MS = 1_000;
 
@@ -75,6 +82,7 @@ interface People extends SignInDependencies {
   readonly users: Users;
   readonly auditLog: AuditLog;
   readonly directory: Directory;
+  readonly requestLog: RequestLogStore;
 }
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
@@ -102,7 +110,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     sessions: createConsoleSessions(redis),
     signInAttempts: createSignInAttempts(redis),
     clock,
+    requestLog: createRequestLogStore(database, clock),
   };
+  await startRequestDays(main, people.requestLog);
   await startInternalHttp(context, SERVICE, {
     clock,
     isDependencyFailure: isTransient,
@@ -111,6 +121,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   await startFetchingAudit(main, clients, store);
   const settings = consoleConfig(config);
   if (settings !== null) await startConsole(main, settings, clients, redis, people);
+  await startRequestLog(main, people.requestLog);
 }
 
 async function startClients(context: MainContext<Config>): Promise<Clients> {
@@ -180,6 +191,29 @@ async function startFailedSignIns(context: MainContext<Config>, store: PeopleSto
     round: () => failed.flush(),
   });
   return recorder;
+}
+
+/** Creates and drops the days of the request log: at the start, and every hour. */
+async function startRequestDays(context: MainContext<Config>, requestLog: RequestLogStore): Promise<void> {
+  const { clock, logger } = context;
+  const round = (): Promise<void> => keepRequestDays({ requestLog, clock, logger });
+  await round();
+  const pauseMs = KEEP_DAYS_PAUSE_MS;
+  await startRepeated(context, { name: "days of the request log", pauseMs, firstPauseMs: pauseMs, round });
+}
+
+/** Starts last: the pages work while Kafka is unavailable. */
+async function startRequestLog(context: MainContext<Config>, requestLog: RequestLogStore): Promise<void> {
+  const { clock, config, logger, fatal } = context;
+  const kafka = createServiceKafka(context, SERVICE);
+  await startReader(context, "request log", () =>
+    startRequestConsumer({
+      kafka,
+      store: (records) => storeRequests({ requestLog, clock }, records, config.REQUEST_LOG_PER_DAY),
+      logger,
+      fatal,
+    }),
+  );
 }
 
 /** Starts the listener for people, without internal routes, and the loops of its live streams. */

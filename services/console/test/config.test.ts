@@ -6,6 +6,7 @@ import { ConfigSchema } from "../src/config.ts";
 
 const NEEDED = {
   HTTP_PORT: "8080",
+  KAFKA_BROKERS: "kafka:9092",
   POSTGRES_URL: "postgres://kapi@db/kapi",
   REDIS_URL: "redis://redis",
   SERVICE_TOKEN: `console.${"x".repeat(32)}`,

@@ -105,7 +105,7 @@ describe("a management key", () => {
     expect(key).toMatchObject({ name: "Reporting <b>&amp;</b>", status: "active", serverIds: null, revokedAt: null });
     const secret = managementKey.split(".")[2] ?? "";
     const listed = await browser.ask("GET", "/keys");
-    expect((listed.body as { keys: ConsoleKey[] }).keys).toContainEqual(key);
+    expect((listed.body as { keys: ConsoleKey[] }).keys).toContainEqual({ ...key, lastUse: null });
     expect(listed.text).not.toContain(secret);
     await eventually(() => harness.directory.key(key.keyId) !== undefined);
     const entry = authenticate(harness.directory, systemClock, `Management ${managementKey}`);

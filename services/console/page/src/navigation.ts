@@ -24,6 +24,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
   {
     title: "Integration",
     pages: [
+      { name: "requests", title: "Requests", permission: "read" },
       { name: "webhooks", title: "Webhooks", permission: "read" },
       { name: "keys", title: "Keys", permission: "read" },
     ],

@@ -16,7 +16,10 @@ const CommandsPage = lazyPage(async () => (await import("./pages/commands.tsx"))
 const CreditsPage = lazyPage(async () => (await import("./pages/credits.tsx")).CreditsPage);
 const KeysPage = lazyPage(async () => (await import("./pages/keys.tsx")).KeysPage);
 const ProfilePage = lazyPage(async () => (await import("./pages/profile.tsx")).ProfilePage);
+const RequestPage = lazyPage(async () => (await import("./pages/request.tsx")).RequestPage);
+const RequestsPage = lazyPage(async () => (await import("./pages/requests.tsx")).RequestsPage);
 const ServersPage = lazyPage(async () => (await import("./pages/servers.tsx")).ServersPage);
+const WebhookEventPage = lazyPage(async () => (await import("./pages/webhook-event.tsx")).WebhookEventPage);
 const WebhookPage = lazyPage(async () => (await import("./pages/webhook.tsx")).WebhookPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
@@ -53,8 +56,11 @@ const ROUTES: readonly Route[] = [
   { path: "credits", page: () => <CreditsPage /> },
   { path: "keys", page: () => <KeysPage /> },
   { path: "profile", page: ({ onNewSession }) => <ProfilePage onNewSession={onNewSession} /> },
+  { path: "requests", page: () => <RequestsPage /> },
+  { path: "requests/:id", page: ({ at }) => <RequestPage id={at("id")} /> },
   { path: "servers", page: () => <ServersPage /> },
   { path: "webhooks", page: () => <WebhooksPage /> },
+  { path: "webhooks/events/:event", page: ({ at }) => <WebhookEventPage eventId={at("event")} /> },
   {
     path: "webhooks/:endpoint",
     page: ({ at, query }) => <WebhookPage endpointId={at("endpoint")} query={query} />,

@@ -7,12 +7,15 @@ import type {
   BreachEvidence,
   Command,
   ConsoleAccountsAnswer,
-  ConsoleKey,
+  ConsoleRequest,
+  ConsoleRequestsAnswer,
   ConsoleServer,
   ConsoleSession,
   CreateConsoleKeyBody,
   CreatedConsoleKeyAnswer,
   CreditUsage,
+  EventDeliveriesAnswer,
+  ListedConsoleKey,
   Pagination,
   RiskBreach,
   ScopesAnswer,
@@ -50,6 +53,9 @@ export interface DeliveryFilter {
   readonly status: string;
   readonly type: string;
 }
+
+/** Fields of the query of GET /requests; `limit` is a number. */
+export type RequestFilter = Readonly<Record<string, string | number>>;
 
 const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(endpointId)}`;
 const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
@@ -119,8 +125,8 @@ export class ConsoleApi {
     return this.#client.request(`/credits/usage-by-day${queryOf({ days })}`, { signal });
   }
 
-  async keys(signal: AbortSignal): Promise<ConsoleKey[]> {
-    return (await this.#client.request<{ keys: ConsoleKey[] }>("/keys", { signal })).keys;
+  async keys(signal: AbortSignal): Promise<ListedConsoleKey[]> {
+    return (await this.#client.request<{ keys: ListedConsoleKey[] }>("/keys", { signal })).keys;
   }
 
   createKey(body: CreateConsoleKeyBody): Promise<CreatedConsoleKeyAnswer> {
@@ -129,6 +135,15 @@ export class ConsoleApi {
 
   async revokeKey(keyId: string): Promise<void> {
     await this.#client.request(`/keys/${encodeURIComponent(keyId)}`, { method: "DELETE" });
+  }
+
+  requests(filter: RequestFilter, signal: AbortSignal): Promise<ConsoleRequestsAnswer> {
+    return this.#client.request(`/requests${queryOf(filter)}`, { signal });
+  }
+
+  async request(id: string, signal: AbortSignal): Promise<ConsoleRequest> {
+    const path = `/requests/${encodeURIComponent(id)}`;
+    return (await this.#client.request<{ request: ConsoleRequest }>(path, { signal })).request;
   }
 
   /** `before`: the last entry of the previous page. */
@@ -250,6 +265,12 @@ export class ConsoleApi {
     signal: AbortSignal,
   ): Promise<{ deliveries: WebhookDelivery[]; pagination: Pagination }> {
     return this.#client.request(`${webhook(endpointId)}/deliveries${queryOf({ ...filter })}`, { signal });
+  }
+
+  /** An event with its deliveries to all endpoints. */
+  async webhookEvent(eventId: string, signal: AbortSignal): Promise<EventDeliveriesAnswer["event"]> {
+    const path = `/events/${encodeURIComponent(eventId)}`;
+    return (await this.#client.request<EventDeliveriesAnswer>(path, { signal })).event;
   }
 
   async redeliverWebhook(endpointId: string, deliveryId: string): Promise<void> {

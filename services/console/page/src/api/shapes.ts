@@ -1,5 +1,5 @@
 /** The wire shapes of the console, as types only: the browser loads no schemas. */
-import type { EvidenceDocument, WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
+import type { EventDeliveriesAnswer, EvidenceDocument, WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
 
 export type {
   AccountMetricsFrame,
@@ -11,9 +11,10 @@ export type {
   CommandOperation,
   CommandStatus,
   ConsoleAccountsAnswer,
-  ConsoleKey,
   ConsolePermission,
   ConsoleRole,
+  ConsoleRequest,
+  ConsoleRequestsAnswer,
   ConsoleServer,
   ConsoleSession,
   CreateConsoleKeyBody,
@@ -21,8 +22,11 @@ export type {
   CreditUsage,
   DeliveryStatus,
   ErrorBody,
+  EventDeliveriesAnswer,
   Issue,
+  ListedConsoleKey,
   LiveEnd,
+  OperationId,
   Pagination,
   RiskAction,
   RiskBreach,
@@ -51,4 +55,6 @@ export interface WebhookSecret {
   readonly endpoint: WebhookEndpoint;
   readonly secret: string;
 }
+/** A delivery of an event, with the address of its endpoint. */
+export type EventDelivery = EventDeliveriesAnswer["event"]["deliveries"][number];
 export type WebhookAttempt = WebhookDelivery["attempts"][number];

@@ -1,14 +1,16 @@
 import { useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
-import type { ConsoleKey, CreatedConsoleKeyAnswer } from "../api/shapes.ts";
+import type { CreatedConsoleKeyAnswer, ListedConsoleKey } from "../api/shapes.ts";
+import { credits as whole } from "../format.ts";
 import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
-import { Loaded } from "../parts/notice.tsx";
+import { Empty, Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Moment, Nothing, State } from "../parts/values.tsx";
+import { Link, part } from "../router.tsx";
 import { CreateKey } from "./keys-create.tsx";
 import { NewKey } from "./keys-new.tsx";
 
@@ -19,7 +21,8 @@ export function KeysPage() {
   const keys = useData("keys", (signal) => api.keys(signal));
   const [creating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedConsoleKeyAnswer | null>(null);
-  const [revoking, setRevoking] = useState<ConsoleKey | null>(null);
+  const [revoking, setRevoking] = useState<ListedConsoleKey | null>(null);
+  const [revokedId, setRevokedId] = useState<string | null>(null);
   const show = (answer: CreatedConsoleKeyAnswer): void => {
     setCreating(false);
     setCreated(answer);
@@ -27,8 +30,10 @@ export function KeysPage() {
   };
   const revoke = async (keyId: string): Promise<void> => {
     await api.revokeKey(keyId);
+    setRevokedId(keyId);
     keys.reload();
   };
+  const revoked = keys.value?.find(({ keyId, status }) => keyId === revokedId && status === "revoked");
   return (
     <Page
       title="Management keys"
@@ -45,18 +50,14 @@ export function KeysPage() {
         servers of the organization, within its scopes. Keep keys on trusted servers only.
       </p>
       {created === null ? null : <NewKey created={created} onDone={() => setCreated(null)} />}
+      {revoked === undefined ? null : <Revoked revoked={revoked} />}
       <section class="card">
         <Loaded data={keys} what="the keys">
           {(list) =>
             list.length === 0 ? (
-              <p class="quiet">No keys yet. Create one to call the API.</p>
+              <Empty>No keys yet. Create one to call the API.</Empty>
             ) : (
-              <Table
-                caption="Management keys"
-                columns={columns(setRevoking)}
-                rows={list}
-                keyOf={({ keyId }) => keyId}
-              />
+              <KeyTable keys={list} revoke={setRevoking} />
             )
           }
         </Loaded>
@@ -74,13 +75,56 @@ export function KeysPage() {
             Requests with <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) fail within two seconds, and
             its live connections are closed. This cannot be undone.
           </p>
+          <p>
+            <LastUse of={revoking} />
+          </p>
         </ConfirmDialog>
       )}
     </Page>
   );
 }
 
-function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>[] {
+/** Shown after a key was revoked: when it was last used, and where to look. */
+function Revoked({ revoked }: { readonly revoked: ListedConsoleKey }) {
+  return (
+    <Notice kind="good">
+      <strong>{revoked.name}</strong> is revoked. <LastUse of={revoked} />{" "}
+      <Link to={requestsOf(revoked)}>Show the requests of this key</Link>
+    </Notice>
+  );
+}
+
+function LastUse({ of: { lastUse } }: { readonly of: ListedConsoleKey }) {
+  if (lastUse === null) return <>No use of this key is known.</>;
+  return (
+    <>
+      It was last used <Moment at={lastUse.at} />
+      {lastUse.address === null ? null : ` from ${lastUse.address}`}.
+    </>
+  );
+}
+
+function requestsOf({ keyId }: ListedConsoleKey): string {
+  return `/requests?actor=${part(keyId)}`;
+}
+
+interface KeyTableProps {
+  readonly keys: readonly ListedConsoleKey[];
+  readonly revoke: (key: ListedConsoleKey) => void;
+}
+
+function KeyTable({ keys, revoke }: KeyTableProps) {
+  const api = useApi();
+  const servers = useData("servers", (signal) => api.servers(signal));
+  const nameOf = (serverId: string): string =>
+    servers.value?.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
+  return <Table caption="Management keys" columns={columns(nameOf, revoke)} rows={keys} keyOf={({ keyId }) => keyId} />;
+}
+
+function columns(
+  nameOf: (serverId: string) => string,
+  revoke: (key: ListedConsoleKey) => void,
+): readonly Column<ListedConsoleKey>[] {
   return [
     {
       head: "Name and id",
@@ -91,14 +135,32 @@ function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>
         </>
       ),
     },
-    { head: "Scopes", cell: ({ scopes }) => <Scopes scopes={scopes} /> },
-    { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
     { head: "State", cell: ({ status }) => <State of={status} /> },
-    { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { head: "Last use", cell: (key) => <LastUseCell of={key} /> },
+    { head: "Scopes", cell: ({ scopes }) => <Chips of={scopes} /> },
     {
-      head: "Ends",
-      cell: ({ expiresAt, revokedAt }) =>
-        revokedAt === null && expiresAt === null ? "never" : <Moment at={revokedAt ?? expiresAt} />,
+      head: "Limits",
+      cell: ({ serverIds, rateLimit }) => (
+        <>
+          {serverIds === null ? "All servers" : <Chips of={serverIds.map(nameOf)} />}
+          <span class="under">
+            {rateLimit === null
+              ? "No rate limit"
+              : `${whole(rateLimit.perSecond)} requests a second, ${whole(rateLimit.burst)} at once`}
+          </span>
+        </>
+      ),
+    },
+    {
+      head: "Created and end",
+      cell: ({ createdAt, expiresAt, revokedAt }) => (
+        <>
+          <Moment at={createdAt} />
+          <span class="under">
+            {revokedAt === null && expiresAt === null ? "never ends" : <Moment at={revokedAt ?? expiresAt} />}
+          </span>
+        </>
+      ),
     },
     {
       head: "Actions",
@@ -115,11 +177,23 @@ function columns(revoke: (key: ConsoleKey) => void): readonly Column<ConsoleKey>
   ];
 }
 
-function Scopes({ scopes }: { readonly scopes: readonly string[] }) {
+function LastUseCell({ of: key }: { readonly of: ListedConsoleKey }) {
+  if (key.lastUse === null) return <span class="quiet">none known</span>;
+  return (
+    <>
+      <Link to={requestsOf(key)}>
+        <Moment at={key.lastUse.at} />
+      </Link>
+      <span class="under">{key.lastUse.address}</span>
+    </>
+  );
+}
+
+function Chips({ of: words }: { readonly of: readonly string[] }) {
   return (
     <ul class="chips">
-      {scopes.map((scope) => (
-        <li key={scope}>{scope}</li>
+      {words.map((word) => (
+        <li key={word}>{word}</li>
       ))}
     </ul>
   );

@@ -4,6 +4,7 @@ import type { WebhookAttempt, WebhookDelivery } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
+import { Link, part } from "../router.tsx";
 
 interface AttemptsProps {
   readonly delivery: WebhookDelivery;
@@ -39,12 +40,10 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
           <code>{eventId}</code>
         </Detail>
       </DetailList>
-      {attempts.length === 0 ? <p class="quiet">No attempts yet.</p> : null}
-      <ol class="attempts">
-        {attempts.toReversed().map((attempt) => (
-          <Attempt key={attempt.number} attempt={attempt} />
-        ))}
-      </ol>
+      <AttemptList attempts={attempts} />
+      <p>
+        <Link to={`/webhooks/events/${part(eventId)}`}>Payload, and deliveries to other endpoints</Link>
+      </p>
       {children}
       <div class="buttons">
         {redeliver === null ? null : (
@@ -57,6 +56,18 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** Attempts, newest first. */
+export function AttemptList({ attempts }: Pick<WebhookDelivery, "attempts">) {
+  if (attempts.length === 0) return <p class="quiet">No attempts yet.</p>;
+  return (
+    <ol class="attempts">
+      {attempts.toReversed().map((attempt) => (
+        <Attempt key={attempt.number} attempt={attempt} />
+      ))}
+    </ol>
   );
 }
 

@@ -9,7 +9,7 @@ import { Pager } from "../parts/pager.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
 import { Moment, Nothing, State } from "../parts/values.tsx";
-import { part } from "../router.tsx";
+import { Link, part } from "../router.tsx";
 import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
 import { ALL_KINDS } from "./webhook-kinds.ts";
 
@@ -99,7 +99,8 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   );
 }
 
-function isUnderWay({ status, nextAttemptAt }: WebhookDelivery): boolean {
+/** Whether a delivery is about to change. */
+export function isUnderWay({ status, nextAttemptAt }: Pick<WebhookDelivery, "status" | "nextAttemptAt">): boolean {
   if (status === "delivering") return true;
   return status === "pending" && (nextAttemptAt === null || Date.parse(nextAttemptAt) - Date.now() < SOON_MS);
 }
@@ -135,7 +136,9 @@ function columns(show: (deliveryId: string) => void): readonly Column<WebhookDel
       cell: ({ type, eventId }) => (
         <>
           {type}
-          <code class="under">{eventId}</code>
+          <code class="under">
+            <Link to={`/webhooks/events/${part(eventId)}`}>{eventId}</Link>
+          </code>
         </>
       ),
     },

@@ -9,6 +9,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
+import { EventSearch } from "./webhook-event-search.tsx";
 import { EndpointForm } from "./webhook-form.tsx";
 import { NewSecret } from "./webhook-secret.tsx";
 
@@ -39,6 +40,7 @@ export function WebhooksPage() {
         a deposit or a disabled account. Failed deliveries are retried for three days.
       </p>
       {added === null ? null : <NewSecret given={added} rotated={false} onDone={() => setAdded(null)} />}
+      <EventSearch />
       <section class="card">
         <Loaded data={endpoints} what="the endpoints">
           {(list) =>

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
 import type { Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
+import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
@@ -13,6 +14,7 @@ import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerLiveRoutes } from "./live-routes.ts";
 import { type Assets, registerPageRoutes } from "./pages.ts";
+import { registerRequestRoutes } from "./request-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerServerRoutes } from "./server-routes.ts";
 import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
@@ -48,6 +50,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly auditLog: AuditLog;
+  readonly requestLog: RequestLogStore;
   readonly live: LiveAccounts;
   readonly assets: Assets;
 }
@@ -56,7 +59,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
  * Installs the console. A new group of routes is a file in this folder that uses `SignedInRoutes`.
  */
 export function registerConsoleRoutes(app: FastifyInstance, dependencies: ConsoleDependencies): void {
-  const { directory, secureCookies } = dependencies;
+  const { secureCookies } = dependencies;
   const headers = secureCookies ? HTTPS_HEADERS : HEADERS;
   app.addHook("onRequest", (_request, reply, done) => {
     reply.headers(headers);
@@ -65,11 +68,12 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   const routes = signedInRoutes(app, dependencies, secureCookies);
   registerSessionRoutes(app, routes, dependencies);
   registerCreditRoutes(routes, dependencies.credits);
-  registerKeyRoutes(routes, directory);
+  registerKeyRoutes(routes, dependencies);
+  registerRequestRoutes(routes, dependencies.requestLog);
   registerServerRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
-  registerWebhookRoutes(routes, dependencies.webhooks);
+  registerWebhookRoutes(routes, dependencies);
   registerAuditRoutes(routes, dependencies);
   registerPageRoutes(app, dependencies.assets);
 }

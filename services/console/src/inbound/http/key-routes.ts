@@ -3,6 +3,8 @@ import { addressOf, parse } from "@kapi/http";
 import { z } from "zod";
 
 import type { Directory } from "../../domain/ports.ts";
+import type { RequestLogStore } from "../../domain/request-log.ts";
+import { listKeys } from "../../operations/list-keys.ts";
 import { callerOf } from "../../operations/use-session.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
@@ -29,11 +31,15 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
  * Management keys of the organization. A new key reaches all servers of the organization
  * (decisions, 12).
  */
-export function registerKeyRoutes(routes: SignedInRoutes, directory: Directory): void {
+export function registerKeyRoutes(
+  routes: SignedInRoutes,
+  dependencies: { readonly directory: Directory; readonly requestLog: RequestLogStore },
+): void {
+  const { directory } = dependencies;
   routes.get("/scopes", "read", () => ({
     scopes: SCOPES.map((scope) => ({ scope, description: SCOPE_TEXTS[scope] })),
   }));
-  routes.get("/keys", "read", async ({ user }) => ({ keys: await directory.keys(user.organizationId) }));
+  routes.get("/keys", "read", async ({ user }) => ({ keys: await listKeys(dependencies, user.organizationId) }));
   routes.post("/keys", "keys:manage", async (signedIn, request, reply) => {
     const wanted = parse(CreateConsoleKeyBody, request.body);
     const by = callerOf(signedIn, addressOf(request));

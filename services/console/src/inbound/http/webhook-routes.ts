@@ -2,8 +2,9 @@ import { type InternalRoute, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { addressOf, ApiError, type FastifyRequest, parse } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
-import type { Webhooks, WebhooksRequest } from "../../domain/ports.ts";
+import type { Directory, Webhooks, WebhooksRequest } from "../../domain/ports.ts";
 import { callerOf } from "../../operations/use-session.ts";
+import { AccountPath } from "./server-routes.ts";
 import type { SignedInHandler, SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -11,9 +12,13 @@ const ENDPOINT = "/webhooks/:endpointId";
 
 /**
  * Webhook endpoints and deliveries: routes, bodies and answers of the management API below
- * `/webhooks`. The organization is always that of the session.
+ * `/webhooks`; events and deliveries by event and by account. The organization is always that of
+ * the session.
  */
-export function registerWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks): void {
+export function registerWebhookRoutes(
+  routes: SignedInRoutes,
+  { webhooks, directory }: { readonly webhooks: Webhooks; readonly directory: Directory },
+): void {
   const passed =
     (route: InternalRoute): SignedInHandler =>
     async (signedIn, request, reply) => {
@@ -38,6 +43,13 @@ export function registerWebhookRoutes(routes: SignedInRoutes, webhooks: Webhooks
     "webhooks:manage",
     passed(WEBHOOKS_ROUTES.redeliverWebhook),
   );
+  routes.get("/events/:eventId", "read", passed(WEBHOOKS_ROUTES.getEvent));
+  const accountDeliveries = passed(WEBHOOKS_ROUTES.listAccountDeliveries);
+  routes.get("/servers/:serverId/accounts/:accountNumber/deliveries", "read", async (signedIn, request, reply) => {
+    const { serverId } = parse(AccountPath, request.params);
+    await directory.server(signedIn.user.organizationId, serverId);
+    return accountDeliveries(signedIn, request, reply);
+  });
 }
 
 function requestFor(route: InternalRoute, request: FastifyRequest): Omit<WebhooksRequest, "caller"> {
@@ -55,8 +67,11 @@ function requestFor(route: InternalRoute, request: FastifyRequest): Omit<Webhook
 /** Malformed ids return 404: they must not become part of the path of an internal request. */
 function idsOf(request: FastifyRequest): Readonly<Record<string, string>> {
   const params = request.params as Readonly<Record<string, string>>;
-  const { endpointId, deliveryId } = params;
+  const { endpointId, deliveryId, eventId } = params;
   if (endpointId !== undefined && !isUuid(endpointId)) throw new ApiError("ENDPOINT_NOT_FOUND");
   if (deliveryId !== undefined && !isUuid(deliveryId)) throw new ApiError("DELIVERY_NOT_FOUND");
+  if (eventId !== undefined && !isUuid(eventId)) {
+    throw new ApiError("NOT_FOUND", { text: "Event not found. Events are kept for 30 days" });
+  }
   return params;
 }

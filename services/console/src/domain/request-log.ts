@@ -1,0 +1,135 @@
+/** The request log: which requests are stored, and how it is searched. */
+import {
+  type ConsoleRequest,
+  type ConsoleRequestsAnswer,
+  type KeyUse,
+  type ListRequestsQuery,
+  type LoggedRequest,
+  type LoggedRequests,
+  type OmittedRequests,
+  REQUEST_LOG_DAYS,
+} from "@kapi/contracts";
+import { toIso, uuidV7TimeMs } from "@kapi/kernel";
+
+const DAY_MS = 86_400_000;
+/** Number of future days whose partitions are created in advance. */
+const DAYS_AHEAD = 2;
+/** The last part of a day's limit that is kept free for changes and failed requests. */
+const SHARE_OF_READS = 0.8;
+
+/** A request to store. */
+export interface StoredRequest {
+  readonly organizationId: string;
+  /** The day (UTC) of the request, as YYYY-MM-DD. */
+  readonly day: string;
+  readonly at: string;
+  readonly request: LoggedRequest;
+}
+
+/** A number of omitted requests to store. */
+export interface StoredOmission extends OmittedRequests {
+  readonly organizationId: string;
+  readonly day: string;
+  readonly recordId: string;
+}
+
+/** What is stored of some records. */
+export interface RequestRows {
+  readonly requests: readonly StoredRequest[];
+  readonly omitted: readonly StoredOmission[];
+  readonly keyUses: readonly (KeyUse & { readonly organizationId: string })[];
+}
+
+/** An organization and a day, as the key of a map. */
+export function dayKey(organizationId: string, day: string): string {
+  return `${organizationId} ${day}`;
+}
+
+/** The day (UTC) of a time, as YYYY-MM-DD. */
+export function dayOf(ms: number): string {
+  return toIso(ms).slice(0, "2026-01-01".length);
+}
+
+/** The days whose requests are stored: the last seven, and the next ones. */
+export function keptDays(nowMs: number): readonly string[] {
+  const count = REQUEST_LOG_DAYS + DAYS_AHEAD;
+  return Array.from({ length: count }, (_, index) => dayOf(nowMs + (index + 1 - REQUEST_LOG_DAYS) * DAY_MS));
+}
+
+/**
+ * Rows of `records`. Requests of other days than `days` are left out. Above `maxPerDay` requests of
+ * an organization and day, further ones are only counted, successful reads first. `stored` has the
+ * number of requests that are stored already, by {@link dayKey}.
+ */
+export function rowsToStore(
+  records: readonly LoggedRequests[],
+  options: {
+    readonly days: readonly string[];
+    readonly stored: ReadonlyMap<string, number>;
+    readonly maxPerDay: number;
+  },
+): RequestRows {
+  const { days, maxPerDay } = options;
+  const counts = new Map(options.stored);
+  const requests: StoredRequest[] = [];
+  const omitted: StoredOmission[] = [];
+  const keyUses: (KeyUse & { readonly organizationId: string })[] = [];
+  for (const { recordId, organizationId, ...record } of records) {
+    const above = new Map<string, { reads: number; others: number }>();
+    for (const request of record.requests) {
+      const atMs = uuidV7TimeMs(request.id);
+      const day = dayOf(atMs);
+      if (!days.includes(day)) continue;
+      const key = dayKey(organizationId, day);
+      const count = counts.get(key) ?? 0;
+      const isRead = isSuccessfulRead(request);
+      if (count < (isRead ? maxPerDay * SHARE_OF_READS : maxPerDay)) {
+        counts.set(key, count + 1);
+        requests.push({ organizationId, day, at: toIso(atMs), request });
+      } else {
+        const minute = toIso(atMs - (atMs % 60_000));
+        const ofMinute = above.get(minute) ?? { reads: 0, others: 0 };
+        above.set(minute, ofMinute);
+        if (isRead) ofMinute.reads += 1;
+        else ofMinute.others += 1;
+      }
+    }
+    for (const { minute, reads, others } of record.omitted) {
+      const known = above.get(minute) ?? { reads: 0, others: 0 };
+      above.set(minute, { reads: known.reads + reads, others: known.others + others });
+    }
+    for (const [minute, numbers] of above) {
+      const day = minute.slice(0, "2026-01-01".length);
+      if (days.includes(day)) omitted.push({ organizationId, day, recordId, minute, ...numbers });
+    }
+    for (const { keyId, at, address } of record.keyUses) keyUses.push({ organizationId, keyId, at, address });
+  }
+  return { requests, omitted, keyUses: newestByKey(keyUses) };
+}
+
+/** One use of each key, so that one statement can write all of them. */
+function newestByKey<Use extends KeyUse>(uses: readonly Use[]): readonly Use[] {
+  const newest = new Map<string, Use>();
+  for (const use of uses) if (use.at > (newest.get(use.keyId)?.at ?? "")) newest.set(use.keyId, use);
+  return [...newest.values()];
+}
+
+function isSuccessfulRead({ method, status }: LoggedRequest): boolean {
+  return method === "GET" && status !== null && status >= 200 && status < 300;
+}
+
+/** The request log in the database. */
+export interface RequestLogStore {
+  /** Numbers of stored requests of organizations on `days`, by {@link dayKey}. */
+  storedCounts(organizationIds: readonly string[], days: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Stores rows in one transaction; repeated rows are stored once. */
+  insert(rows: RequestRows): Promise<void>;
+  list(organizationId: string, query: ListRequestsQuery): Promise<ConsoleRequestsAnswer>;
+  /** Null: no such request of the organization. */
+  get(organizationId: string, id: string): Promise<ConsoleRequest | null>;
+  /** The last uses of keys of the organization, by key id. */
+  lastUses(organizationId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, Omit<KeyUse, "keyId">>>;
+  keepDay(day: string): Promise<void>;
+  /** Returns the number of dropped days. */
+  dropDaysBefore(day: string): Promise<number>;
+}

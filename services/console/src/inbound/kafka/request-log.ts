@@ -1,0 +1,63 @@
+import { LoggedRequests, TOPICS } from "@kapi/contracts";
+import { type Consumer, type DeadLetter, type KafkaConnection, RetryableError, startConsumer } from "@kapi/kafka";
+import { isTransient } from "@kapi/postgres";
+import type { Logger, Started } from "@kapi/runtime";
+
+/** Kafka stores the offsets of the group under this name, so it must not change. */
+const GROUP = "console.requests";
+/** Maximum number of records in one transaction: up to 20,000 requests. */
+const MAX_BATCH_RECORDS = 100;
+/** Fewer and larger batches: a request appears in the log about a second later. */
+const MIN_INTERVAL_MS = 200;
+
+export interface RequestConsumerDependencies {
+  readonly kafka: KafkaConnection;
+  readonly store: (records: readonly LoggedRequests[]) => Promise<void>;
+  readonly logger: Logger;
+  readonly fatal: (error: Error) => void;
+}
+
+/** Stores the requests of `api.requests`. An offset is committed after its requests. */
+export function startRequestConsumer({
+  kafka,
+  store,
+  logger,
+  fatal,
+}: RequestConsumerDependencies): Promise<Started<Consumer>> {
+  return startConsumer(kafka, {
+    groupId: GROUP,
+    topics: [TOPICS.apiRequests],
+    maxBatchMessages: MAX_BATCH_RECORDS,
+    // The pages have priority in this process.
+    concurrentPartitions: 1,
+    minIntervalMs: MIN_INTERVAL_MS,
+    // The log is best effort: after the topic was recreated it goes on with the new one.
+    restartBeyondEnd: true,
+    logger,
+    fatal,
+    onBatch: async ({ messages }) => {
+      const deadLetters: DeadLetter[] = [];
+      const records: LoggedRequests[] = [];
+      for (const message of messages) {
+        const record = recordFrom(message.value);
+        if (record === null) deadLetters.push({ message, reason: "malformed requests" });
+        else records.push(record);
+      }
+      try {
+        await store(records);
+      } catch (error) {
+        throw isTransient(error) ? new RetryableError("requests cannot be stored", { cause: error }) : error;
+      }
+      return { deadLetters };
+    },
+  });
+}
+
+/** Null: malformed. */
+function recordFrom(value: Buffer): LoggedRequests | null {
+  try {
+    return LoggedRequests.parse(JSON.parse(value.toString("utf8")));
+  } catch {
+    return null;
+  }
+}
