@@ -131,7 +131,8 @@ function moneyTests(target: FirstPathTarget): void {
     await control.close(account, positionId);
     const { balanceMinor } = await control.account(account);
     let ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
-    while (sumOf(ledger) !== balanceMinor || !ledger.some((row) => row.type === "realized_pnl")) {
+    // Without a profit or loss, a closing deal changes no balance and has no transaction.
+    while (sumOf(ledger) !== balanceMinor) {
       if (Date.now() > deadline) throw new Error(`ledger ${sumOf(ledger)}, trading server ${balanceMinor}`);
       await pause(50);
       ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
