@@ -21,6 +21,7 @@ export * from "./http/console-deliveries.ts";
 export * from "./http/console-requests.ts";
 export * from "./http/console-roles.ts";
 export * from "./http/console.ts";
+export * from "./http/console-accounts.ts";
 export * from "./http/credits.ts";
 export * from "./http/cursor.ts";
 export * from "./http/digests.ts";

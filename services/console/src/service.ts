@@ -32,6 +32,7 @@ import { createFailedSignIns, type FailedSignInRecorder } from "./operations/rec
 import type { SignInDependencies } from "./operations/sign-in.ts";
 import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
+import { createAccountRanks } from "./outbound/http/account-ranks.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
@@ -253,6 +254,7 @@ async function startConsole(
     assets,
     credits: createCredits(clients.organization),
     commands: createCommands(clients.commandStatus),
+    ranks: createAccountRanks(clients.metrics),
     risk: createRisk(clients.risk),
     webhooks: createWebhooks(clients.webhooks),
     secureCookies: settings.secureCookies,

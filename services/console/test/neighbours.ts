@@ -5,9 +5,11 @@ import {
   AuditRecordedBody,
   ListCommandsQuery,
   ListRiskBreachesQuery,
+  METRICS_ROUTES,
   PageQuery,
   pageNumbersOf,
   type Server,
+  type StoredAccountValues,
 } from "@kapi/contracts";
 import {
   ApiError,
@@ -26,6 +28,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
 const ServerPath = z.object({ serverId: z.guid() });
+const Numbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
 /** The data of the services that the console calls; tests set it. */
@@ -133,12 +136,34 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
     const known = accounts.get(serverId);
     if (known === undefined) throw new ApiError("SERVER_NOT_FOUND");
     const pagination = { ...pageNumbersOf(parse(PageQuery, request.query), known.length), nextCursor: null };
-    return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: known, pagination }));
+    const records = known.map((accountNumber) => accountOf(serverId, accountNumber));
+    return reply.type(JSON_TYPE).send(JSON.stringify({ accounts: records, pagination }));
   });
   app.get("/internal/servers/:serverId/accounts/:accountNumber", (request) => {
     const { serverId, accountNumber } = parse(AccountPath, request.params);
     if (accounts.get(serverId)?.includes(accountNumber) !== true) throw new ApiError("ACCOUNT_NOT_FOUND");
     return { account: accountOf(serverId, accountNumber), credentials: credentialsOf(serverId, accountNumber) };
+  });
+  app.post("/internal/servers/:serverId/accounts/records", (request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const { accountNumbers } = parse(Numbers, request.body);
+    return { accounts: accountNumbers.map((accountNumber) => accountOf(serverId, accountNumber)) };
+  });
+  app.post("/internal/servers/:serverId/accounts/stored-values", (request) => ({
+    values: parse(Numbers, request.body).accountNumbers.map(() => null),
+  }));
+  // The order is that of the numbers, in the direction of the sort.
+  app.post("/internal/servers/:serverId/accounts/ranked", (request) => {
+    const { serverId } = parse(ServerPath, request.params);
+    const { sort, filters, after, limit } = parse(METRICS_ROUTES.rankAccounts.body, request.body);
+    const known = (accounts.get(serverId) ?? []).filter((one) => one.includes(filters.search ?? ""));
+    const ordered = sort.startsWith("-") ? known.toReversed() : known;
+    const first = after === null ? 0 : ordered.indexOf(after.accountNumber) + 1;
+    const page = ordered.slice(first, first + limit);
+    return {
+      accounts: page.map((accountNumber) => ({ accountNumber, value: accountNumber, stored: storedValues() })),
+      total: known.length,
+    };
   });
   app.post("/internal/accounts/existing", (request) => ({
     existing: parse(Names, request.body).accounts.map(
@@ -225,6 +250,18 @@ function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void
     const caller = callerOf(request.headers);
     const answer = { method, below, body, query, caller };
     return reply.code(method === "POST" && below !== "rotate-secret" ? 202 : 200).send(answer);
+  };
+}
+
+function storedValues(): StoredAccountValues {
+  return {
+    equity: 90,
+    balance: 100,
+    dayStartEquity: 95,
+    dayChange: -5,
+    dailyDrawdown: 6.25,
+    totalDrawdown: 10,
+    measuredAt: "2026-01-01T10:43:00.000Z",
   };
 }
 

@@ -191,9 +191,10 @@ describe("a server", () => {
     const { serverId, organizationId } = person;
     harness.neighbours.accounts.set(serverId, ["10000001"]);
     const place = `/servers/${serverId}`;
-    expect((await browser.ask("GET", `${place}/accounts`)).body).toEqual({
-      accounts: ["10000001"],
-      pagination: { page: 1, limit: 20, total: 1, totalPages: 1, nextCursor: null },
+    expect((await browser.ask("GET", `${place}/accounts`)).body).toMatchObject({
+      accounts: [{ accountNumber: "10000001", stored: null }],
+      pagination: { page: 1, limit: 50, total: 1, totalPages: 1, nextCursor: null },
+      orderedAt: null,
     });
     const { body: details } = await browser.ask("GET", `${place}/accounts/10000001`);
     expect(details).toMatchObject({ account: { accountNumber: "10000001", accountName: "<b>Account</b>" } });
@@ -272,6 +273,7 @@ describe("another organization", () => {
       ["PATCH", server, { status: "disabled" }],
       ["PATCH", server, { currency: "NGN" }],
       ["GET", `${server}/accounts`],
+      ["GET", `${server}/accounts.csv`],
       ["GET", `${server}/accounts/10000001`],
       ["GET", `${server}/accounts/10000001/live`],
       ["GET", `${server}/commands`],
@@ -320,6 +322,7 @@ describe("another organization", () => {
       ["GET", "/servers"],
       ["PATCH", `/servers/${serverId}`],
       ["GET", `/servers/${serverId}/accounts`],
+      ["GET", `/servers/${serverId}/accounts.csv`],
       ["GET", `/servers/${serverId}/accounts/10000001`],
       ["GET", `/servers/${serverId}/accounts/10000001/live`],
       ["GET", `/servers/${serverId}/commands`],

@@ -21,6 +21,7 @@ import {
   startDatabase,
   startInternalHttp,
   startReader,
+  startRepeated,
   startServiceClient,
   startServiceDirectory,
   startServiceRedis,
@@ -31,6 +32,7 @@ import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/p
 import { positionsOf } from "./domain/topic-position.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
 import { registerAccountMetricsRoutes } from "./inbound/http/account-metrics.ts";
+import { registerAccountRankRoutes } from "./inbound/http/account-ranks.ts";
 import { registerLatestSampleRoutes } from "./inbound/http/latest-samples.ts";
 import { registerLiveLoadRoutes } from "./inbound/http/live-load.ts";
 import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
@@ -43,6 +45,7 @@ import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { startUpgradeListener } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
+import { describeAccounts } from "./operations/describe-accounts.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { Rejections } from "./operations/rejections.ts";
 import { SampleLog } from "./operations/sample-log.ts";
@@ -51,9 +54,12 @@ import { Snapshots } from "./operations/store-snapshots.ts";
 import { UnreadableRecords } from "./operations/unreadable-records.ts";
 import type { TopicWatch } from "./operations/topic-watch.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
+import { readDescriptions } from "./outbound/http/account-descriptions.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
 import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
 import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+import { createAccountDescriptions } from "./outbound/postgres/account-descriptions.ts";
+import { createAccountRanks } from "./outbound/postgres/account-ranks.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
 import { createTopicGenerationStore } from "./outbound/postgres/topic-generations.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
@@ -75,6 +81,8 @@ const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
+/** Interval at which names and creation times of new accounts are read. */
+const DESCRIBE_PAUSE_MS = 1_000;
 /** Time limit for a stopping process that waits for the recreation of a deleted topic. */
 const RECREATED_TIMEOUT_MS = 3_000;
 /** Interval of the sweeps: a twentieth of the coalescing interval, within these bounds. */
@@ -171,6 +179,7 @@ export async function startService(main: Context): Promise<void> {
     register: (routes) => {
       registerLatestSampleRoutes(routes, log);
       registerLiveLoadRoutes(routes, liveLoad);
+      registerAccountRankRoutes(routes, createAccountRanks(database));
       registerAccountMetricsRoutes(routes, {
         lists: createSnapshotLists(database),
         organizationOf: (serverId) => directory.server(serverId)?.organizationId,
@@ -184,7 +193,15 @@ export async function startService(main: Context): Promise<void> {
   // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
   // wait for that.
   if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) await startSnapshots(context, kafka, log, store, watch.positions.samples, unreadable);
+  if (sequencing) {
+    await startSnapshots(context, kafka, log, store, watch.positions.samples, unreadable);
+    const descriptions = createAccountDescriptions(database);
+    await startRepeated(context, {
+      name: "descriptions of accounts",
+      pauseMs: DESCRIBE_PAUSE_MS,
+      round: () => describeAccounts(descriptions, (accounts) => readDescriptions(account, accounts)),
+    });
+  }
 }
 
 interface PreparedSequencer {

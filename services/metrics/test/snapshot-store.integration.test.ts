@@ -53,7 +53,7 @@ it("a deleted account gets no rows from a writer that already had its samples", 
   expect(await rowsOf(account)).toHaveLength(1);
   await store.deleteAccount(account);
   await store.write([minute], kept);
-  await store.upsertStatuses([{ account, version: 1, status: "active" }]);
+  await store.upsertStatuses([{ account, version: 1, status: "active", accountName: "Gone" }]);
   expect(await rowsOf(account)).toEqual([]);
   expect(await store.states([account])).toEqual(new Map());
 });

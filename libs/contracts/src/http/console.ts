@@ -16,7 +16,6 @@ import { SCOPES, Scope } from "../scopes.ts";
 import { Currency, DateTime, queryInteger } from "../values.ts";
 import { TradingAccount } from "./accounts.ts";
 import { Wallet } from "./credits.ts";
-import { Pagination } from "./pagination.ts";
 import { RiskBreach } from "./risk.ts";
 import { ConsolePermission, ConsoleRole } from "./console-roles.ts";
 import { Leverage, Server, ServerStatus, UpdateServerConfigurationBody } from "./servers.ts";
@@ -212,10 +211,6 @@ export type UpdateConsoleServerBody = z.infer<typeof UpdateConsoleServerBody>;
 /** Answer of PATCH /servers/:serverId. */
 export const ConsoleServerAnswer = z.object({ server: ConsoleServer });
 export type ConsoleServerAnswer = z.infer<typeof ConsoleServerAnswer>;
-
-/** Answer of GET /servers/:serverId/accounts: one page, in the form of listTradingAccounts. */
-export const ConsoleAccountsAnswer = z.object({ accounts: z.array(TradingAccount), pagination: Pagination });
-export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
 
 /**
  * Answer of GET /servers/:serverId/accounts/:accountNumber: the account alone. Its `credentials`

@@ -25,6 +25,13 @@ const Instant = z
 /** The number of a record among those of its account. */
 const Sequence = z.int().min(1);
 
+/** The value that an account is sorted by: a number or a time; null: it has none. */
+const RankValue = z
+  .string()
+  .max(32)
+  .regex(/^[0-9A-Za-z.:+-]+$/)
+  .nullable();
+
 /** The key of a record, by list: the columns that the list is ordered by. */
 const KEYS = {
   transactions: z.tuple([Sequence]),
@@ -32,6 +39,8 @@ const KEYS = {
   positions: z.tuple([Sequence]),
   deals: z.tuple([Sequence]),
   accounts: z.tuple([Instant, AccountNumber]),
+  // The sort and its direction, the value, the number. Values change: see (decisions, 25).
+  rankedAccounts: z.tuple([z.string().max(20), RankValue, AccountNumber]),
   commands: z.tuple([Instant, z.guid()]),
   usage: z.tuple([Instant, z.guid(), z.enum(["consume", "refund", "reserve", "settle"])]),
   deliveries: z.tuple([Instant, z.guid()]),

@@ -6,6 +6,7 @@ import {
   AccountStatus,
   DeletedAccountAnswer,
   ListTradingAccountsQuery,
+  TradingAccount,
   TradingAccountsAnswer,
 } from "../http/accounts.ts";
 import { AccountState, AccountStateQuery } from "../http/account-state.ts";
@@ -112,6 +113,34 @@ export const ACCOUNT_ROUTES = {
     }),
     /** In the order of the request. Release 0.1.0 sends no ids. */
     answer: z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() }),
+  },
+  /** Accounts of a server with their live values, in the order of the request; null: deleted. */
+  readAccountRecords: {
+    method: "POST",
+    path: `${SERVER}/accounts/records`,
+    callers: ["console"],
+    body: z.object({ accountNumbers: z.array(AccountNumber).max(MAX_ACCOUNTS) }),
+    answer: z.object({ accounts: z.array(TradingAccount.nullable()) }),
+  },
+  /** What metrics lists accounts with, in the order of the request; null: deleted. */
+  describeAccounts: {
+    method: "POST",
+    path: "/internal/accounts/descriptions",
+    callers: ["metrics"],
+    body: z.object({
+      accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_ACCOUNTS),
+    }),
+    answer: z.object({
+      accounts: z.array(z.object({ accountName: z.string(), createdAt: z.iso.datetime() }).nullable()),
+    }),
+  },
+  /** How many accounts of each server are in each state, in the order of the request. */
+  countAccountsByState: {
+    method: "POST",
+    path: "/internal/servers/account-counts",
+    callers: ["console"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
+    answer: z.object({ servers: z.array(z.partialRecord(AccountStatus, z.int().min(0))) }),
   },
   /**
    * An account for its risk rules, with its values on the trading server now; null: it has none

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { AccountMetricsAnswer, ListAccountMetricsQuery } from "../http/account-metrics.ts";
+import { AccountFilterValues, AccountOrder, StoredAccountValues } from "../http/console-accounts.ts";
 import { AccountMetricsFrame } from "../live/frames.ts";
 import { AccountNumber, Guid } from "../values.ts";
 import type { InternalRoutes } from "./route.ts";
@@ -9,7 +10,13 @@ import type { InternalRoutes } from "./route.ts";
 /** Maximum number of accounts per `readLatestSamples` request. */
 export const MAX_SAMPLED_ACCOUNTS = 1_000;
 
+/** Maximum number of accounts per `rankAccounts` and `readStoredValues` request. */
+export const MAX_RANKED_ACCOUNTS = 1_000;
+/** Maximum number of servers per `summarizeEquity` request. */
+export const MAX_SUMMARIZED_SERVERS = 100;
+
 const SERVER = "/internal/servers/:serverId";
+const Limit = z.int().min(1).max(MAX_RANKED_ACCOUNTS);
 
 export const METRICS_ROUTES = {
   listAccountMetrics: {
@@ -38,6 +45,61 @@ export const METRICS_ROUTES = {
     ]),
     /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
+  },
+  /**
+   * The accounts of a server that were opened, sorted and filtered by the values of the last stored
+   * minute. Accounts without the value of the sort come last.
+   */
+  rankAccounts: {
+    method: "POST",
+    path: `${SERVER}/accounts/ranked`,
+    callers: ["console"],
+    body: z.object({
+      sort: AccountOrder,
+      filters: AccountFilterValues,
+      /** The last account before the page, with its value then; null: from the first one. */
+      after: z.object({ value: z.string().nullable(), accountNumber: AccountNumber }).nullable(),
+      limit: Limit,
+    }),
+    answer: z.object({
+      accounts: z.array(
+        z.object({
+          accountNumber: z.string(),
+          /** The value of the sort, for `after` of the next request. */
+          value: z.string().nullable(),
+          stored: StoredAccountValues.nullable(),
+        }),
+      ),
+      /** Number of accounts that match. */
+      total: z.int().min(0),
+    }),
+  },
+  readStoredValues: {
+    method: "POST",
+    path: `${SERVER}/accounts/stored-values`,
+    callers: ["console"],
+    body: z.object({ accountNumbers: z.array(AccountNumber).max(MAX_RANKED_ACCOUNTS) }),
+    /** In the order of the request; null for an account without a stored minute. */
+    answer: z.object({ values: z.array(StoredAccountValues.nullable()) }),
+  },
+  /** The equity of all accounts of each server, in units of its currency. */
+  summarizeEquity: {
+    method: "POST",
+    path: "/internal/servers/equity",
+    callers: ["console"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SUMMARIZED_SERVERS) }),
+    /** In the order of the request. */
+    answer: z.object({
+      servers: z.array(
+        z.object({
+          accounts: z.int().min(0),
+          equity: z.number(),
+          dayStartEquity: z.number(),
+          /** The newest stored minute; null: none. */
+          measuredAt: z.iso.datetime().nullable(),
+        }),
+      ),
+    }),
   },
   /** The number of sockets that one process serves, and the bytes that it buffers for them. */
   readLiveLoad: {

@@ -1,6 +1,7 @@
 import type { WorkTransaction } from "@kapi/commands";
 import type {
   AccountMetricsFrame,
+  AccountStatus,
   Actor,
   CommandErrorCode,
   Currency,
@@ -64,6 +65,12 @@ export interface AccountReader {
   account(serverId: string, accountNumber: string): Promise<Account | null>;
   /** The id of each account, in order; null if it does not exist or is deleted. */
   ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
+  /** Accounts of a server, in order; null if one does not exist or is deleted. */
+  records(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
+  /** Name and creation time of each account, in order; null if it does not exist or is deleted. */
+  descriptions(accounts: readonly AccountName[]): Promise<(AccountDescription | null)[]>;
+  /** Number of accounts of each server by state, in the order of the servers. */
+  counts(serverIds: readonly string[]): Promise<Partial<Record<AccountStatus, number>>[]>;
   /** One page, newest first. */
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; pagination: Pagination }>;
   /**
@@ -80,6 +87,8 @@ export interface AccountReader {
    */
   selected(serverId: string, selection: RiskTemplateSelection, after: string, limit: number): Promise<string[]>;
 }
+
+export type AccountDescription = Pick<Account, "accountName" | "createdAt">;
 
 /** Identifies an account. */
 export interface AccountName {

@@ -1,4 +1,4 @@
-import type { AccountMetricsFrame } from "@kapi/contracts";
+import type { AccountMetricsFrame, TradingAccount } from "@kapi/contracts";
 import { tooManyConcurrentRequests } from "@kapi/http";
 import { OrganizationQueue, QueueTimeout } from "@kapi/kernel";
 
@@ -25,6 +25,9 @@ const MAX_SEARCHES_PER_ORGANIZATION = 2;
  * deadline.
  */
 const MAX_SEARCH_WAIT_MS = 1_000;
+
+/** Maximum number of accounts that are read without waiting for a turn: one page. */
+const MAX_UNQUEUED_RECORDS = 100;
 
 const listQueue = new OrganizationQueue({ perOrganization: MAX_CHUNKS_PER_ORGANIZATION, total: MAX_CHUNKS });
 const searchQueue = new OrganizationQueue({ perOrganization: MAX_SEARCHES_PER_ORGANIZATION, total: MAX_SEARCHES });
@@ -90,15 +93,42 @@ async function inTurn<T>(
   }
 }
 
+/**
+ * The given accounts of a server, in order; null for one that does not exist or is deleted. Many
+ * accounts wait for the organization's turn, as a chunk of a list does.
+ */
+export async function readAccountRecords(
+  { reader, samples }: AccountListDependencies,
+  server: ServerConfiguration,
+  accountNumbers: readonly string[],
+): Promise<(TradingAccount | null)[]> {
+  if (accountNumbers.length === 0) return [];
+  const read = async (): Promise<(TradingAccount | null)[]> => {
+    const accounts = await reader.records(server.serverId, accountNumbers);
+    const shown = await withValues(
+      samples,
+      server,
+      accounts.filter((account) => account !== null),
+    );
+    const byNumber = new Map(shown.map((account) => [account.accountNumber, account]));
+    return accountNumbers.map((accountNumber) => byNumber.get(accountNumber) ?? null);
+  };
+  return accountNumbers.length <= MAX_UNQUEUED_RECORDS ? read() : inTurn(server, {}, read);
+}
+
 /** The accounts as JSON, joined by commas. */
 async function rendered(samples: Samples, server: ServerConfiguration, accounts: Account[]): Promise<string> {
+  return (await withValues(samples, server, accounts)).map((account) => JSON.stringify(account)).join(",");
+}
+
+async function withValues(
+  samples: Samples,
+  server: ServerConfiguration,
+  accounts: readonly Account[],
+): Promise<TradingAccount[]> {
   const numbers = accounts.map((account) => account.accountNumber);
   const latest = await samples.latest(server.serverId, numbers);
-  return accounts
-    .map((account, index) =>
-      JSON.stringify(toTradingAccount(account, server, valuesOf(account, latest[index] ?? null))),
-    )
-    .join(",");
+  return accounts.map((account, index) => toTradingAccount(account, server, valuesOf(account, latest[index] ?? null)));
 }
 
 function valuesOf(account: Account, sample: AccountMetricsFrame | null): AccountValues {

@@ -11,9 +11,13 @@ import type {
   ListCommandsQuery,
   ListRiskBreachesQuery,
   ListTradingAccountsQuery,
+  METRICS_ROUTES,
   PageQuery,
+  Pagination,
   ShownKey,
   ShownServer,
+  StoredAccountValues,
+  TradingAccount,
   UpdateServerConfigurationBody,
   Wallet,
 } from "@kapi/contracts";
@@ -224,12 +228,32 @@ export interface Accounts {
     change: UpdateServerConfigurationBody,
     by: Caller,
   ): Promise<readonly Issue[] | null>;
-  /** Body of a page; null: unknown server. */
-  list(serverId: string, query: ListTradingAccountsQuery): Promise<Buffer | null>;
+  /** A page, newest first. */
+  list(serverId: string, query: ListTradingAccountsQuery): Promise<AccountPage>;
+  /** Accounts with their live values, in order; null for one that does not exist. */
+  records(serverId: string, accountNumbers: readonly string[]): Promise<readonly (TradingAccount | null)[]>;
   /** Body of `{account, credentials}`; null: no such account. */
   details(serverId: string, accountNumber: string): Promise<Buffer | null>;
   /** Whether each account exists, in order. */
   existing(accounts: readonly AccountName[]): Promise<readonly boolean[]>;
+}
+
+export interface AccountPage {
+  readonly accounts: readonly TradingAccount[];
+  readonly pagination: Pagination;
+}
+
+/**
+ * The accounts of a server by the values of their last stored minute, from the metrics service.
+ * Check the owner of a server first.
+ */
+export interface AccountRanks {
+  rank(
+    serverId: string,
+    query: z.output<typeof METRICS_ROUTES.rankAccounts.body>,
+  ): Promise<z.output<typeof METRICS_ROUTES.rankAccounts.answer>>;
+  /** In order; null for an account without a stored minute. */
+  values(serverId: string, accountNumbers: readonly string[]): Promise<readonly (StoredAccountValues | null)[]>;
 }
 
 /** The commands of organizations. */

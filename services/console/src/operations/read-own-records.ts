@@ -5,9 +5,8 @@ import {
   CommandAnswer,
   type ConsoleAccountAnswer,
   type ListCommandsQuery,
-  type ListTradingAccountsQuery,
 } from "@kapi/contracts";
-import { ApiError, DependencyError } from "@kapi/http";
+import { ApiError } from "@kapi/http";
 
 import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
 
@@ -16,19 +15,6 @@ import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
  * organization.
  */
 type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
-
-/** A page of the accounts of an organization's server: the exact body of the account service. */
-export async function listAccounts(
-  { directory, accounts }: Owned<{ readonly accounts: Accounts }>,
-  organizationId: string,
-  serverId: string,
-  query: ListTradingAccountsQuery,
-): Promise<Buffer> {
-  await directory.server(organizationId, serverId);
-  const body = await accounts.list(serverId, query);
-  if (body === null) throw new DependencyError("the account service does not know the server yet");
-  return body;
-}
 
 /** An account without its credentials, which must not reach a client application. */
 export async function getAccount(

@@ -1,5 +1,5 @@
 import type { SampleRange } from "@kapi/contracts/codec";
-import type { AccountMetricSnapshot } from "@kapi/contracts";
+import type { AccountFilters, AccountMetricSnapshot, AccountOrder, StoredAccountValues } from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
 import type { AccountId } from "./sample.ts";
@@ -55,11 +55,12 @@ export interface AccountExistence {
   forget(key: string): void;
 }
 
-/** The status of an account from `account.events`, with its version. */
+/** The status and name of an account from `account.events`, with their version. */
 export interface AccountStatusAt {
   readonly account: AccountId;
   readonly version: number;
   readonly status: string;
+  readonly accountName: string;
 }
 
 /** Stored snapshots, the aggregation states, and the deleted accounts. */
@@ -102,4 +103,49 @@ export interface SnapshotLists {
 export interface DeletionSink {
   /** Resolves with the offset after the record. */
   publish(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
+}
+
+/** A query of accounts of one server, sorted by a value of the last stored minute. */
+export interface RankQuery {
+  readonly serverId: string;
+  readonly sort: AccountOrder;
+  readonly filters: AccountFilters;
+  /** The last account before the page, with its value then; null: from the first one. */
+  readonly after: { readonly value: string | null; readonly accountNumber: string } | null;
+  readonly limit: number;
+}
+
+export interface RankedAccount {
+  readonly accountNumber: string;
+  readonly value: string | null;
+  readonly stored: StoredAccountValues | null;
+}
+
+/** The equity of all accounts of a server, in units of its currency. */
+export interface EquitySummary {
+  readonly accounts: number;
+  readonly equity: number;
+  readonly dayStartEquity: number;
+  readonly measuredAt: string | null;
+}
+
+/** The accounts of servers by their stored values. */
+export interface AccountRanks {
+  /** Accounts without the value of the sort come last. Equal values are in order of numbers. */
+  rank(query: RankQuery): Promise<RankedAccount[]>;
+  /** Number of matches. */
+  count(serverId: string, filters: AccountFilters): Promise<number>;
+  /** In order; null for an account without a stored minute. */
+  values(serverId: string, accountNumbers: readonly string[]): Promise<(StoredAccountValues | null)[]>;
+  /** In order. */
+  summaries(serverIds: readonly string[]): Promise<EquitySummary[]>;
+}
+
+/** The name and the creation time of an account; null: the account service does not have it. */
+export type AccountDescription = { readonly accountName: string; readonly createdAt: string } | null;
+
+/** The accounts whose creation time is not known yet. */
+export interface AccountDescriptions {
+  missing(limit: number): Promise<AccountId[]>;
+  store(accounts: readonly AccountId[], descriptions: readonly AccountDescription[]): Promise<void>;
 }

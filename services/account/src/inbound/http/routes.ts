@@ -10,7 +10,11 @@ import { getServerConfiguration } from "../../operations/get-server-configuratio
 import { type AccountDetailsDependencies, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { readAccountForRisk } from "../../operations/read-account-for-risk.ts";
 import { readQuotes } from "../../operations/read-quotes.ts";
-import { pageOfTradingAccounts, streamTradingAccounts } from "../../operations/list-trading-accounts.ts";
+import {
+  pageOfTradingAccounts,
+  readAccountRecords,
+  streamTradingAccounts,
+} from "../../operations/list-trading-accounts.ts";
 import { serverOverviews } from "../../operations/server-overviews.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
@@ -60,6 +64,21 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
   }));
   serve(app, ACCOUNT_ROUTES.readServerOverviews, async ({ body: { serverIds } }) => ({
     servers: await serverOverviews(dependencies.reader, serverIds),
+  }));
+  serve(app, ACCOUNT_ROUTES.readAccountRecords, async ({ params: { serverId }, body: { accountNumbers } }) => {
+    const server = await knownServer(dependencies.reader, serverId);
+    return { accounts: await readAccountRecords(dependencies, server, accountNumbers) };
+  });
+  serve(app, ACCOUNT_ROUTES.describeAccounts, async ({ body: { accounts } }) => {
+    const described = accounts.length === 0 ? [] : await dependencies.reader.descriptions(accounts);
+    return {
+      accounts: described.map((one) =>
+        one === null ? null : { accountName: one.accountName, createdAt: one.createdAt.toISOString() },
+      ),
+    };
+  });
+  serve(app, ACCOUNT_ROUTES.countAccountsByState, async ({ body: { serverIds } }) => ({
+    servers: await dependencies.reader.counts(serverIds),
   }));
   serve(app, ACCOUNT_ROUTES.findExistingAccounts, async ({ body: { accounts } }) => {
     const ids = accounts.length === 0 ? [] : await dependencies.reader.ids(accounts);

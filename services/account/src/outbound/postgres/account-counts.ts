@@ -5,6 +5,7 @@
  * the rows is always exact.
  */
 import { column } from "@kapi/commands";
+import type { AccountStatus } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";
 
 import { STORED_STATUSES, type StoredStatus } from "../../domain/account-status.ts";
@@ -42,6 +43,13 @@ const COUNT = statement<{ total: number }>(
    where server_id = $1 and status = any($2::text[])`,
 );
 
+const COUNT_BY_STATE = statement<{ server_id: string; status: StoredStatus; accounts: number }>(
+  "account-counts-by-state",
+  `select server_id, status, sum(accounts)::bigint as accounts from account_counts
+   where server_id = any($1::uuid[]) and status = any($2::text[])
+   group by server_id, status having sum(accounts) > 0`,
+);
+
 /** Adds the transitions of `tx` to the counts. */
 export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): Promise<void> {
   const byServer = new Map<string, Map<StoredStatus, number>>();
@@ -73,4 +81,16 @@ export async function countAccounts(
 ): Promise<number> {
   const [row] = await queryable.query(COUNT, [serverId, column(status === undefined ? LISTED : [status])]);
   return row?.total ?? 0;
+}
+
+/** Number of listed accounts of each server by state, in the order of the servers. */
+export async function countByState(
+  queryable: Queryable,
+  serverIds: readonly string[],
+): Promise<Partial<Record<AccountStatus, number>>[]> {
+  const rows = await queryable.query(COUNT_BY_STATE, [column(serverIds), column(LISTED)]);
+  const byServer = Map.groupBy(rows, (row) => row.server_id);
+  return serverIds.map((serverId) =>
+    Object.fromEntries((byServer.get(serverId) ?? []).map(({ status, accounts }) => [status, accounts])),
+  );
 }

@@ -2,9 +2,9 @@ import { cursorPage, listScope, pageStart, type Pagination } from "@kapi/contrac
 import { type Database, instantText, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
-import type { AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
-import { countAccounts } from "./account-counts.ts";
-import { ACCOUNT_COLUMNS, type AccountRow, fromRow } from "./account-row.ts";
+import type { AccountDescription, AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
+import { countAccounts, countByState } from "./account-counts.ts";
+import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 import {
   exactMatch,
   FOUND,
@@ -30,6 +30,20 @@ const SELECT_ACCOUNT = statement<AccountRow>(
 const SELECT_IDS = statement<{ id: string | null }>(
   "account-ids",
   `select a.id
+   from unnest($1::uuid[], $2::text[]) with ordinality as asked(server_id, account_number, position)
+   left join accounts a on a.server_id = asked.server_id and a.account_number = asked.account_number
+     and a.status <> 'deleted'
+   order by asked.position`,
+);
+const SELECT_RECORDS = statement<AccountRow | { readonly id: null }>(
+  "account-records",
+  `select ${ACCOUNT_COLUMNS_OF_A} from unnest($2::text[]) with ordinality as asked(account_number, position)
+   left join accounts a on a.server_id = $1 and a.account_number = asked.account_number and a.status <> 'deleted'
+   order by asked.position`,
+);
+const SELECT_DESCRIPTIONS = statement<{ account_name: string | null; created_at: Date | null }>(
+  "account-descriptions",
+  `select a.account_name, a.created_at
    from unnest($1::uuid[], $2::text[]) with ordinality as asked(server_id, account_number, position)
    left join accounts a on a.server_id = asked.server_id and a.account_number = asked.account_number
      and a.status <> 'deleted'
@@ -86,6 +100,9 @@ export function createAccountReader(database: Database): AccountReader {
     server: (serverId) => selectServer(database, serverId),
     account: (serverId, accountNumber) => account(database, serverId, accountNumber),
     ids: (accounts) => ids(database, accounts),
+    records: (serverId, accountNumbers) => records(database, serverId, accountNumbers),
+    descriptions: (accounts) => descriptions(database, accounts),
+    counts: (serverIds) => countByState(database, serverIds),
     page: (serverId, query) => page(database, serverId, query),
     all: (serverId, filter) => all(database, serverId, filter),
     countSelected: (serverId, selection) => countSelected(database, serverId, selection),
@@ -104,6 +121,28 @@ async function ids(database: Queryable, accounts: readonly AccountName[]): Promi
     accounts.map((asked) => asked.accountNumber),
   ]);
   return rows.map((row) => row.id);
+}
+
+async function records(
+  database: Queryable,
+  serverId: string,
+  accountNumbers: readonly string[],
+): Promise<(Account | null)[]> {
+  const rows = await database.query(SELECT_RECORDS, [serverId, accountNumbers]);
+  return rows.map((row) => (row.id === null ? null : fromRow(row)));
+}
+
+async function descriptions(
+  database: Queryable,
+  accounts: readonly AccountName[],
+): Promise<(AccountDescription | null)[]> {
+  const rows = await database.query(SELECT_DESCRIPTIONS, [
+    accounts.map((asked) => asked.serverId),
+    accounts.map((asked) => asked.accountNumber),
+  ]);
+  return rows.map(({ account_name: accountName, created_at: createdAt }) =>
+    accountName === null || createdAt === null ? null : { accountName, createdAt },
+  );
 }
 
 async function page(

@@ -29,12 +29,8 @@ import type {
   WebhookSettings,
 } from "./shapes.ts";
 
-export interface AccountFilter {
-  readonly page: number;
-  readonly limit: number;
-  readonly status: string;
-  readonly search: string;
-}
+/** The query of the list of accounts: filters, order and page, by their names in the API. */
+export type AccountFilter = Readonly<Record<string, string | number>>;
 
 export interface CommandFilter {
   readonly page: number;
@@ -165,6 +161,11 @@ export class ConsoleApi {
 
   accounts(serverId: string, filter: AccountFilter, signal: AbortSignal): Promise<ConsoleAccountsAnswer> {
     return this.#client.request(`${server(serverId)}/accounts${queryOf({ ...filter })}`, { signal });
+  }
+
+  /** Path of the accounts that match, as CSV. */
+  accountsCsv(serverId: string, filter: AccountFilter): string {
+    return `${server(serverId)}/accounts.csv${queryOf(filter)}`;
   }
 
   async account(serverId: string, accountNumber: string, signal: AbortSignal): Promise<TradingAccount> {

@@ -25,6 +25,7 @@ export type {
   EventDeliveriesAnswer,
   Issue,
   ListedConsoleKey,
+  ListedAccount,
   LiveEnd,
   OperationId,
   Pagination,

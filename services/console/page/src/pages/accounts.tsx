@@ -1,33 +1,34 @@
-import { useState } from "preact/hooks";
-
 import { useApi } from "../api/context.ts";
-import type { AccountStatus, ConsoleServer, TradingAccount } from "../api/shapes.ts";
-import { credits as whole } from "../format.ts";
-import { Choice } from "../parts/choice.tsx";
-import { Field } from "../parts/field.tsx";
-import { filterBy, pageIn } from "../parts/filter.ts";
+import type { ConsoleAccountsAnswer, ConsoleServer, ListedAccount } from "../api/shapes.ts";
+import { credits as whole, percent } from "../format.ts";
+import { CursorPager } from "../parts/cursor-pager.tsx";
+import { DownloadButton } from "../parts/download-button.tsx";
+import { filterBy } from "../parts/filter.ts";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
-import { Pager } from "../parts/pager.tsx";
 import { WithServer } from "../parts/server-choice.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { useTimeRange } from "../parts/time-range.tsx";
+import { sortBy, sortIn, sortText, type Sort, type UrlState, useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
-import { AccountLink, Moment, Money, State } from "../parts/values.tsx";
-import { Link, part } from "../router.tsx";
+import { AccountLink, Moment, Money, Nothing, State } from "../parts/values.tsx";
+import { AccountsFilter, clearFilters, filtersIn } from "./accounts-filter.tsx";
 
 const PATH = "/accounts";
-const ACCOUNTS_A_PAGE = 20;
-const SEARCH_CHARACTERS = 100;
-/** Every state, with its name in the filter. */
-const STATES: Readonly<Record<AccountStatus, string>> = {
-  active: "Active",
-  pending: "Pending",
-  close_only: "Close only",
-  disabled: "Disabled",
-  archived: "Archived",
-  failed: "Failed",
-  deleting: "Deleting",
-};
+const ACCOUNTS_A_PAGE = 50;
+const SORTS = [
+  "created",
+  "number",
+  "balance",
+  "equity",
+  "profit",
+  "dayChange",
+  "dailyDrawdown",
+  "totalDrawdown",
+  "marginLevel",
+] as const;
+const NEWEST_FIRST: Sort<(typeof SORTS)[number]> = { field: "created", descending: true };
+const PAGE_LABELS = ["Previous", "Next"] as const;
 
 interface QueryProps {
   readonly query: URLSearchParams;
@@ -39,93 +40,141 @@ export function AccountsPage({ query }: QueryProps) {
   return (
     <Page title="Accounts">
       <WithServer serverId={query.get("server")} choose={choose}>
-        {(server) => <Accounts key={server.serverId} server={server} query={query} />}
+        {(server) => <Accounts key={server.serverId} server={server} />}
       </WithServer>
     </Page>
   );
 }
 
-function Accounts({ server, query }: QueryProps & { readonly server: ConsoleServer }) {
+function Accounts({ server }: { readonly server: ConsoleServer }) {
   const api = useApi();
-  const filter = {
-    page: pageIn(query),
-    limit: ACCOUNTS_A_PAGE,
-    status: query.get("status") ?? "",
-    search: query.get("search") ?? "",
-  };
-  const accounts = useData(JSON.stringify(filter), (signal) => api.accounts(server.serverId, filter, signal));
-  const filtered = filter.status !== "" || filter.search !== "";
+  const state = useUrlState();
+  const created = useTimeRange(state);
+  const sort = sortIn(state, SORTS, NEWEST_FIRST);
+  const filters = filtersIn(state, created);
+  const query = { ...filters, sort: sortText(sort), limit: ACCOUNTS_A_PAGE, cursor: state.cursor ?? "" };
+  const accounts = useData(JSON.stringify(query), (signal) => api.accounts(server.serverId, query, signal));
   return (
     <>
-      <Filter key={filter.search} query={query} reload={accounts.reload} />
+      <AccountsFilter key={JSON.stringify(filters)} state={state} created={created} reload={accounts.reload} />
       <section class="card">
         <Loaded data={accounts} what="the accounts">
-          {({ accounts: list, pagination }) =>
-            pagination.total === 0 ? (
-              <Empty
-                next={
-                  filtered ? <Link to={`${PATH}?server=${part(server.serverId)}`}>Show all accounts</Link> : undefined
-                }
-              >
-                {filtered
-                  ? "No account matches."
-                  : "This server has no accounts yet. Your backend creates them with createTradingAccount of the API."}
-              </Empty>
-            ) : (
-              <>
-                <Table caption="Accounts, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
-                <Pager
-                  pagination={pagination}
-                  what={["account", "accounts"]}
-                  go={(page) => filterBy(PATH, query, { page })}
-                />
-              </>
-            )
-          }
+          {(answer) => (
+            <List
+              {...{ answer, sort, state }}
+              isFiltered={Object.keys(filters).length > 0}
+              csv={api.accountsCsv(server.serverId, filters)}
+            />
+          )}
         </Loaded>
       </section>
     </>
   );
 }
 
-function Filter({ query, reload }: QueryProps & { readonly reload: () => void }) {
-  const [search, setSearch] = useState(query.get("search") ?? "");
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    filterBy(PATH, query, { search });
-  };
-  return (
-    <form class="inline" role="search" onSubmit={submit}>
-      <Field label="Number or name">
-        {(tied) => (
-          <input
-            {...tied}
-            type="search"
-            maxLength={SEARCH_CHARACTERS}
-            value={search}
-            onInput={({ currentTarget }) => setSearch(currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
-      <button type="submit">Search</button>
-      <button type="button" onClick={reload}>
-        Refresh
+interface ListProps {
+  readonly answer: ConsoleAccountsAnswer;
+  readonly sort: Sort;
+  readonly state: UrlState;
+  readonly isFiltered: boolean;
+  /** Path of the list as CSV. */
+  readonly csv: string;
+}
+
+function List({ answer: { accounts, pagination, orderedAt }, sort, state, isFiltered, csv }: ListProps) {
+  if (pagination.total === 0) {
+    const all = (
+      <button type="button" class="plain" onClick={() => clearFilters(state)}>
+        Show all accounts
       </button>
-    </form>
+    );
+    return (
+      <Empty next={isFiltered ? all : undefined}>
+        {isFiltered
+          ? "No account matches."
+          : "This server has no accounts yet. Your backend creates them with createTradingAccount of the API."}
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <div class="list-head">
+        <p class="quiet" role="status">
+          {whole(pagination.total)} {pagination.total === 1 ? "account" : "accounts"}
+          {orderedAt === null ? null : (
+            <>
+              . Sorted and filtered by values stored at <Moment at={orderedAt} />; the list shows newer ones.
+            </>
+          )}
+        </p>
+        <DownloadButton label="Export CSV" path={csv} fileName="accounts.csv" />
+      </div>
+      <Table
+        caption="Accounts"
+        columns={COLUMNS}
+        rows={accounts}
+        keyOf={({ id }) => id}
+        sort={sort}
+        onSort={(chosen) => sortBy(state, chosen)}
+      />
+      <CursorPager state={state} next={pagination.nextCursor} what="accounts" labels={PAGE_LABELS} />
+    </>
   );
 }
 
-const COLUMNS: readonly Column<TradingAccount>[] = [
+const COLUMNS: readonly Column<ListedAccount>[] = [
   {
     head: "Number",
+    sort: "number",
     cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
   },
   { head: "Name", cell: ({ accountName }) => accountName },
   { head: "State", cell: ({ status }) => <State of={status} /> },
-  { head: "Balance", numeric: true, cell: ({ balance, currency }) => <Money amount={balance} currency={currency} /> },
-  { head: "Equity", numeric: true, cell: ({ equity, currency }) => <Money amount={equity} currency={currency} /> },
-  { head: "Open positions", numeric: true, cell: ({ openPositionCount }) => whole(openPositionCount) },
-  { head: "Leverage", numeric: true, cell: ({ leverage }) => `1:${leverage}` },
-  { head: "Created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  {
+    head: "Balance",
+    sort: "balance",
+    numeric: true,
+    cell: ({ balance, currency }) => <Money amount={balance} currency={currency} />,
+  },
+  {
+    head: "Equity",
+    sort: "equity",
+    numeric: true,
+    cell: ({ equity, currency }) => <Money amount={equity} currency={currency} />,
+  },
+  {
+    head: "Open profit",
+    sort: "profit",
+    numeric: true,
+    cell: ({ unrealizedProfit, currency }) => <Money amount={unrealizedProfit} currency={currency} change />,
+  },
+  {
+    head: "Today",
+    sort: "dayChange",
+    numeric: true,
+    cell: ({ stored, currency }) => <Money amount={stored?.dayChange} currency={currency} change />,
+  },
+  {
+    head: "Daily drawdown",
+    sort: "dailyDrawdown",
+    numeric: true,
+    cell: ({ stored }) => <Percent value={stored?.dailyDrawdown ?? null} />,
+  },
+  {
+    head: "Total drawdown",
+    sort: "totalDrawdown",
+    numeric: true,
+    cell: ({ stored }) => <Percent value={stored?.totalDrawdown ?? null} />,
+  },
+  {
+    head: "Margin level",
+    sort: "marginLevel",
+    numeric: true,
+    cell: ({ marginLevel }) => <Percent value={marginLevel} />,
+  },
+  { head: "Created", sort: "created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
+
+function Percent({ value }: { readonly value: number | null }) {
+  return value === null ? <Nothing /> : percent(value);
+}

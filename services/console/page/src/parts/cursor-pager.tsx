@@ -6,18 +6,22 @@ interface CursorPagerProps {
   readonly next: string | null;
   /** The listed items: "deals". */
   readonly what: string;
+  /** Labels of the buttons; absent: of a list whose newest items come first. */
+  readonly labels?: readonly [back: string, on: string];
 }
 
-/** Buttons for the newer and the older page of a list; nothing if there is only one page. */
-export function CursorPager({ state, next, what }: CursorPagerProps) {
+const BY_TIME = ["Newer", "Older"] as const;
+
+/** Buttons for the page before and the page after; nothing if there is only one page. */
+export function CursorPager({ state, next, what, labels: [back, on] = BY_TIME }: CursorPagerProps) {
   if (state.cursor === null && next === null) return null;
   return (
     <nav class="pager" aria-label={`Pages of ${what}`}>
       <button type="button" disabled={state.cursor === null} onClick={() => state.newer()}>
-        Newer
+        {back}
       </button>
       <button type="button" disabled={next === null} onClick={() => (next === null ? undefined : state.older(next))}>
-        Older
+        {on}
       </button>
     </nav>
   );

@@ -35,12 +35,14 @@ interface TimeRangeProps {
   readonly range: ShownRange;
   /** The ranges to choose from; all if absent. */
   readonly names?: readonly RangeName[];
+  /** Label of the choice; "Time" if absent. */
+  readonly label?: string;
 }
 
 const ALL_NAMES = Object.keys(RANGES) as RangeName[];
 
 /** Filters a list by time. It shows the exact times of the range, and their zone. */
-export function TimeRange({ state, range: { name, span }, names = ALL_NAMES }: TimeRangeProps) {
+export function TimeRange({ state, range: { name, span }, names = ALL_NAMES, label = "Time" }: TimeRangeProps) {
   const choose = (chosen: RangeName): void => {
     if (chosen !== "custom") return state.set({ range: chosen, from: null, to: null });
     const { fromMs, toMs } = span;
@@ -48,7 +50,7 @@ export function TimeRange({ state, range: { name, span }, names = ALL_NAMES }: T
   };
   return (
     <>
-      <Field label="Time">
+      <Field label={label}>
         {(tied) => (
           <select {...tied} value={name} onChange={({ currentTarget }) => choose(currentTarget.value as RangeName)}>
             {names.map((known) => (

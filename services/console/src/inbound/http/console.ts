@@ -5,10 +5,11 @@
 import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
-import type { Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
+import type { AccountRanks, Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
+import { registerAccountListRoutes } from "./account-list-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
@@ -47,6 +48,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
+  readonly ranks: AccountRanks;
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly auditLog: AuditLog;
@@ -71,6 +73,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerKeyRoutes(routes, dependencies);
   registerRequestRoutes(routes, dependencies.requestLog);
   registerServerRoutes(routes, dependencies);
+  registerAccountListRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
   registerWebhookRoutes(routes, dependencies);

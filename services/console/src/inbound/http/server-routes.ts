@@ -1,23 +1,17 @@
-import {
-  AccountNumber,
-  DEFAULT_PAGE_LIMIT,
-  Guid,
-  ListCommandsQuery,
-  ListTradingAccountsQuery,
-  UpdateConsoleServerBody,
-} from "@kapi/contracts";
+import { AccountNumber, Guid, ListCommandsQuery, UpdateConsoleServerBody } from "@kapi/contracts";
 import { addressOf, ApiError, parse } from "@kapi/http";
 import { z } from "zod";
 
 import type { Commands } from "../../domain/ports.ts";
 import { listServers, type ServerDependencies } from "../../operations/list-servers.ts";
-import { getAccount, getCommand, listAccounts, listCommands } from "../../operations/read-own-records.ts";
+import { getAccount, getCommand, listCommands } from "../../operations/read-own-records.ts";
 import { updateServer } from "../../operations/update-server.ts";
 import { callerOf } from "../../operations/use-session.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
-const ServerPath = z.object({ serverId: Guid });
+/** The parameter of a path that names a server. */
+export const ServerPath = z.object({ serverId: Guid });
 const CommandPath = ServerPath.extend({ commandId: z.string() });
 
 /** The parameters of a path that name an account of a server. */
@@ -36,13 +30,6 @@ export function registerServerRoutes(
     const change = parse(UpdateConsoleServerBody, request.body);
     const by = callerOf(signedIn, addressOf(request));
     return { server: await updateServer(dependencies, signedIn.user.organizationId, serverId, change, by) };
-  });
-  routes.get("/servers/:serverId/accounts", "read", async ({ user }, request, reply) => {
-    const { serverId } = parse(ServerPath, request.params);
-    // Without a limit the account service would return all accounts.
-    const { limit = DEFAULT_PAGE_LIMIT, ...query } = parse(ListTradingAccountsQuery, request.query);
-    const body = await listAccounts(dependencies, user.organizationId, serverId, { limit, ...query });
-    return reply.type(JSON_TYPE).send(body);
   });
   routes.get("/servers/:serverId/accounts/:accountNumber", "read", ({ user }, request) => {
     const { serverId, accountNumber } = parse(AccountPath, request.params);

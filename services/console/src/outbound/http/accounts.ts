@@ -5,11 +5,14 @@ import {
   pathOf,
   type RouteRequest,
   type Server,
+  TradingAccountsAnswer,
 } from "@kapi/contracts";
 import {
   callerHeaders,
+  type CallOptions,
   callRoute,
   callRouteRaw,
+  DependencyError,
   type InternalClient,
   issuesFromResponse,
   tooManyConcurrentRequests,
@@ -20,6 +23,8 @@ import type { Accounts, ServerOverview } from "../../domain/ports.ts";
 
 /** The account service answers after the change was made on the trading server too. */
 const CHANGE_TIMEOUT_MS = 10_000;
+/** Above the longest wait for a turn in the account service. */
+const RECORDS_TIMEOUT_MS = 8_000;
 /** A read: safe to repeat. */
 const REPEATABLE = { repeatable: true };
 const OK = 200;
@@ -27,6 +32,8 @@ const NOT_FOUND = 404;
 const TOO_MANY_REQUESTS = 429;
 
 const { updateServerConfiguration } = ACCOUNT_ROUTES;
+/** The answer to a request for one page. */
+const ConsolePage = TradingAccountsAnswer.required({ pagination: true });
 
 /** The account service over internal HTTP. */
 export function createAccounts(client: InternalClient): Accounts {
@@ -49,7 +56,19 @@ export function createAccounts(client: InternalClient): Accounts {
       if (issues !== null) return issues;
       throw unexpectedStatus(pathOf(updateServerConfiguration, asked), response.status);
     },
-    list: (serverId, query) => bytesOf(client, ACCOUNT_ROUTES.listTradingAccounts, { params: { serverId }, query }),
+    list: async (serverId, query) => {
+      const asked = { params: { serverId }, query };
+      const body = await bytesOf(client, ACCOUNT_ROUTES.listTradingAccounts, asked);
+      if (body === null) throw new DependencyError("the account service does not know the server yet");
+      return ConsolePage.parse(JSON.parse(body.toString("utf8")));
+    },
+    records: async (serverId, accountNumbers) => {
+      const asked = { params: { serverId }, body: { accountNumbers: [...accountNumbers] } };
+      const options = { ...REPEATABLE, timeoutMs: RECORDS_TIMEOUT_MS };
+      const body = await bytesOf(client, ACCOUNT_ROUTES.readAccountRecords, asked, options);
+      if (body === null) throw new DependencyError("the account service does not know the server yet");
+      return ACCOUNT_ROUTES.readAccountRecords.answer.parse(JSON.parse(body.toString("utf8"))).accounts;
+    },
     details: (serverId, accountNumber) =>
       bytesOf(client, ACCOUNT_ROUTES.getTradingAccount, { params: { serverId, accountNumber } }),
     existing: async (accounts) =>
@@ -70,8 +89,9 @@ async function bytesOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
   asked: RouteRequest<R>,
+  options?: CallOptions,
 ): Promise<Buffer | null> {
-  const { status, body } = await callRouteRaw(client, route, asked);
+  const { status, body } = await callRouteRaw(client, route, asked, options);
   if (status === OK) return body;
   if (status === NOT_FOUND) return null;
   if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();

@@ -36,9 +36,11 @@ export function startAccountStatusConsumer(options: {
         else if ("status" in event) {
           const account = { serverId: event.serverId.toLowerCase(), accountNumber: event.accountNumber };
           const key = accountKey(account.serverId, account.accountNumber);
-          const { version } = event;
+          const { version, accountName } = event;
           const status = event.type === "account.deleted" ? DELETED : event.status;
-          if ((newest.get(key)?.version ?? 0) < version) newest.set(key, { account, version, status });
+          if ((newest.get(key)?.version ?? 0) < version) {
+            newest.set(key, { account, version, status, accountName });
+          }
         }
       }
       await storeStatuses(store, [...newest.values()]);

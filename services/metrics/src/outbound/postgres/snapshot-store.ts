@@ -40,17 +40,18 @@ const INSERT_SNAPSHOTS = statement<Record<string, never>>(
 const UPSERT_STATES = statement<Record<string, never>>(
   "snapshots_upsert_states",
   `insert into account_states as kept (server_id, account_number, sequence, valuations_to, equity_minor, day,
-     day_start_minor, day_low_minor, peak_minor, low_minor)
+     day_start_minor, day_low_minor, peak_minor, low_minor, measured_at, balance_minor, margin_minor, margin_level)
    select given.* from unnest($1::uuid[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::date[], $7::bigint[],
-     $8::bigint[], $9::bigint[], $10::bigint[])
+     $8::bigint[], $9::bigint[], $10::bigint[], $11::timestamptz[], $12::bigint[], $13::bigint[], $14::float8[])
      as given (server_id, account_number, sequence, valuations_to, equity_minor, day, day_start_minor, day_low_minor,
-       peak_minor, low_minor)
+       peak_minor, low_minor, measured_at, balance_minor, margin_minor, margin_level)
    where ${NOT_DELETED}
    order by server_id, account_number
    on conflict (server_id, account_number) do update set
      sequence = excluded.sequence, valuations_to = excluded.valuations_to, equity_minor = excluded.equity_minor,
      day = excluded.day, day_start_minor = excluded.day_start_minor, day_low_minor = excluded.day_low_minor,
-     peak_minor = excluded.peak_minor, low_minor = excluded.low_minor
+     peak_minor = excluded.peak_minor, low_minor = excluded.low_minor, measured_at = excluded.measured_at,
+     balance_minor = excluded.balance_minor, margin_minor = excluded.margin_minor, margin_level = excluded.margin_level
    where kept.sequence < excluded.sequence`,
 );
 
@@ -84,12 +85,13 @@ const DROP_DAYS = statement<{ dropped: number }>(
 // The highest version wins, in any order of arrival.
 const UPSERT_STATUSES = statement<Record<string, never>>(
   "snapshots_upsert_statuses",
-  `insert into account_statuses as kept (server_id, account_number, version, status)
-   select given.* from unnest($1::uuid[], $2::text[], $3::integer[], $4::text[])
-     as given (server_id, account_number, version, status)
+  `insert into account_statuses as kept (server_id, account_number, version, status, account_name)
+   select given.* from unnest($1::uuid[], $2::text[], $3::integer[], $4::text[], $5::text[])
+     as given (server_id, account_number, version, status, account_name)
    where ${NOT_DELETED}
    order by server_id, account_number
-   on conflict (server_id, account_number) do update set version = excluded.version, status = excluded.status
+   on conflict (server_id, account_number) do update set
+     version = excluded.version, status = excluded.status, account_name = excluded.account_name
    where kept.version < excluded.version`,
 );
 
@@ -135,6 +137,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
         statuses.map(({ account }) => account.accountNumber),
         statuses.map(({ version }) => version),
         statuses.map(({ status }) => status),
+        statuses.map(({ accountName }) => accountName),
       ]);
     },
     deleteAccount: ({ serverId, accountNumber }) =>
@@ -216,6 +219,10 @@ function stateColumns(minutes: readonly ClosedMinute[]): unknown[] {
     minutes.map(({ state }) => state.drawdown.dayLowMinor),
     minutes.map(({ state }) => state.drawdown.peakMinor),
     minutes.map(({ state }) => state.drawdown.lowMinor),
+    minutes.map(({ snapshot }) => toIso(snapshot.measuredAtMs)),
+    minutes.map(({ snapshot }) => snapshot.balanceMinor),
+    minutes.map(({ snapshot }) => snapshot.marginMinor),
+    minutes.map(({ snapshot }) => snapshot.marginLevel),
   ];
 }
 

@@ -1,0 +1,180 @@
+/**
+ * The console's list of the accounts of a server: sorted and filtered by values. Values of the
+ * order are those of the last stored minute; an account is shown with its newest live sample.
+ */
+import { minorFromAmount } from "@kapi/kernel";
+import { z } from "zod";
+
+import { DateTime } from "../values.ts";
+import { AccountStatus, type AccountStatus as Status, TradingAccount } from "./accounts.ts";
+import { decodeCursor, MAX_CURSOR_CHARACTERS } from "./cursor.ts";
+import { Limit, Page, Pagination } from "./pagination.ts";
+
+/** The values that accounts are sorted by. */
+export const ACCOUNT_SORTS = [
+  "created",
+  "number",
+  "balance",
+  "equity",
+  "profit",
+  "dayChange",
+  "dailyDrawdown",
+  "totalDrawdown",
+  "marginLevel",
+] as const;
+export const AccountSort = z.enum(ACCOUNT_SORTS);
+export type AccountSort = z.infer<typeof AccountSort>;
+/** A value to sort by; with a minus sign the highest value first. */
+export type AccountOrder = AccountSort | `-${AccountSort}`;
+export const ACCOUNT_ORDERS: readonly AccountOrder[] = ACCOUNT_SORTS.flatMap((sort) => [sort, `-${sort}` as const]);
+export const AccountOrder = z.enum(ACCOUNT_ORDERS as [AccountOrder, ...AccountOrder[]]);
+const NEWEST_FIRST: AccountOrder = "-created";
+
+/** States of accounts that were never opened, or are being deleted: without stored values. */
+export const STATUSES_WITHOUT_VALUES: readonly Status[] = ["pending", "failed", "deleting"];
+/** Maximum number of accounts on a page of the list. */
+const DEFAULT_ACCOUNTS = 50;
+const MAX_PERCENT = 1_000_000_000;
+/** Maximum of a filter by money, in units of currency: above every balance. */
+const MAX_MONEY = 1_000_000_000_000;
+
+const DECIMAL = /^-?\d{1,13}(\.\d{1,4})?$/;
+const decimal = (maximum: number) =>
+  z
+    .string()
+    .regex(DECIMAL, "must be a number, such as 1000 or 4.5")
+    .transform(Number)
+    .pipe(z.number().min(-maximum).max(maximum))
+    .optional();
+const money = () =>
+  decimal(MAX_MONEY).refine((amount) => amount === undefined || minorFromAmount(amount) !== null, {
+    error: "must have at most two decimals",
+  });
+const percent = () => decimal(MAX_PERCENT);
+
+/** Filters of the list. Ranges include both ends. */
+export const ACCOUNT_FILTERS = {
+  status: AccountStatus.optional(),
+  search: z.string().min(1).max(100).optional(),
+  createdFrom: DateTime.optional(),
+  createdTo: DateTime.optional(),
+  balanceMin: money(),
+  balanceMax: money(),
+  equityMin: money(),
+  equityMax: money(),
+  dailyDrawdownMin: percent(),
+  dailyDrawdownMax: percent(),
+  totalDrawdownMin: percent(),
+  totalDrawdownMax: percent(),
+  marginLevelMin: percent(),
+  marginLevelMax: percent(),
+};
+
+const FilterQuery = z.object(ACCOUNT_FILTERS);
+export type AccountFilters = z.infer<typeof FilterQuery>;
+
+const Amount = z.number().optional();
+/** The filters of the list as the console sends them to their owner. */
+export const AccountFilterValues = z.object({
+  status: AccountStatus.optional(),
+  search: z.string().min(1).max(100).optional(),
+  createdFrom: z.iso.datetime().optional(),
+  createdTo: z.iso.datetime().optional(),
+  balanceMin: Amount,
+  balanceMax: Amount,
+  equityMin: Amount,
+  equityMax: Amount,
+  dailyDrawdownMin: Amount,
+  dailyDrawdownMax: Amount,
+  totalDrawdownMin: Amount,
+  totalDrawdownMax: Amount,
+  marginLevelMin: Amount,
+  marginLevelMax: Amount,
+}) satisfies z.ZodType<AccountFilters>;
+
+const VALUE_FILTERS = (Object.keys(ACCOUNT_FILTERS) as (keyof AccountFilters)[]).filter(
+  (name) => name !== "status" && name !== "search",
+);
+
+/** Whether a list has filters other than `status` and `search`. */
+export function hasValueFilters(filters: AccountFilters): boolean {
+  return VALUE_FILTERS.some((name) => filters[name] !== undefined);
+}
+
+interface SortedQuery extends AccountFilters {
+  readonly sort: AccountOrder;
+}
+
+/** Whether the newest accounts come first and no value is filtered: every account is listed. */
+export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
+  return sort === NEWEST_FIRST && !hasValueFilters(filters);
+}
+
+const withValues = {
+  path: ["status"],
+  error: "must be active, close_only, disabled or archived with a sort or filter by value: others have no values",
+};
+const hasValues = (query: SortedQuery): boolean =>
+  query.status === undefined || !STATUSES_WITHOUT_VALUES.includes(query.status) || isNewestFirst(query);
+
+function hasOwnCursor({ cursor, ...query }: SortedQuery & { readonly cursor?: string | undefined }): boolean {
+  if (cursor === undefined) return true;
+  if (isNewestFirst(query)) return decodeCursor("accounts", cursor) !== null;
+  return decodeCursor("rankedAccounts", cursor)?.after[0] === query.sort;
+}
+
+/**
+ * Query of GET /servers/:serverId/accounts. A cursor belongs to its sort. `page` is
+ * only for the newest first.
+ */
+export const ListConsoleAccountsQuery = z
+  .object({
+    ...ACCOUNT_FILTERS,
+    sort: AccountOrder.default(NEWEST_FIRST),
+    limit: Limit.default(DEFAULT_ACCOUNTS),
+    page: Page.optional(),
+    cursor: z.string().max(MAX_CURSOR_CHARACTERS).optional(),
+  })
+  .refine(hasValues, withValues)
+  .refine(hasOwnCursor, { path: ["cursor"], error: "must be nextCursor of an earlier page of this list and sort" })
+  .overwrite((query) => (query.cursor === undefined ? query : { ...query, page: undefined }));
+export type ListConsoleAccountsQuery = z.infer<typeof ListConsoleAccountsQuery>;
+
+/** Query of GET /servers/:serverId/accounts.csv: the filters of the list. */
+export const ExportConsoleAccountsQuery = z.object(ACCOUNT_FILTERS);
+export type ExportConsoleAccountsQuery = z.infer<typeof ExportConsoleAccountsQuery>;
+
+/** The values of an account at the end of its last stored minute. Money in units of currency. */
+export const StoredAccountValues = z.object({
+  equity: z.number(),
+  /** Null until the first minute that this release has stored. */
+  balance: z.number().nullable(),
+  /** Equity at the start of the day (UTC). */
+  dayStartEquity: z.number(),
+  /** Equity now minus that; deposits and withdrawals of the day are in it. */
+  dayChange: z.number(),
+  /** Percent (decisions, 9). */
+  dailyDrawdown: z.number(),
+  totalDrawdown: z.number(),
+  measuredAt: z.iso.datetime().nullable(),
+});
+export type StoredAccountValues = z.infer<typeof StoredAccountValues>;
+
+/** An account of the list: with its newest live sample, and its stored values. */
+export const ListedAccount = TradingAccount.extend({ stored: StoredAccountValues.nullable() });
+export type ListedAccount = z.infer<typeof ListedAccount>;
+
+/** Answer of GET /servers/:serverId/accounts. */
+export const ConsoleAccountsAnswer = z.object({
+  accounts: z.array(ListedAccount),
+  pagination: Pagination,
+  /**
+   * The newest stored minute among the listed accounts, for a sort or filter by value; null
+   * otherwise.
+   */
+  orderedAt: z.iso.datetime().nullable(),
+});
+export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
+
+/** Header of a CSV answer: the number of rows, as counted before the first one was read. */
+export const CSV_TOTAL_HEADER = "x-total-rows";

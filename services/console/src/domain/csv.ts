@@ -1,0 +1,33 @@
+/** CSV for spreadsheets: RFC 4180, with a guard against formulas in texts. */
+
+/** A cell: a text, a number that is rendered already, or nothing. */
+export type CsvCell = string | { readonly number: string } | null;
+
+/** Characters with which spreadsheets begin a formula, or which they drop before one. */
+const FORMULA_START = /^[=+\-@\t\r]/;
+const QUOTED = /[",\r\n]/;
+
+/**
+ * One line of CSV. A text that a spreadsheet would compute begins with an apostrophe; numbers,
+ * which may be negative, stay as they are.
+ */
+export function csvLine(cells: readonly CsvCell[]): string {
+  return `${cells.map(cellText).join(",")}\r\n`;
+}
+
+/** An amount of money in units of currency, with its two decimals; null: no amount. */
+export function moneyCell(amount: number | null): CsvCell {
+  return amount === null ? null : { number: amount.toFixed(2) };
+}
+
+/** A number as JavaScript writes it; null: no number. */
+export function numberCell(value: number | null): CsvCell {
+  return value === null ? null : { number: String(value) };
+}
+
+function cellText(cell: CsvCell): string {
+  if (cell === null) return "";
+  if (typeof cell !== "string") return cell.number;
+  const text = FORMULA_START.test(cell) ? `'${cell}` : cell;
+  return QUOTED.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,22 @@
+import { Readable } from "node:stream";
+
+import { CSV_TOTAL_HEADER } from "@kapi/contracts";
+import { type FastifyReply, sendStream } from "@kapi/http";
+
+export interface CsvAnswer {
+  /** Name of the file, without its ending. */
+  readonly name: string;
+  /** Number of rows, as counted before the first one was read. */
+  readonly total: number;
+  readonly chunks: AsyncIterable<string>;
+}
+
+/** Streams CSV. Chunks are made only as the browser reads. A failure breaks the answer off. */
+export function sendCsv(reply: FastifyReply, { name, total, chunks }: CsvAnswer): FastifyReply {
+  void reply.headers({
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${name}.csv"`,
+    [CSV_TOTAL_HEADER]: String(total),
+  });
+  return sendStream(reply, Readable.from(chunks, { objectMode: false }));
+}

@@ -1,0 +1,18 @@
+import type { AccountId } from "../domain/sample.ts";
+import type { AccountDescription, AccountDescriptions } from "../domain/ports.ts";
+
+/** Maximum number of accounts per round: one request to the account service. */
+export const MAX_DESCRIBED = 1_000;
+
+/**
+ * Stores the names and creation times of accounts that do not have them yet. Returns whether there
+ * may be more.
+ */
+export async function describeAccounts(
+  descriptions: AccountDescriptions,
+  read: (accounts: readonly AccountId[]) => Promise<readonly AccountDescription[]>,
+): Promise<boolean> {
+  const accounts = await descriptions.missing(MAX_DESCRIBED);
+  if (accounts.length > 0) await descriptions.store(accounts, await read(accounts));
+  return accounts.length === MAX_DESCRIBED;
+}

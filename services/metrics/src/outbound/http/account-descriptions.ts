@@ -1,0 +1,16 @@
+import { ACCOUNT_ROUTES } from "@kapi/contracts";
+import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
+
+import type { AccountDescription } from "../../domain/ports.ts";
+import type { AccountId } from "../../domain/sample.ts";
+
+/** Reads names and creation times from the account service, in the order of the accounts. */
+export async function readDescriptions(
+  account: InternalClient,
+  accounts: readonly AccountId[],
+): Promise<readonly AccountDescription[]> {
+  const asked = { body: { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) } };
+  const described = await callRoute(account, ACCOUNT_ROUTES.describeAccounts, asked, { repeatable: true });
+  if (described.accounts.length !== accounts.length) throw new DependencyError("not one answer per account");
+  return described.accounts;
+}

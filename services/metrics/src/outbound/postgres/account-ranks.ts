@@ -1,0 +1,199 @@
+import { ACCOUNT_ORDERS, type AccountOrder, type AccountSort, type StoredAccountValues } from "@kapi/contracts";
+import { amountFromMinor, assertDefined, minorFromAmount } from "@kapi/kernel";
+import { type Database, instantText, type Statement, statement } from "@kapi/postgres";
+
+import type { AccountRanks, EquitySummary, RankQuery } from "../../domain/ports.ts";
+
+/** The day of the server (UTC) now. An account that did not change today has no change today. */
+const TODAY = "(now() at time zone 'UTC')::date";
+const DAY_START = `case when v.day >= ${TODAY} then v.day_start_minor else v.equity_minor end`;
+const percentLost = (from: string, low: string): string =>
+  `case when ${from} > 0 then greatest(0, (${from} - ${low})::float8 / ${from} * 100) else 0 end`;
+const DAILY_DRAWDOWN = `case when v.day >= ${TODAY} then ${percentLost("v.day_start_minor", "v.day_low_minor")}
+  when v.day is not null then 0 end`;
+const TOTAL_DRAWDOWN = `case when v.day is not null then ${percentLost("v.peak_minor", "v.low_minor")} end`;
+const MARGIN_LEVEL = "case when v.margin_minor > 0 then v.margin_level end";
+const CREATED = "nullif(s.created_at, '-infinity')";
+
+/** The value of each sort: its expression and type. */
+const SORTS: Readonly<Record<AccountSort, { readonly value: string; readonly type: string }>> = {
+  created: { value: CREATED, type: "timestamptz" },
+  number: { value: "s.account_number", type: "text" },
+  balance: { value: "v.balance_minor", type: "bigint" },
+  equity: { value: "v.equity_minor", type: "bigint" },
+  profit: { value: "v.equity_minor - v.balance_minor", type: "bigint" },
+  dayChange: { value: `v.equity_minor - (${DAY_START})`, type: "bigint" },
+  dailyDrawdown: { value: DAILY_DRAWDOWN, type: "float8" },
+  totalDrawdown: { value: TOTAL_DRAWDOWN, type: "float8" },
+  marginLevel: { value: MARGIN_LEVEL, type: "float8" },
+};
+
+// The pool's other statements read along an index. These read all accounts of a server, so the
+// planner chooses for their values, and may read and join whole tables.
+const SETTINGS = statement<unknown>(
+  "ranks_settings",
+  `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true),
+     set_config('enable_hashjoin', 'on', true), set_config('work_mem', '16MB', true)`,
+);
+
+const ACCOUNTS = "account_statuses as s left join account_states as v using (server_id, account_number)";
+// $1 server, $2 status, $3 pattern, then the ends of ranges; null: no filter.
+const MATCHES = `s.server_id = $1
+  and ($2::text is null or s.status = $2)
+  and ($3::text is null or s.account_number ilike $3 or s.account_name ilike $3)
+  and ($4::timestamptz is null or ${CREATED} >= $4) and ($5::timestamptz is null or ${CREATED} < $5)
+  and ($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
+  and ($8::bigint is null or v.equity_minor >= $8) and ($9::bigint is null or v.equity_minor <= $9)
+  and ($10::float8 is null or ${DAILY_DRAWDOWN} >= $10) and ($11::float8 is null or ${DAILY_DRAWDOWN} <= $11)
+  and ($12::float8 is null or ${TOTAL_DRAWDOWN} >= $12) and ($13::float8 is null or ${TOTAL_DRAWDOWN} <= $13)
+  and ($14::float8 is null or ${MARGIN_LEVEL} >= $14) and ($15::float8 is null or ${MARGIN_LEVEL} <= $15)`;
+
+interface StoredRow {
+  readonly equity_minor: number | null;
+  readonly balance_minor: number | null;
+  readonly day_start_minor: number;
+  readonly daily_drawdown: number;
+  readonly total_drawdown: number;
+  readonly measured_at: Date | null;
+}
+const STORED = `v.equity_minor, v.balance_minor, ${DAY_START} as day_start_minor, ${DAILY_DRAWDOWN} as daily_drawdown,
+  ${TOTAL_DRAWDOWN} as total_drawdown, v.measured_at`;
+
+interface RankRow extends StoredRow {
+  readonly account_number: string;
+  readonly value: string | null;
+}
+
+const RANKS = new Map<AccountOrder, Statement<RankRow>>(ACCOUNT_ORDERS.map((order) => [order, rankStatement(order)]));
+
+const COUNT = statement<{ total: number }>(
+  "ranks_count",
+  `select count(*)::integer as total from ${ACCOUNTS} where ${MATCHES}`,
+);
+const VALUES = statement<StoredRow>(
+  "ranks_values",
+  `select ${STORED} from unnest($2::text[]) with ordinality as asked(account_number, position)
+   left join account_states as v on v.server_id = $1 and v.account_number = asked.account_number
+   order by asked.position`,
+);
+const SUMMARIES = statement<{ accounts: number; equity: number; day_start: number; measured_at: Date | null }>(
+  "ranks_summaries",
+  `select count(v.day)::integer as accounts, coalesce(sum(v.equity_minor), 0)::bigint as equity,
+     coalesce(sum(${DAY_START}), 0)::bigint as day_start, max(v.measured_at) as measured_at
+   from unnest($1::uuid[]) with ordinality as asked(server_id, position)
+   left join account_states as v on v.server_id = asked.server_id
+   group by asked.position order by asked.position`,
+);
+
+/**
+ * The accounts of a server by their stored values. A page reads all accounts of the server and
+ * keeps the first ones: values change every minute, so an index would cost each write.
+ */
+export function createAccountRanks(database: Database): AccountRanks {
+  return {
+    rank: async (query) => {
+      const { sort, after, limit } = query;
+      const ranked = assertDefined(RANKS.get(sort), "a statement for each sort");
+      const place = [after?.accountNumber ?? null, after?.value ?? null];
+      const rows = await readAll(database, ranked, [...filterValues(query), ...place, limit]);
+      return rows.map((row) => ({ accountNumber: row.account_number, value: row.value, stored: storedFromRow(row) }));
+    },
+    count: async (serverId, filters) => {
+      const [row] = await readAll(database, COUNT, filterValues({ serverId, filters }));
+      return row?.total ?? 0;
+    },
+    values: async (serverId, accountNumbers) =>
+      (await database.query(VALUES, [serverId, accountNumbers])).map(storedFromRow),
+    summaries: async (serverIds) => (await readAll(database, SUMMARIES, [serverIds])).map(summaryFromRow),
+  };
+}
+
+/** $16 number of the account before the page, or null; $17 its value; $18 limit. */
+function rankStatement(order: AccountOrder): Statement<RankRow> {
+  const sort = order.replace("-", "") as AccountSort;
+  const [direction, beyond] = order === sort ? ["asc", ">"] : ["desc", "<"];
+  const { value, type } = SORTS[sort];
+  const text = type === "timestamptz" ? instantText(value) : `(${value})::text`;
+  return statement<RankRow>(
+    `ranks_${sort.toLowerCase()}_${direction}`,
+    `select s.account_number, ${text} as value, ${STORED} from ${ACCOUNTS}
+     where ${MATCHES} and ($16::text is null or ${sort === "number" ? numberBeyond(beyond) : valueBeyond(value, type, beyond)})
+     order by ${value} ${direction} nulls last, s.account_number limit $18`,
+  );
+}
+
+/** The number is the value. */
+function numberBeyond(beyond: string): string {
+  return `s.account_number ${beyond} coalesce($17::text, $16)`;
+}
+
+function valueBeyond(value: string, type: string, beyond: string): string {
+  const isNext = `${value} ${beyond} $17 or (${value} = $17 and s.account_number > $16)`;
+  return `case when $17::${type} is null then ${value} is null and s.account_number > $16
+    else ${value} is null or ${isNext} end`;
+}
+
+/** Reads in a transaction, which limits the settings to it. */
+function readAll<Row>(database: Database, wanted: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
+  return database.transaction((tx) => {
+    tx.execute(SETTINGS, []);
+    return tx.query(wanted, values);
+  });
+}
+
+function filterValues({ serverId, filters }: Pick<RankQuery, "serverId" | "filters">): unknown[] {
+  const pattern = filters.search === undefined ? null : `%${filters.search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  return [
+    serverId,
+    filters.status ?? null,
+    pattern,
+    filters.createdFrom ?? null,
+    filters.createdTo ?? null,
+    minorOrNull(filters.balanceMin),
+    minorOrNull(filters.balanceMax),
+    minorOrNull(filters.equityMin),
+    minorOrNull(filters.equityMax),
+    filters.dailyDrawdownMin ?? null,
+    filters.dailyDrawdownMax ?? null,
+    filters.totalDrawdownMin ?? null,
+    filters.totalDrawdownMax ?? null,
+    filters.marginLevelMin ?? null,
+    filters.marginLevelMax ?? null,
+  ];
+}
+
+function minorOrNull(amount: number | undefined): number | null {
+  return amount === undefined ? null : minorFromAmount(amount);
+}
+
+function storedFromRow(row: StoredRow): StoredAccountValues | null {
+  if (row.equity_minor === null) return null;
+  return {
+    equity: amountFromMinor(row.equity_minor),
+    balance: row.balance_minor === null ? null : amountFromMinor(row.balance_minor),
+    dayStartEquity: amountFromMinor(row.day_start_minor),
+    dayChange: amountFromMinor(row.equity_minor - row.day_start_minor),
+    dailyDrawdown: rounded(row.daily_drawdown),
+    totalDrawdown: rounded(row.total_drawdown),
+    measuredAt: row.measured_at?.toISOString() ?? null,
+  };
+}
+
+/** Percent with the four decimals of snapshots. */
+function rounded(percent: number): number {
+  return Math.round(percent * 10_000) / 10_000;
+}
+
+function summaryFromRow(row: {
+  readonly accounts: number;
+  readonly equity: number;
+  readonly day_start: number;
+  readonly measured_at: Date | null;
+}): EquitySummary {
+  return {
+    accounts: row.accounts,
+    equity: amountFromMinor(row.equity),
+    dayStartEquity: amountFromMinor(row.day_start),
+    measuredAt: row.measured_at?.toISOString() ?? null,
+  };
+}

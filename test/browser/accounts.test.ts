@@ -1,0 +1,110 @@
+/** The list of accounts in a real browser, with all services of kapi. */
+import { readFileSync } from "node:fs";
+
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { sidewaysPixels } from "./accessibility.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { type Cookies, ConsoleUser, startBrowser } from "./console-user.ts";
+import { checkPage } from "./page-check.ts";
+
+const PHONE = { width: 360, height: 800 };
+/** More than a page has. */
+const ACCOUNTS = 55;
+
+let system: RunningSystem;
+let browser: Browser;
+let session: Cookies;
+let user: ConsoleUser;
+/** Numbers, in order. */
+let opened: string[];
+
+beforeAll(async () => {
+  [system, browser] = await Promise.all([startSystem(), startBrowser()]);
+  const client = new OutsideClient(system.demo);
+  const numbers = await Promise.all(Array.from({ length: ACCOUNTS }, () => client.openAccount(10_000)));
+  opened = numbers.toSorted((a, b) => a.localeCompare(b));
+  const { consoleUrl, consoleEmail, consolePassword } = system.demo;
+  const first = await ConsoleUser.at(browser, consoleUrl);
+  await first.open("/");
+  await first.signIn({ email: consoleEmail, password: consolePassword });
+  await first.button("Sign out").waitFor();
+  session = await first.cookies();
+  await first.leave();
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, system.demo.consoleUrl);
+  await user.takeCookies(session);
+});
+
+afterEach(async () => {
+  expect(user.complaints).toEqual([]);
+  await user.leave();
+});
+
+/** The numbers of the accounts in the table, in order. */
+async function listed(): Promise<string[]> {
+  await user.settled();
+  return user.page.getByRole("rowheader").locator(".cell").allInnerTexts();
+}
+
+describe("the list of accounts", () => {
+  it("sorts by a head with the keyboard, and its address restores sort and page", async () => {
+    await user.open("/accounts");
+    await user.heading("Accounts").waitFor();
+    await user.button("Number").focus();
+    await user.page.keyboard.press("Enter");
+    await user.page
+      .getByRole("columnheader", { name: "Number", exact: true })
+      .and(user.page.locator("[aria-sort=ascending]"))
+      .waitFor();
+    const firstPage = await listed();
+    expect(firstPage).toEqual(firstPage.toSorted((a, b) => a.localeCompare(b)));
+    await user.button("Next").click();
+    await user.page.waitForURL(/cursor=/);
+    const secondPage = await listed();
+    expect(secondPage.some((number) => firstPage.includes(number))).toBe(false);
+    expect([...firstPage, ...secondPage]).toEqual(expect.arrayContaining(opened));
+    await user.page.reload();
+    expect(await listed()).toEqual(secondPage);
+    await user.button("Previous").click();
+    await user.page.waitForURL((url) => !url.search.includes("cursor="));
+    expect(await listed()).toEqual(firstPage);
+  });
+
+  it("filters by values and number, says what to do when nothing matches, and exports what is shown", async () => {
+    const [number = ""] = opened;
+    await user.open("/accounts");
+    await user.page.getByLabel("Number or name").fill(number);
+    await user.button("Search").click();
+    await user.row(number).waitFor();
+    const download = user.page.waitForEvent("download");
+    await user.button("Export CSV").click();
+    const text = readFileSync(await (await download).path(), "utf8");
+    expect(text.split("\r\n").map((line) => line.split(",")[0])).toEqual(["account number", number, ""]);
+    await user.button("More filters").click();
+    await user.page.getByLabel("Equity from").fill("999999999");
+    await user.button("Search").click();
+    await user.page.getByText("No account matches.").waitFor();
+    await user.button("Show all accounts").click();
+    expect((await listed()).length).toBe(50);
+  });
+
+  it("has no serious accessibility problem, and no horizontal scrolling on a phone", async () => {
+    await user.open("/accounts?sort=-equity");
+    await user.heading("Accounts").waitFor();
+    await checkPage(user, "accounts-sorted");
+    await user.page.setViewportSize(PHONE);
+    await user.screenshot("accounts-phone");
+    expect(await sidewaysPixels(user.page)).toBe(0);
+  });
+});
