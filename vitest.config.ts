@@ -11,13 +11,31 @@ const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
  */
 const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
-  "test/clusters/kafka.test.ts",
   "services/account/test/deletion.integration.test.ts",
+  "test/contract/operations.test.ts",
   "test/faults/deposit-killed.test.ts",
   "test/browser/console.test.ts",
   "services/gateway/test/owners.integration.test.ts",
   "test/live/live-metrics.test.ts",
 ];
+
+/** Tests that wait for long: `npm run verify -- long`. */
+const LONG = [
+  "libs/redis/test/half-open.integration.test.ts",
+  "services/account/test/deletion-long.integration.test.ts",
+  "services/metrics/test/log-retention.integration.test.ts",
+  "services/metrics/test/recreated-topics.integration.test.ts",
+  "test/clusters/kafka.test.ts",
+  "test/e2e/account-state-long.test.ts",
+  "test/properties/cursors.test.ts",
+];
+
+const ON_SERVERS = {
+  globalSetup: ["libs/testkit/src/global-setup.ts"],
+  setupFiles: ["deploy/local/test/failure-report.ts"],
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+};
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -30,8 +48,8 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * `unit` needs only this machine. `integration` runs on real servers: its global set-up starts them
- * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `tidy` checks the repository
- * itself.
+ * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `long` does the same for tests
+ * that wait for minutes, and is not part of `npm test`. `tidy` checks the repository itself.
  */
 export default defineConfig({
   test: {
@@ -59,13 +77,11 @@ export default defineConfig({
             "test/{browser,clusters,contract,docs,e2e,faults,live,properties}/**/*.test.ts",
           ],
           // `npm run scenario -- nodes` runs this file.
-          exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts"],
-          globalSetup: ["libs/testkit/src/global-setup.ts"],
-          setupFiles: ["deploy/local/test/failure-report.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts", ...LONG],
+          ...ON_SERVERS,
         },
       },
+      { extends: true, test: { name: "long", include: LONG, exclude: EVERYWHERE, ...ON_SERVERS } },
       {
         extends: true,
         test: { name: "tidy", include: ["test/tidy/**/*.test.ts"], exclude: EVERYWHERE, testTimeout: 60_000 },

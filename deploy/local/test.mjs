@@ -1,6 +1,9 @@
-/** `npm test`: runs all tests; arguments are passed to vitest (`npm test -- libs/kernel`). */
+/**
+ * `npm test`: runs all tests but those of the project `long`. Arguments are passed to vitest (`npm
+ * test -- libs/kernel`).
+ */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 
 await ensureDependencies();
-const vitest = ["node_modules/vitest/vitest.mjs", "run", ...process.argv.slice(2)];
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--project=!long", ...process.argv.slice(2)];
 process.exit(await run(NODE, vitest, toolEnvironment()));

