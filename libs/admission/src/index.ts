@@ -1,3 +1,4 @@
+export * from "./allowed-networks.ts";
 export * from "./available-credits.ts";
 export * from "./admission.ts";
 export * from "./authenticate.ts";

@@ -1,5 +1,6 @@
 export * from "./api-error.ts";
 export * from "./caller.ts";
+export * from "./client-address.ts";
 export { GZIP, withCompression } from "./compression.ts";
 export * from "./dependency-error.ts";
 export { answerBrokenHttp } from "./error-answers.ts";
@@ -7,6 +8,7 @@ export * from "./internal-auth.ts";
 export * from "./internal-client.ts";
 export * from "./internal-routes.ts";
 export * from "./listen.ts";
+export * from "./network-set.ts";
 export * from "./owner-responses.ts";
 export * from "./parse.ts";
 export * from "./server.ts";

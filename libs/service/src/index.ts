@@ -5,4 +5,5 @@ export * from "./directory.ts";
 export * from "./http.ts";
 export * from "./kafka.ts";
 export * from "./redis.ts";
+export * from "./request-log.ts";
 export * from "./trading-servers.ts";

@@ -31,7 +31,7 @@ create index requests_by_operation on requests (organization_id, operation, at d
 create index requests_by_actor on requests (organization_id, actor_id, at desc, id desc);
 create index requests_by_server on requests (organization_id, server_id, account_number, at desc, id desc)
   where server_id is not null;
-create index requests_by_request_id on requests (organization_id, request_id);
+create index requests_by_request_id on requests (organization_id, request_id, at desc, id desc);
 
 -- Numbers of requests of a minute that were not logged, one row for each record that reports some.
 create table omitted_requests (

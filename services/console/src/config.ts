@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
-/** Requests of an organization and day that the request log keeps by default: about 700 MB. */
+/** Requests of an organization and day that the request log keeps by default: about 950 MB. */
 export const DEFAULT_REQUESTS_PER_DAY = 1_000_000;
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 

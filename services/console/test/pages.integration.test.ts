@@ -130,11 +130,24 @@ describe("a management key", () => {
       ["name", { name: "two\nlines" }],
       ["expiresAt", { expiresAt: "2020-01-01T00:00:00Z" }],
       ["expiresAt", { expiresAt: "soon" }],
+      ["allowedNetworks", { allowedNetworks: ["203.0.113.0/33"] }],
+      ["allowedNetworks", { allowedNetworks: ["backend.example.com"] }],
+      ["allowedNetworks", { allowedNetworks: [] }],
     ];
     for (const [field, change] of bad) {
       const { status, body } = await browser.ask("POST", "/keys", { ...good, ...change });
       expect([status, (body["issues"] as { path: string[] }[])[0]?.path[0]]).toEqual([400, field]);
     }
+  });
+
+  it("limited to networks is listed with them, and every process that checks keys gets them", async () => {
+    const allowedNetworks = ["203.0.113.0/24", "2001:db8::1"];
+    const created = await browser.ask("POST", "/keys", { name: "Office", scopes: ["credits:read"], allowedNetworks });
+    const { keyId } = (created.body as { key: ConsoleKey }).key;
+    expect(created.body).toMatchObject({ key: { allowedNetworks } });
+    await eventually(() => expect(harness.directory.key(keyId)).toMatchObject({ allowedNetworks }));
+    const { keys } = (await browser.ask("GET", "/keys")).body as { keys: ConsoleKey[] };
+    expect(keys.find((key) => key.keyId === keyId)).toMatchObject({ allowedNetworks });
   });
 
   it("that has expired is listed as expired", async () => {

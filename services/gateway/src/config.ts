@@ -12,8 +12,8 @@ export const ConfigSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
-   * header gives the caller's address for the audit log. Absent: the audit log has the address of
-   * the proxy.
+   * header gives the caller's address, for keys that are limited to networks, the request log and
+   * the audit log. Absent: the address of the proxy.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,

@@ -1,4 +1,4 @@
-import { createAdmission, createKnownAccounts, startRepeatedRefunds, startRequestLog } from "@kapi/admission";
+import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
 import { type InternalClient, withCompression } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
@@ -12,6 +12,7 @@ import {
   startServiceClient,
   startServiceDirectory,
   startServiceRedis,
+  startServiceRequestLog,
 } from "@kapi/service";
 
 import { type Config, ConfigSchema, OWNER_CONNECTIONS } from "./config.ts";
@@ -51,8 +52,6 @@ const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
 const PRODUCE_TIMEOUT_MS = 1_600;
 const READ_TIMEOUT_MS = 2_500;
-/** Records of the request log that Kafka does not acknowledge in this time are lost. */
-const LOG_TIMEOUT_MS = 5_000;
 /**
  * Account details wait up to 3 s for a trading server, before they are answered from the last
  * sample.
@@ -175,11 +174,7 @@ export async function startService(
   });
 
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
-  // A producer of its own, so that the log never delays a command.
-  const logProducer = await scope.start("request log producer", () =>
-    startProducer(kafka, { produceTimeoutMs: LOG_TIMEOUT_MS }),
-  );
-  const requestLog = await scope.start("request log", () => startRequestLog({ producer: logProducer, clock, logger }));
+  const requestLog = await startServiceRequestLog({ ...context, clock }, kafka);
   const wallets = createWallets(redis, logger);
   const evidenceKeys = createEvidenceKeysCache(readEvidenceKeys(riskClient), monotonicClock);
   return startHttp(context, {

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { LoggedRequests, TOPICS } from "@kapi/contracts";
 import { startLogReader } from "@kapi/kafka";
 import { createLogger, type Started } from "@kapi/runtime";
-import { eventually, type TcpProxy } from "@kapi/testkit";
+import { eventually, keyEntry, type TcpProxy } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { call, create } from "./client.ts";
@@ -109,6 +109,29 @@ describe("a request", () => {
     const known = await send("credits/balance");
     await eventually(() => expect(logged(known)).toHaveLength(1), { timeoutMs: 5_000 });
     expect(logged(unknown)).toEqual([]);
+  });
+
+  it("from a network that the key does not allow is answered like an unknown key, and is in the log", async () => {
+    const { entry, managementKey } = keyEntry({
+      organizationId: organization.id,
+      allowedNetworks: ["198.51.100.0/24"],
+    });
+    await platform.publish(entry);
+    const behindProxy = await platform.gateway({ TRUSTED_PROXIES: "127.0.0.1" });
+    const from = (address: string, url: string) =>
+      call(url, organization, "credits/balance", { managementKey, headers: { "x-forwarded-for": address } });
+    await eventually(async () => expect((await from("198.51.100.9", behindProxy)).status).toBe(200));
+    const unknown = await call(behindProxy, organization, "credits/balance", { managementKey: null });
+    for (const answer of [await from("203.0.113.9", behindProxy), await from("198.51.100.9", platform.url)]) {
+      expect(answer).toMatchObject({ status: 401, charged: 0, body: { error: unknown.body.error } });
+      expect(answer.headers.has("x-credits-remaining")).toBe(false);
+    }
+    await eventually(() => {
+      const ofKey = records.flatMap(({ requests }) => requests).filter(({ actor }) => actor.id === entry.keyId);
+      expect(ofKey.filter(({ status }) => status === 401).map(({ address }) => address)).toEqual(
+        expect.arrayContaining(["203.0.113.9", "127.0.0.1"]),
+      );
+    });
   });
 
   it("is answered as fast while Kafka is unavailable, and then logged, or counted as not logged", async () => {

@@ -27,6 +27,12 @@ export const ConfigSchema = z.object({
   LIVE_HOST: z.string().optional(),
   /** Port of the WebSocket; by default HTTP_PORT. */
   LIVE_PORT: configFields.httpPort.optional(),
+  /**
+   * Addresses or networks of the proxies before the live stream, separated by commas. Their
+   * X-Forwarded-For header gives the caller's address, for keys that are limited to networks and
+   * for the request log. Absent: the address of the proxy.
+   */
+  TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,

@@ -1,15 +1,10 @@
 import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import {
-  createAdmission,
-  createAvailableCredits,
-  type Directory,
-  startRepeatedRefunds,
-  startRequestLog,
-} from "@kapi/admission";
+import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
 import { accountKey, TOPICS } from "@kapi/contracts";
+import { createClientAddress } from "@kapi/http";
 import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { latestOf, systemClock } from "@kapi/kernel";
 import { startDatabaseClock } from "@kapi/postgres";
@@ -25,6 +20,7 @@ import {
   startServiceClient,
   startServiceDirectory,
   startServiceRedis,
+  startServiceRequestLog,
 } from "@kapi/service";
 
 import { type Config, ConfigSchema } from "./config.ts";
@@ -65,8 +61,6 @@ import { createTopicGenerationStore } from "./outbound/postgres/topic-generation
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 
 const SERVICE = "metrics";
-/** Records of the request log that Kafka does not acknowledge in this time are lost. */
-const LOG_TIMEOUT_MS = 5_000;
 const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "metrics",
@@ -347,10 +341,7 @@ async function startStream(
     settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
   });
   const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
-  const producer = await scope.start("request log producer", () =>
-    startProducer(kafka, { produceTimeoutMs: LOG_TIMEOUT_MS }),
-  );
-  const requestLog = await scope.start("request log", () => startRequestLog({ producer, clock, logger }));
+  const requestLog = await startServiceRequestLog(context, kafka);
   const livePort = config.LIVE_PORT;
   const host = config.LIVE_HOST ?? config.HTTP_HOST;
   const upgrades =
@@ -365,6 +356,7 @@ async function startStream(
       admission,
       refunds,
       requestLog,
+      clientAddress: createClientAddress(config.TRUSTED_PROXIES ?? []),
       availableCredits: createAvailableCredits(redis, logger),
       clock,
       logger,

@@ -24,6 +24,7 @@ interface CreateOptions extends OfOrganization {
   readonly server?: readonly string[];
   readonly expires?: string;
   readonly rateLimit?: RateLimit;
+  readonly allow?: readonly string[];
 }
 
 /** `kapi key create|list|revoke` */
@@ -39,6 +40,11 @@ export function addKey(program: Command, context: CommandContext): void {
       "--expires <when>",
       "a time such as 2027-01-31T00:00:00Z, or a lifetime such as 12h or 30d (default: never expires)",
     )
+    .option(
+      "--allow <networks>",
+      "addresses or networks that may use the key, separated by commas (default: any)",
+      several,
+    )
     .option("--rate-limit <requests>", "requests per second, with an optional burst: 10 or 10:50", rateLimit)
     .action((options: CreateOptions) => create(context, options));
   addCommand(key, "list", "List the keys of an organization")
@@ -50,13 +56,14 @@ export function addKey(program: Command, context: CommandContext): void {
 }
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { organization, name, server, rateLimit: limit } = options;
+  const { organization, name, server, allow, rateLimit: limit } = options;
   const body = {
     ...(name === undefined ? {} : { name }),
     scopes: scopesOf(options),
     serverIds: server ?? null,
     expiresAt: options.expires === undefined ? null : expiry(options.expires, context.nowMs()),
     rateLimit: limit ?? null,
+    allowedNetworks: allow ?? null,
   };
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createKey, { params, body });
@@ -75,6 +82,7 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
       { heading: "STATUS", of: (row) => row.status },
       { heading: "EXPIRES", of: (row) => row.expiresAt ?? "never" },
       { heading: "RATE LIMIT", of: ({ rateLimit: limit }) => (limit ? `${limit.perSecond}:${limit.burst}` : "none") },
+      { heading: "NETWORKS", of: (row) => row.allowedNetworks?.join(",") ?? "any" },
       { heading: "SERVERS", of: (row) => row.serverIds?.join(",") ?? "all" },
       { heading: "SCOPES", of: (row) => (row.scopes.length === SCOPES.length ? "all" : row.scopes.join(",")) },
     ]),

@@ -10,7 +10,7 @@
  */
 import { z } from "zod";
 
-import { KeyEntry } from "../messages/directory-entry.ts";
+import { AllowedNetworks, KeyEntry } from "../messages/directory-entry.ts";
 import { KeyUse } from "../messages/logged-request.ts";
 import { SCOPES, Scope } from "../scopes.ts";
 import { Currency, DateTime, queryInteger } from "../values.ts";
@@ -141,6 +141,8 @@ export const ConsoleKey = z.object({
   /** Null also for a key that was revoked before this field existed. */
   revokedAt: z.iso.datetime().nullable(),
   rateLimit: KeyEntry.shape.rateLimit,
+  /** Null: any network. Absent from an organization service of the previous release. */
+  allowedNetworks: z.array(z.string()).nullable().optional(),
 });
 export type ConsoleKey = z.infer<typeof ConsoleKey>;
 
@@ -153,8 +155,8 @@ export const ConsoleKeysAnswer = z.object({ keys: z.array(ListedConsoleKey) });
 export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
 
 /**
- * Body of POST /keys. Issues name `name`, `scopes` (or `scopes` and the position in it) or
- * `expiresAt`.
+ * Body of POST /keys. Issues name `name`, `expiresAt`, `scopes` or `allowedNetworks`; of the last
+ * two perhaps with the position in it.
  */
 export const CreateConsoleKeyBody = z.object({
   name: GivenName,
@@ -165,6 +167,8 @@ export const CreateConsoleKeyBody = z.object({
     .refine((scopes) => new Set(scopes).size === scopes.length, { error: "must not repeat a scope" }),
   /** Null: the key never expires. A time in the past is rejected. */
   expiresAt: DateTime.nullable().default(null),
+  /** Networks from which the key may be used; null: any network. */
+  allowedNetworks: AllowedNetworks.nullable().default(null),
 });
 export type CreateConsoleKeyBody = z.input<typeof CreateConsoleKeyBody>;
 

@@ -7,7 +7,7 @@ import { GivenName, LowBalanceThresholdBody, UsageByDayAnswer, UsageByDayQuery }
 import { CreditUsageAnswer, ListCreditUsageQuery, WalletAnswer } from "../http/credits.ts";
 import { PageQuery, Pagination } from "../http/pagination.ts";
 import { ServerStatus } from "../http/servers.ts";
-import { KeyEntry, ServerEntry } from "../messages/directory-entry.ts";
+import { AllowedNetworks, KeyEntry, ServerEntry } from "../messages/directory-entry.ts";
 import { Prices } from "../prices.ts";
 import { Scope } from "../scopes.ts";
 import { Guid } from "../values.ts";
@@ -34,6 +34,7 @@ const NewKey = z.object({
     .nullable()
     .default(null),
   rateLimit: KeyEntry.shape.rateLimit.default(null),
+  allowedNetworks: AllowedNetworks.nullable().default(null),
 });
 const NewServer = z.object({
   serverId: Guid.optional(),
@@ -59,6 +60,8 @@ const ShownKey = z.looseObject({
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
   rateLimit: z.object({ perSecond: z.number(), burst: z.number() }).nullable(),
+  /** Absent from the previous release. */
+  allowedNetworks: z.array(z.string()).nullable().optional(),
 });
 export type ShownKey = z.infer<typeof ShownKey>;
 const ShownServer = z.looseObject({

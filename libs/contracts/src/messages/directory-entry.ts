@@ -7,6 +7,15 @@ import { Currency } from "../values.ts";
 import { Sealed } from "./command-message.ts";
 
 const Version = z.int().min(1);
+/** Maximum number of networks of a key. */
+const MAX_ALLOWED_NETWORKS = 50;
+
+/** An address, or a network in CIDR notation. */
+const Network = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], {
+  error: "must be an IP address or a network such as 203.0.113.0/24",
+});
+/** The networks from which a key may be used. */
+export const AllowedNetworks = z.array(Network).min(1).max(MAX_ALLOWED_NETWORKS);
 
 /** A management key (decisions, 12). A revocation is a status, never a tombstone. */
 export const KeyEntry = z.object({
@@ -23,6 +32,8 @@ export const KeyEntry = z.object({
   status: z.enum(["active", "revoked"]),
   /** Token bucket; null: no limit (decisions, 7.5). */
   rateLimit: z.object({ perSecond: z.number().positive(), burst: z.int().min(1) }).nullable(),
+  /** Null: any network. Absent in entries of release 0.1.0. */
+  allowedNetworks: AllowedNetworks.nullable().optional(),
 });
 export type KeyEntry = z.infer<typeof KeyEntry>;
 

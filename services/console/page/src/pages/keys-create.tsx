@@ -33,10 +33,11 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   const [scopes, setScopes] = useState<ReadonlySet<Scope>>(new Set());
   const [life, setLife] = useState(FIRST_LIFE);
   const [date, setDate] = useState("");
+  const [networks, setNetworks] = useState("");
   const create = useAction(async () => {
     if (scopes.size === 0) throw lacking("scopes", "Choose at least one scope.");
     const expiresAt = endOf(life, date);
-    onCreated(await api.createKey({ name, scopes: [...scopes], expiresAt }));
+    onCreated(await api.createKey({ name, scopes: [...scopes], expiresAt, allowedNetworks: listOf(networks) }));
   });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -97,7 +98,22 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
             )}
           </Field>
         ) : null}
-        <Problem failure={create.failure} fields={["name", "scopes", "expiresAt"]} />
+        <Field
+          label="Allowed networks"
+          hint="Optional: addresses or networks of your backend, such as 203.0.113.0/24. Other addresses get the answer of an unknown key."
+          error={create.failure?.of("allowedNetworks") ?? null}
+        >
+          {(tied) => (
+            <textarea
+              {...tied}
+              rows={2}
+              spellcheck={false}
+              value={networks}
+              onInput={({ currentTarget }) => setNetworks(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <Problem failure={create.failure} fields={["name", "scopes", "expiresAt", "allowedNetworks"]} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={create.busy}>
             {create.busy ? "Creating…" : "Create key"}
@@ -109,6 +125,12 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
       </form>
     </Dialog>
   );
+}
+
+/** The texts between spaces, commas and line ends; null: none. */
+function listOf(text: string): string[] | null {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== "");
+  return parts.length === 0 ? null : parts;
 }
 
 /** Expiry of a key created now; null for never. */

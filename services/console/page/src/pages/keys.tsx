@@ -140,7 +140,7 @@ function columns(
     { head: "Scopes", cell: ({ scopes }) => <Chips of={scopes} /> },
     {
       head: "Limits",
-      cell: ({ serverIds, rateLimit }) => (
+      cell: ({ serverIds, rateLimit, allowedNetworks }) => (
         <>
           {serverIds === null ? "All servers" : <Chips of={serverIds.map(nameOf)} />}
           <span class="under">
@@ -148,6 +148,7 @@ function columns(
               ? "No rate limit"
               : `${whole(rateLimit.perSecond)} requests a second, ${whole(rateLimit.burst)} at once`}
           </span>
+          <span class="under">{allowedNetworks?.join(", ") ?? "Any network"}</span>
         </>
       ),
     },

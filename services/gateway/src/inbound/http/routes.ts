@@ -7,6 +7,7 @@ import {
   ChargeUnknown,
   type Directory,
   type RepeatedRefunds,
+  requireAllowedNetwork,
   type RequestLog,
 } from "@kapi/admission";
 import {
@@ -107,8 +108,9 @@ function registerOneOperationRoutes(
 }
 
 /**
- * Checks in memory: 401, then 403 for the scope, then 403 for the server. A malformed server id is
- * 400 later. A 403 has the organization's remaining credits, if Redis is available.
+ * Checks in memory: 401 for the key and its network, then 403 for the scope, then 403 for the
+ * server. A malformed server id is 400 later. A 403 has the organization's remaining credits, if
+ * Redis is available.
  */
 async function admitCaller(
   dependencies: RouteDependencies,
@@ -120,6 +122,7 @@ async function admitCaller(
   const { directory, clock, wallets } = dependencies;
   const key = authenticate(directory, clock, request.headers.authorization);
   const logged = logWhenAnswered(dependencies, operation, keyCaller(key), request, reply);
+  requireAllowedNetwork(key, addressOf(request));
   const serverId = contract.server ? paramsOf(request)["serverId"] : undefined;
   const named = serverId !== undefined && isUuid(serverId) ? serverId.toLowerCase() : undefined;
   try {

@@ -33,6 +33,7 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
     },
     refunds: { add: (request: RefundRequest) => void refunds.push(request) },
     clock: systemClock,
+    clientAddress: () => ADDRESS,
     keyKnown: () => undefined,
     acquireSlot: () => undefined,
   };
@@ -47,4 +48,21 @@ it("refunds a handshake whose charge is unknown, but not a rejected handshake", 
   const [chargeId] = unknown.chargeIds;
   expect(unknown.refunds).toEqual([{ key: entry, operation: "liveMetrics", requestId: "request", chargeId }]);
   expect((await refundsAfter(new ApiError("INSUFFICIENT_CREDITS"))).refunds).toEqual([]);
+});
+
+it("rejects a key from another network with the answer of an unknown key, and still names the key for the log", async () => {
+  const limited = { ...entry, allowedNetworks: ["198.51.100.0/24"] };
+  const known: string[] = [];
+  const context = {
+    directory: { key: () => limited } as unknown as Directory,
+    admission: { admit: () => Promise.reject(new Error("not reached")) },
+    refunds: { add: () => undefined },
+    clock: systemClock,
+    clientAddress: () => ADDRESS,
+    keyKnown: ({ keyId }: { readonly keyId: string }) => void known.push(keyId),
+    acquireSlot: () => undefined,
+  };
+  const request = { method: "GET", url: LIVE_METRICS_PATH, headers: HEADERS } as unknown as IncomingMessage;
+  await expect(admitHandshake(context, request, "request")).rejects.toMatchObject({ code: "AUTHENTICATION_REQUIRED" });
+  expect(known).toEqual([entry.keyId]);
 });

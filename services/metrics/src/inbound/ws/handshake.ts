@@ -9,9 +9,10 @@ import {
   ChargeUnknown,
   type Directory,
   type RepeatedRefunds,
+  requireAllowedNetwork,
 } from "@kapi/admission";
 import { HEADERS, type KeyEntry, LIVE_METRICS_PATH, LIVE_METRICS_SCOPE } from "@kapi/contracts";
-import { addressOf, ApiError, DependencyError } from "@kapi/http";
+import { ApiError, DependencyError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
 /** The operation's name for billing, and in the request log. */
@@ -26,7 +27,9 @@ export interface HandshakeContext {
   readonly admission: Pick<Admission, "admit">;
   readonly refunds: RepeatedRefunds;
   readonly clock: Clock;
-  /** Called with the key, before its scope is checked. */
+  /** The network address of a client; null: unknown. */
+  readonly clientAddress: (request: IncomingMessage) => string | null;
+  /** Called with the key, before its network and scope are checked. */
   readonly keyKnown: (key: KeyEntry) => void;
   /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
   readonly acquireSlot: (organizationId: string) => void;
@@ -61,10 +64,11 @@ export async function admitHandshake(
   if (path !== LIVE_METRICS_PATH) throw new ApiError("NOT_FOUND");
   const key = authenticate(directory, clock, request.headers.authorization);
   context.keyKnown(key);
+  const address = context.clientAddress(request);
+  requireAllowedNetwork(key, address);
   authorize(key, LIVE_METRICS_SCOPE, directory);
   context.acquireSlot(key.organizationId);
   if (!isHandshake(request)) throw notAHandshake();
-  const address = addressOf({ ip: request.socket.remoteAddress ?? "" });
   const { charged, remaining } = await charge(context, key, requestId, address);
   return {
     key,

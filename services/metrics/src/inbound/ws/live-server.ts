@@ -46,6 +46,8 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
   readonly requestLog: RequestLog;
+  /** The network address of a client; null: unknown. */
+  readonly clientAddress: (request: IncomingMessage) => string | null;
   readonly availableCredits: AvailableCredits;
   readonly limits: LiveContext["limits"] & {
     readonly maxSocketsPerOrganization: number;

@@ -2,7 +2,6 @@ import type { IncomingMessage } from "node:http";
 
 import type { RequestLog } from "@kapi/admission";
 import type { KeyEntry } from "@kapi/contracts";
-import { addressOf } from "@kapi/http";
 import type { Clock } from "@kapi/kernel";
 
 import { LIVE_OPERATION } from "./handshake.ts";
@@ -21,15 +20,21 @@ export interface LoggedHandshake {
   end(outcome: HandshakeOutcome): void;
 }
 
+export interface LoggedHandshakeDependencies {
+  readonly requestLog: RequestLog;
+  readonly clientAddress: (request: IncomingMessage) => string | null;
+  readonly clock: Clock;
+}
+
 /** Begins the log entry of a handshake. The address is unknown once the caller has disconnected. */
 export function beginLoggedHandshake(
-  { requestLog, clock }: { readonly requestLog: RequestLog; readonly clock: Clock },
+  { requestLog, clientAddress, clock }: LoggedHandshakeDependencies,
   request: IncomingMessage,
   requestId: string,
 ): LoggedHandshake {
   const atMs = clock.nowMs();
   const startedMs = performance.now();
-  const address = addressOf({ ip: request.socket.remoteAddress ?? "" });
+  const address = clientAddress(request);
   let known: KeyEntry | null = null;
   return {
     keyKnown: (key) => {

@@ -20,5 +20,6 @@ export function consoleKeyOf(key: ManagementKey, nowMs: number): ConsoleKey {
     expiresAt: key.expiresAt,
     revokedAt: key.revokedAt,
     rateLimit: key.rateLimit,
+    allowedNetworks: key.allowedNetworks ?? null,
   };
 }

@@ -19,7 +19,10 @@ const MAX_ACTIVE_KEYS = 100;
  */
 const MAX_KEYS = 10_000;
 
-export type CreateKey = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds" | "expiresAt" | "rateLimit"> &
+export type CreateKey = Pick<
+  KeyEntry,
+  "organizationId" | "scopes" | "serverIds" | "expiresAt" | "rateLimit" | "allowedNetworks"
+> &
   Pick<ManagementKey, "name">;
 
 /**
@@ -40,12 +43,13 @@ export async function createKey(
   }
   const keyId = randomBase32(KEY_ID_CHARACTERS);
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
-  const { organizationId, name, scopes, serverIds, expiresAt } = wanted;
+  const { organizationId, name, scopes, serverIds, expiresAt, allowedNetworks } = wanted;
   const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
     rejectTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
     // Only the number of servers, because the list has no limit. Null: all servers.
-    const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt };
+    const networks = allowedNetworks === null || allowedNetworks === undefined ? {} : { networks: allowedNetworks };
+    const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt, ...networks };
     const subject = { type: "key", id: keyId } as const;
     tx.recordAudit([{ ...by, organizationId, action: "key.created", subject, details, atMs: nowMs }]);
     return tx.insertKey({ ...wanted, keyId, secretHash: secretHashOf(secret) }, nowMs);

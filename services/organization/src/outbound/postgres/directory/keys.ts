@@ -18,14 +18,14 @@ interface KeyRow extends Omit<KeyEntry, "kind" | "expiresAt"> {
 }
 
 const ROW = `key_id as "keyId", organization_id as "organizationId", secret_hash as "secretHash", scopes,
-  server_ids as "serverIds", expires_at as "expiresAt", status, rate_limit as "rateLimit", version, name,
+  server_ids as "serverIds", expires_at as "expiresAt", status, rate_limit as "rateLimit", allowed_networks as "allowedNetworks", version, name,
   created_at as "createdAt", revoked_at as "revokedAt"`;
 
 const INSERT_KEY_ROW = statement<KeyRow>(
   "directory_insert_key",
   `insert into management_keys (key_id, organization_id, secret_hash, scopes, server_ids, expires_at, rate_limit, name,
-     created_at, status, version)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'active', 1) returning ${ROW}`,
+     created_at, allowed_networks, status, version)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'active', 1) returning ${ROW}`,
 );
 // The lock makes each creation count the keys of concurrent ones.
 const LOCK_ORGANIZATION = statement(
@@ -84,8 +84,20 @@ export function keyTransaction(
     },
     insertKey: async (key, nowMs) => {
       const { keyId, organizationId, secretHash, scopes, serverIds, expiresAt, name } = key;
+      const networks = key.allowedNetworks ?? null;
       const rateLimit = key.rateLimit === null ? null : JSON.stringify(key.rateLimit);
-      const values = [keyId, organizationId, secretHash, scopes, serverIds, expiresAt, rateLimit, name, toIso(nowMs)];
+      const values = [
+        keyId,
+        organizationId,
+        secretHash,
+        scopes,
+        serverIds,
+        expiresAt,
+        rateLimit,
+        name,
+        toIso(nowMs),
+        networks,
+      ];
       const inserted = assertDefined((await tx.query(INSERT_KEY_ROW, values))[0], "the key that was inserted");
       announce(tx, keyEntryOf(inserted));
       return managementKeyOf(inserted);
