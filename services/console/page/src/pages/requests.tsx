@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
-import type { ConsoleRequest, ConsoleRequestsAnswer } from "../api/shapes.ts";
+import type { ConsoleRequest, ConsoleRequestsAnswer, ListedConsoleKey } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Field } from "../parts/field.tsx";
@@ -54,6 +54,7 @@ export function RequestsPage() {
   const { from, to } = range;
   const asked = { ...filters, from, to, cursor: state.cursor ?? "", limit: REQUESTS_A_PAGE };
   const requests = useData(JSON.stringify(asked), (signal) => api.requests(asked, signal));
+  const keys = useData("keys", (signal) => api.keys(signal));
   const refresh = (): void => {
     setRound(round + 1);
     requests.reload();
@@ -72,13 +73,19 @@ export function RequestsPage() {
         about a second. Bodies and query strings are not stored.
       </p>
       <div class="inline" role="search">
-        <Choices state={state} />
+        <Choices state={state} keys={keys.value ?? []} />
         <TimeRange state={state} range={range} names={TIMES} />
         <TypedFilters key={TYPED.map(([name]) => state.get(name)).join(" ")} state={state} />
       </div>
       <section class="card">
         <Loaded data={requests} what="the requests">
-          {(answer) => <Results answer={answer} isFiltered={Object.values(filters).some((text) => text !== "")} />}
+          {(answer) => (
+            <Results
+              answer={answer}
+              keys={keys.value ?? []}
+              isFiltered={Object.values(filters).some((text) => text !== "")}
+            />
+          )}
         </Loaded>
         <CursorPager state={state} next={requests.value?.nextCursor ?? null} what="requests" />
       </section>
@@ -88,15 +95,18 @@ export function RequestsPage() {
 
 interface ResultsProps {
   readonly answer: ConsoleRequestsAnswer;
+  /** For the names of keys. */
+  readonly keys: readonly ListedConsoleKey[];
   readonly isFiltered: boolean;
 }
 
-function Results({ answer: { requests, nextCursor, searchedTo, omitted }, isFiltered }: ResultsProps) {
+function Results({ answer, keys, isFiltered }: ResultsProps) {
+  const { requests, nextCursor, searchedTo, omitted } = answer;
   const isStopped = searchedTo !== null && requests.length < REQUESTS_A_PAGE;
   return (
     <>
       {requests.length > 0 ? (
-        <Table caption="Requests, newest first" columns={COLUMNS} rows={requests} keyOf={({ id }) => id} />
+        <Table caption="Requests, newest first" columns={columns(keys)} rows={requests} keyOf={({ id }) => id} />
       ) : nextCursor === null ? (
         <Nobody isFiltered={isFiltered} />
       ) : null}
@@ -119,9 +129,8 @@ function Nobody({ isFiltered }: Pick<ResultsProps, "isFiltered">) {
 }
 
 /** Filters that are chosen from lists. */
-function Choices({ state }: { readonly state: UrlState }) {
+function Choices({ state, keys }: { readonly state: UrlState } & Pick<ResultsProps, "keys">) {
   const api = useApi();
-  const keys = useData("keys", (signal) => api.keys(signal));
   const servers = useData("servers", (signal) => api.servers(signal));
   return (
     <>
@@ -136,7 +145,7 @@ function Choices({ state }: { readonly state: UrlState }) {
         state={state}
         field="actor"
         label="Key"
-        options={(keys.value ?? []).map(({ keyId, name }) => [keyId, name === "" ? keyId : name] as const)}
+        options={keys.map(({ keyId, name }) => [keyId, name === "" ? keyId : name] as const)}
       />
       <FilterChoice
         state={state}
@@ -206,37 +215,39 @@ function TypedFilters({ state }: { readonly state: UrlState }) {
   );
 }
 
-const COLUMNS: readonly Column<ConsoleRequest>[] = [
-  {
-    head: "Operation",
-    cell: ({ id, operation, method }) => (
-      <>
-        <Link to={`/requests/${part(id)}`}>{operation}</Link>
-        <span class="under">{method}</span>
-      </>
-    ),
-  },
-  { head: "Status", cell: (request) => <RequestStatus of={request} /> },
-  { head: "When", cell: ({ at }) => <Moment at={at} /> },
-  { head: "Duration", numeric: true, cell: ({ durationMs }) => `${whole(durationMs)} ms` },
-  { head: "Credits", numeric: true, cell: ({ creditsCharged }) => whole(creditsCharged) },
-  {
-    head: "Account",
-    cell: ({ serverId, accountNumber }) =>
-      serverId === null || accountNumber === null ? (
-        <Nothing />
-      ) : (
-        <AccountLink serverId={serverId} accountNumber={accountNumber} />
+function columns(keys: readonly ListedConsoleKey[]): readonly Column<ConsoleRequest>[] {
+  const names = new Map(keys.map(({ keyId, name }) => [keyId, name]));
+  return [
+    {
+      head: "Operation",
+      cell: ({ id, operation, method }) => (
+        <>
+          <Link to={`/requests/${part(id)}`}>{operation}</Link>
+          <span class="under">{method}</span>
+        </>
       ),
-  },
-  { head: "Key or person, request id", cell: ({ actor, requestId }) => <Sender id={actor.id} requestId={requestId} /> },
-];
-
-function Sender({ id, requestId }: { readonly id: string; readonly requestId: string }) {
-  return (
-    <>
-      <code>{id}</code>
-      <code class="under">{requestId}</code>
-    </>
-  );
+    },
+    { head: "Status", cell: (request) => <RequestStatus of={request} /> },
+    { head: "When", cell: ({ at }) => <Moment at={at} /> },
+    { head: "Duration", numeric: true, cell: ({ durationMs }) => `${whole(durationMs)} ms` },
+    { head: "Credits", numeric: true, cell: ({ creditsCharged }) => whole(creditsCharged) },
+    {
+      head: "Account",
+      cell: ({ serverId, accountNumber }) =>
+        serverId === null || accountNumber === null ? (
+          <Nothing />
+        ) : (
+          <AccountLink serverId={serverId} accountNumber={accountNumber} />
+        ),
+    },
+    {
+      head: "Key or person, request id",
+      cell: ({ actor: { id }, requestId }) => (
+        <>
+          {names.get(id) ?? <code>{id}</code>}
+          <code class="under">{requestId}</code>
+        </>
+      ),
+    },
+  ];
 }
