@@ -30,6 +30,7 @@ import {
   CONSOLE_PAGE,
   consoleUrl,
   type Environment,
+  internalPort,
   livePort,
   type PlanOptions,
   SECOND,
@@ -149,7 +150,13 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   if (services.includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
     // The page's port is chosen first: a service may have had this port at the last start.
-    ...new Set([CONSOLE_PAGE, ...everything, ...second, ...[...second, "metrics"].map(livePort)]),
+    ...new Set([
+      CONSOLE_PAGE,
+      ...everything,
+      ...second,
+      ...[...second, "metrics"].map(livePort),
+      ...["gateway", ...second].map(internalPort),
+    ]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
   const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });

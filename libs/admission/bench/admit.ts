@@ -51,7 +51,7 @@ for (const organizationId of organizationIds) {
 
 function read(at: number): AdmitRequest {
   return {
-    keyId: "aaaaaaaaaaaaaaaa",
+    callerName: "aaaaaaaaaaaaaaaa",
     organizationId: organizationIds[at % ORGANIZATIONS] ?? "",
     chargeId: randomUUID(),
     mode: "consume",

@@ -1,4 +1,4 @@
-import { AnyCommandMessage, type KeyEntry, type Wallet } from "@kapi/contracts";
+import { AnyCommandMessage, type Wallet } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { assert, retry, toIso } from "@kapi/kernel";
 import { type RedisConnection, wasNotCarriedOut } from "@kapi/redis";
@@ -24,6 +24,7 @@ import { activeTraceparent } from "@kapi/runtime";
 
 export type { CompletedRecords, NewRecord } from "./redis/index.ts";
 
+import { type BilledCaller, callerName } from "./billed-caller.ts";
 import type { Directory } from "./directory.ts";
 import { batchByShard } from "./batch-by-shard.ts";
 
@@ -67,7 +68,7 @@ export type RecordOutcome =
   | { readonly kind: "skipped" };
 
 export interface AdmissionRequest {
-  readonly key: KeyEntry;
+  readonly caller: BilledCaller;
   /** For billing: the interface's operation id. */
   readonly operation: string;
   /** `X-Request-Id`; for billing. */
@@ -141,7 +142,7 @@ export interface Admission {
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
 
-export interface RefundRequest extends Pick<AdmissionRequest, "key" | "operation" | "requestId" | "chargeId"> {
+export interface RefundRequest extends Pick<AdmissionRequest, "caller" | "operation" | "requestId" | "chargeId"> {
   /** The records of a `reserve`, in their order. */
   readonly records?: readonly FailedRecord[];
 }
@@ -178,26 +179,27 @@ export function createAdmission(options: AdmissionOptions): Admission {
   });
   return {
     admit: async (request) => {
-      const { key, records = [], knownDuplicates = [] } = request;
+      const { caller, records = [], knownDuplicates = [] } = request;
+      const { actor, organizationId, rateLimit } = caller;
       assert(
         (request.mode === "reserve") === records.length > 0,
         "a request has records if and only if its mode is reserve",
       );
       assert(records.length <= MAX_RECORDS, "a request has at most as many records as a bulk has items");
       // The key may have been revoked while the request was read.
-      if (options.directory.key(key.keyId)?.status === "revoked") throw new ApiError("AUTHENTICATION_REQUIRED");
+      if (isRevoked(options.directory, actor)) throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(
         () =>
-          admitBatched(shardOf(key.organizationId), {
-            keyId: key.keyId,
-            organizationId: key.organizationId,
+          admitBatched(shardOf(organizationId), {
+            callerName: callerName(actor),
+            organizationId,
             chargeId: request.chargeId,
             mode: request.mode,
             price: request.price,
             readPrice: request.readPrice,
             operation: request.operation,
             requestId: billed(request.requestId),
-            rateLimit: key.rateLimit,
+            rateLimit,
             records,
             knownDuplicates,
             traceparent: activeTraceparent(),
@@ -213,11 +215,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return reaching(() => retry(mark, { backOff: { firstMs: MARK_REPEAT_MS }, maxAttempts: 2 }));
     },
     confirmCompleted: (organizationId, completed) => reaching(() => confirmCompleted(redis, organizationId, completed)),
-    refund: async ({ key, operation, requestId, chargeId, records = [] }) => {
-      const { organizationId, keyId } = key;
+    refund: async ({ caller, operation, requestId, chargeId, records = [] }) => {
+      const charge = { chargeId, operation, requestId: billed(requestId), records };
+      const by = { organizationId: caller.organizationId, callerName: callerName(caller.actor) };
       const traceparent = activeTraceparent();
-      const wanted = { organizationId, keyId, chargeId, operation, requestId: billed(requestId), traceparent, records };
-      const reply = await reaching(() => refund(redis, wanted, settings));
+      const reply = await reaching(() => refund(redis, { ...charge, ...by, traceparent }, settings));
       if (reply.kind === "unsynced") throw unavailable();
       return { credits: reply.credits, remaining: reply.wallet?.available ?? null };
     },
@@ -232,6 +234,11 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return null;
     },
   };
+}
+
+/** Only keys are revoked: the console checks the session of a person. */
+function isRevoked(directory: AdmissionOptions["directory"], { type, id }: BilledCaller["actor"]): boolean {
+  return type === "key" && directory.key(id)?.status === "revoked";
 }
 
 /** A wallet as the interface shows it, with `lowBalance` (decisions, 7.3). */

@@ -17,6 +17,7 @@ import {
   createAvailableCredits,
   startDirectory,
   type Directory,
+  keyCaller,
   walletToWire,
 } from "../src/index.ts";
 
@@ -60,7 +61,7 @@ async function keyWith(credits: number | null, changes: Partial<KeyEntry> = {}):
 
 function read(key: KeyEntry, changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
   return {
-    key,
+    caller: keyCaller(key),
     operation: "getCommand",
     requestId: "request",
     price: 1,

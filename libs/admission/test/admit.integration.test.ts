@@ -62,7 +62,7 @@ test("a revoked key is rejected at once and costs nothing", async () => {
   const organizationId = await organizationWith(redis, 5);
   const keyId = randomUUID();
   await revokeKey(redis, organizationId, keyId);
-  expect(await admit(redis, request(organizationId, { keyId }))).toEqual({ kind: "revoked" });
+  expect(await admit(redis, request(organizationId, { callerName: keyId }))).toEqual({ kind: "revoked" });
   expect((await walletOf(redis, organizationId)).available).toBe(5);
 });
 
@@ -72,7 +72,7 @@ test("above the rate limit nothing is billed, and the reply has the time to wait
   const keyId = randomUUID();
   const replies = [];
   for (let call = 0; call < 5; call += 1)
-    replies.push(await admit(redis, request(organizationId, { keyId, rateLimit })));
+    replies.push(await admit(redis, request(organizationId, { callerName: keyId, rateLimit })));
   expect(replies.map((reply) => reply.kind)).toEqual(["admitted", "admitted", "admitted", "limited", "limited"]);
   const { retryAfterMs = 0 } = replies[4]?.kind === "limited" ? replies[4] : {};
   expect(retryAfterMs).toBeLessThanOrEqual(2_000);
@@ -118,7 +118,7 @@ test("a bucket is kept until it is full again, and then expires", async () => {
   const bucket = bucketKey(shardOf(organizationId), keyId);
   const slow = { perSecond: 0.01, burst: 3 };
   for (const rateLimit of [{ perSecond: 10, burst: 10 }, slow, slow]) {
-    await admit(redis, request(organizationId, { keyId, rateLimit }));
+    await admit(redis, request(organizationId, { callerName: keyId, rateLimit }));
     const untilFullMs = (rateLimit.burst * 1_000) / rateLimit.perSecond;
     const keptMs = await redis.commands.pttl(bucket);
     expect(keptMs).toBeGreaterThan(untilFullMs);
@@ -130,13 +130,13 @@ test("a consumed charge is refunded once, with a refund entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = request(organizationId, { price: 4 });
   await admit(redis, call);
-  const { chargeId, keyId, operation, requestId } = call;
-  const again = { organizationId, chargeId, keyId, operation, requestId };
+  const { chargeId, callerName, operation, requestId } = call;
+  const again = { organizationId, chargeId, callerName, operation, requestId };
   expect(await refund(redis, again)).toMatchObject({ credits: 4, wallet: { available: 100, consumed: 0 } });
   expect(await refund(redis, again)).toMatchObject({ credits: 0 });
-  expect((await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.keyId])).toEqual([
-    ["consume", keyId],
-    ["refund", keyId],
+  expect((await usageOf(redis, organizationId)).map((entry) => [entry.kind, entry.createdBy])).toEqual([
+    ["consume", { type: "key", id: callerName }],
+    ["refund", { type: "key", id: callerName }],
   ]);
 });
 

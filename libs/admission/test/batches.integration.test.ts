@@ -106,7 +106,7 @@ class TestOrganizations {
       }),
     );
     const changes: Partial<AdmitRequest> = {
-      keyId: this.#keys[key] ?? "",
+      callerName: this.#keys[key] ?? "",
       chargeId,
       price,
       rateLimit: key === 2 ? RATE_LIMIT : null,

@@ -105,7 +105,7 @@ export async function organizationWith(
 /** A request; by default a read with price 1. */
 export function request(organizationId: string, changes: Partial<AdmitRequest> = {}): AdmitRequest {
   return {
-    keyId: "aaaaaaaaaaaaaaaa",
+    callerName: "aaaaaaaaaaaaaaaa",
     organizationId,
     chargeId: randomUUID(),
     mode: "consume",

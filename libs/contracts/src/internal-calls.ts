@@ -2,6 +2,7 @@ import { ACCOUNT_ROUTES } from "./internal/account.ts";
 import { COMMAND_STATUS_ROUTES } from "./internal/command-status.ts";
 import { CONSOLE_ROUTES } from "./internal/console.ts";
 import { FINANCE_ROUTES } from "./internal/finance.ts";
+import { GATEWAY_ROUTES } from "./internal/gateway.ts";
 import { METRICS_ROUTES } from "./internal/metrics.ts";
 import { ORGANIZATION_ROUTES } from "./internal/organization.ts";
 import { RISK_ROUTES } from "./internal/risk.ts";
@@ -23,6 +24,7 @@ export const INTERNAL_CALLS = {
   "command-status": callsOf(COMMAND_STATUS_ROUTES),
   console: callsOf(CONSOLE_ROUTES),
   finance: callsOf(FINANCE_ROUTES),
+  gateway: callsOf(GATEWAY_ROUTES),
   metrics: callsOf(METRICS_ROUTES),
   organization: callsOf(ORGANIZATION_ROUTES),
   risk: callsOf(RISK_ROUTES),

@@ -1,4 +1,4 @@
-export { alongside, type CompanionCheck } from "./companions.ts";
+export { alongside, type CompanionCheck, needs } from "./companions.ts";
 export * from "./config.ts";
 export { configFields, type ServiceTokenDigests } from "./config-fields.ts";
 export * from "./connection-fields.ts";

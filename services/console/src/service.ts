@@ -33,6 +33,7 @@ import type { SignInDependencies } from "./operations/sign-in.ts";
 import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccountRanks } from "./outbound/http/account-ranks.ts";
+import { createAccountOperations } from "./outbound/http/account-operations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
@@ -72,6 +73,7 @@ interface Clients {
   readonly organization: InternalClient;
   readonly account: InternalClient;
   readonly commandStatus: InternalClient;
+  readonly gateway: InternalClient;
   readonly metrics: InternalClient;
   readonly risk: InternalClient;
   readonly webhooks: InternalClient;
@@ -133,6 +135,7 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
     organization: await client("organization", config.ORGANIZATION_URL),
     account: await client("account", config.ACCOUNT_URL),
     commandStatus: await client("command-status", config.COMMAND_STATUS_URL),
+    gateway: await client("gateway", config.GATEWAY_URL),
     metrics: await client("metrics", config.METRICS_URL),
     risk: await client("risk", config.RISK_URL),
     webhooks: await client("webhooks", config.WEBHOOKS_URL),
@@ -250,6 +253,7 @@ async function startConsole(
   registerConsoleRoutes(app, {
     ...people,
     accounts,
+    accountOperations: createAccountOperations(clients.gateway),
     live,
     assets,
     credits: createCredits(clients.organization),

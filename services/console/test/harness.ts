@@ -79,6 +79,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
   const others = {
     COMMAND_STATUS_URL: neighbours.url,
     ACCOUNT_URL: neighbours.url,
+    GATEWAY_URL: neighbours.url,
     METRICS_URL: neighbours.url,
     RISK_URL: neighbours.url,
     WEBHOOKS_URL: neighbours.url,

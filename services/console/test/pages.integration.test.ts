@@ -37,7 +37,7 @@ function newBreach(evidence: string | ApiError): string {
 
 function charge(organizationId: string, keyId: string, price: number) {
   return admit(harness.redis, {
-    keyId,
+    callerName: keyId,
     organizationId,
     chargeId: randomUUID(),
     mode: "consume",

@@ -202,7 +202,7 @@ describe("the audit log", () => {
     const { keyId } = made.body as { keyId: string };
     const use = (): Promise<unknown> =>
       admit(harness.redis, {
-        keyId,
+        callerName: keyId,
         organizationId,
         chargeId: randomUUID(),
         mode: "consume",

@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { ConsoleSession, CSRF_HEADER } from "@kapi/contracts";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /** Time within which a change in the console reaches every gateway. */
 const EFFECT_MS = 2_000;
@@ -39,15 +39,29 @@ beforeAll(async () => {
     env: { "trading-simulator": { TICK_INTERVAL_MS: "0" } },
   });
   demo = await stack.createDemo();
+  person = await signIn({ email: demo.consoleEmail, password: demo.consolePassword });
+});
+afterAll(() => stack.stop());
+
+async function signIn(credentials: { email: string; password: string }): Promise<typeof person> {
   const response = await fetch(`${demo.consoleUrl}api/session`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ email: demo.consoleEmail, password: demo.consolePassword }),
+    body: JSON.stringify(credentials),
   });
   const { csrfToken } = ConsoleSession.parse(await response.json());
-  person = { csrfToken, cookie: (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "" };
-});
-afterAll(() => stack.stop());
+  return { csrfToken, cookie: (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "" };
+}
+
+/** Creates a person of the demo's organization with a role. */
+async function newPerson(role: string): Promise<{ email: string; password: string }> {
+  const credentials = { email: `${role}@example.com`, password: "correct horse battery" };
+  const path = `/internal/organizations/${demo.organizationId}/users`;
+  const operator = { "x-service-token": stack.secrets.serviceTokens.operator };
+  const created = await ask(stack.url("console") + path, "POST", operator, { ...credentials, name: role, role });
+  expect(created.status).toBe(201);
+  return credentials;
+}
 
 async function ask(url: string, method: string, headers: Record<string, string>, body?: unknown): Promise<Answer> {
   const content = body === undefined ? {} : { "content-type": "application/json" };
@@ -64,8 +78,8 @@ async function ask(url: string, method: string, headers: Record<string, string>,
   };
 }
 
-function inConsole(method: string, path: string, body?: unknown): Promise<Answer> {
-  const headers = { cookie: person.cookie, [CSRF_HEADER]: person.csrfToken };
+function inConsole(method: string, path: string, body?: unknown, session = person): Promise<Answer> {
+  const headers = { cookie: session.cookie, [CSRF_HEADER]: session.csrfToken };
   return ask(`${demo.consoleUrl}api${path}`, method, headers, body);
 }
 
@@ -122,6 +136,55 @@ it("a server that is disabled in the console rejects creations and fails command
 
   await inConsole("PATCH", `/servers/${demo.serverId}`, { status: "active" });
   await eventually(async () => expect((await create()).status).toBe(202), { timeoutMs: EFFECT_MS });
+});
+
+describe("an action on an account", () => {
+  let account: string;
+  beforeAll(async () => {
+    const creation = { accountName: "Account", initialBalance: 100, leverage: 100, requestId: "request" };
+    const created = await resultOf(await manage("POST", `servers/${demo.serverId}/accounts`, creation));
+    account = `servers/${demo.serverId}/accounts/${String(created["accountNumber"])}`;
+  });
+  const act = (action: string, body: object, session = person): Promise<Answer> =>
+    inConsole("POST", `/${account}/actions/${action}`, body, session);
+
+  it("is carried out once under its key, and names the person; the command is followed in the console", async () => {
+    const deposit = { idempotencyKey: randomUUID(), amount: 50 };
+    const answers = await Promise.all([act("deposit", deposit), act("deposit", deposit)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 202]);
+    const [{ body }] = answers;
+    const { id, createdBy } = (body as { command: { id: string; createdBy: { type: string } } }).command;
+    expect(createdBy).toMatchObject({ type: "user" });
+    await eventually(async () => {
+      const { body: read } = await inConsole("GET", `/servers/${demo.serverId}/commands/${id}`);
+      expect(read).toMatchObject({ command: { status: "succeeded", createdBy } });
+    });
+    await eventually(async () => {
+      const { body: list } = await manage("GET", `${account}/transactions`);
+      const { transactions } = list as { transactions: { amount: number }[] };
+      expect(transactions.filter(({ amount }) => amount === 50)).toMatchObject([{ createdBy, commandId: id }]);
+    });
+  });
+
+  it("is rejected as the API rejects it, and a role without the permission is 403", async () => {
+    const idempotencyKey = randomUUID();
+    const invalid = await act("deposit", { idempotencyKey, amount: -1 });
+    expect(invalid).toMatchObject({ status: 400, body: { issues: [{ path: ["amount"] }] } });
+    const unknown = await inConsole("POST", `/servers/${demo.serverId}/accounts/99999999/actions/disable`, {
+      idempotencyKey,
+    });
+    expect(unknown).toMatchObject({ status: 404, code: "ACCOUNT_NOT_FOUND" });
+    const foreign = await inConsole("POST", `/servers/${randomUUID()}/accounts/10000001/actions/disable`, {
+      idempotencyKey,
+    });
+    expect(foreign).toMatchObject({ status: 404, code: "SERVER_NOT_FOUND" });
+    const operator = await signIn(await newPerson("operator"));
+    expect(await act("deposit", { idempotencyKey, amount: 1 }, operator)).toMatchObject({
+      status: 403,
+      code: "MISSING_PERMISSION",
+    });
+    expect((await act("disable", { idempotencyKey }, operator)).status).toBe(202);
+  });
 });
 
 async function finalOf({ body }: Answer): Promise<Record<string, unknown>> {

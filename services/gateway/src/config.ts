@@ -1,5 +1,5 @@
 import { USAGE_STREAM_LIMIT } from "@kapi/admission/redis";
-import { configFields, connectionFields } from "@kapi/runtime";
+import { alongside, configFields, connectionFields, needs } from "@kapi/runtime";
 import { z } from "zod";
 
 /** Connections to each owner: the maximum number of concurrent calls to it. */
@@ -9,6 +9,13 @@ export const OWNER_CONNECTIONS = 64;
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
+  /**
+   * Port on which the console calls operations for people; absent: people cannot act on accounts.
+   * Only services of kapi may reach it. The management API is not on it.
+   */
+  INTERNAL_PORT: alongside(configFields.httpPort.optional(), needs("SERVICE_TOKEN_DIGESTS")),
+  /** The address on which INTERNAL_PORT listens. */
+  INTERNAL_HOST: configFields.httpHost,
   LOG_LEVEL: configFields.logLevel,
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
@@ -24,6 +31,7 @@ export const ConfigSchema = z.object({
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   SERVICE_TOKEN: configFields.serviceToken,
+  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests.optional(),
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /** Base URL of the account service: servers, accounts, orders, positions and deals. */
   ACCOUNT_URL: configFields.serviceUrl,

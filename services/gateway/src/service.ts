@@ -1,13 +1,14 @@
 import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
-import { type InternalClient, withCompression } from "@kapi/http";
+import { type FastifyInstance, type InternalClient, withCompression } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
-import { monotonicClock, OrganizationSlots } from "@kapi/kernel";
+import { type Clock, monotonicClock, OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
 import type { MainContext, ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   startHttp,
+  startInternalHttp,
   startReader,
   startServiceClient,
   startServiceDirectory,
@@ -21,6 +22,7 @@ import { registerDocsRoutes } from "./inbound/http/docs-routes.ts";
 import { registerEvidenceKeysRoutes } from "./inbound/http/evidence-keys.ts";
 import { registerReferenceRoutes } from "./inbound/http/reference.ts";
 import { registerOtherMethodRoutes } from "./inbound/http/other-methods.ts";
+import { registerPersonRoutes } from "./inbound/http/person-routes.ts";
 import { registerOperationRoutes } from "./inbound/http/routes.ts";
 import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
 import { createEvidenceKeysCache } from "./operations/evidence-keys.ts";
@@ -177,6 +179,18 @@ export async function startService(
   const requestLog = await startServiceRequestLog({ ...context, clock }, kafka);
   const wallets = createWallets(redis, logger);
   const evidenceKeys = createEvidenceKeysCache(readEvidenceKeys(riskClient), monotonicClock);
+  const routes = {
+    directory,
+    admission,
+    refunds,
+    requestLog,
+    wallets,
+    clock,
+    logger,
+    isStopping,
+    maxStreamMs: MAX_STREAM_MS,
+  };
+  await startPersonHttp(context, clock, (app) => registerPersonRoutes(app, routes, operations));
   return startHttp(context, {
     clock,
     // 401, 403, 429 and 402 come before the error of a malformed body (decisions, 1.1).
@@ -184,17 +198,6 @@ export async function startService(
     callers: "world",
     trustedProxies: config.TRUSTED_PROXIES ?? [],
     register: (app) => {
-      const routes = {
-        directory,
-        admission,
-        refunds,
-        requestLog,
-        wallets,
-        clock,
-        logger,
-        isStopping,
-        maxStreamMs: MAX_STREAM_MS,
-      };
       withCompression(app, () => {
         registerOperationRoutes(app, routes, operations);
         registerOtherMethodRoutes(app);
@@ -204,6 +207,18 @@ export async function startService(
       });
     },
   });
+}
+
+/** Opens the internal port, on which the console calls operations for people. */
+async function startPersonHttp(
+  context: MainContext<Config>,
+  clock: Clock,
+  register: (app: FastifyInstance) => void,
+): Promise<void> {
+  const { INTERNAL_HOST, INTERNAL_PORT, SERVICE_TOKEN_DIGESTS } = context.config;
+  if (INTERNAL_PORT === undefined || SERVICE_TOKEN_DIGESTS === undefined) return;
+  const config = { HTTP_HOST: INTERNAL_HOST, HTTP_PORT: INTERNAL_PORT, SERVICE_TOKEN_DIGESTS };
+  await startInternalHttp({ ...context, config }, SERVICE, { clock, probes: "liveness", register });
 }
 
 /** The service, as its process runs it. */

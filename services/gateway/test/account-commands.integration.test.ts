@@ -98,7 +98,7 @@ async function unpublishedRecord(change: Partial<AnyCommandMessage>): Promise<An
   const message = commandMessage({ ...named, ...change });
   const { commandId, fingerprint, reservedCredits: credits } = message;
   const reply = await admit(platform.redis, {
-    keyId: organization.key.keyId,
+    callerName: organization.key.keyId,
     organizationId: organization.id,
     chargeId: randomUUID(),
     mode: "reserve",

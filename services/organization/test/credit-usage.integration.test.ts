@@ -85,7 +85,7 @@ test("a refunded request has a second, negative line", async () => {
 async function recordRefund(organizationId: string): Promise<void> {
   const { context } = harness;
   const chargeId = randomUUID();
-  const request = { organizationId, chargeId, keyId: KEY.id, operation: "getCommand", requestId: "request" };
+  const request = { organizationId, chargeId, callerName: KEY.id, operation: "getCommand", requestId: "request" };
   await admit(context.redis, {
     ...request,
     mode: "consume",

@@ -90,7 +90,7 @@ async function organizationWith(
 
 function call(organizationId: string, keyId: string, price: number) {
   return admit(redis, {
-    keyId,
+    callerName: keyId,
     organizationId,
     chargeId: randomUUID(),
     mode: "consume",
@@ -213,7 +213,7 @@ test("a Redis that restarts without data has the same wallets again within secon
   await call(organizationId, keyId, 30);
   const commandId = randomUUID();
   await admit(redis, {
-    keyId,
+    callerName: keyId,
     organizationId,
     chargeId: randomUUID(),
     mode: "reserve",

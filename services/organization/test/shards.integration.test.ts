@@ -150,7 +150,7 @@ test("a process starts while the node is lost", async () => {
   await other.stop();
   const organizationId = await organizationIn(false);
   const request = {
-    keyId: "aaaaaaaaaaaaaaaa",
+    callerName: "aaaaaaaaaaaaaaaa",
     organizationId,
     chargeId: randomUUID(),
     mode: "consume" as const,

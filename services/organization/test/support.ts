@@ -169,7 +169,7 @@ function request(organizationId: string, price: number) {
 /** A read under a charge id. */
 export function requestOf(organizationId: string, chargeId: string) {
   return {
-    keyId: "aaaaaaaaaaaaaaaa",
+    callerName: "aaaaaaaaaaaaaaaa",
     organizationId,
     chargeId,
     mode: "consume" as const,

@@ -111,7 +111,7 @@ async function carryOut(organizationId: string, steps: readonly Step[]): Promise
 
 async function refunded(organizationId: string, credits: number): Promise<void> {
   const request = { organizationId, chargeId: randomUUID(), operation: "listCommands", requestId: "request" };
-  const rest = { keyId: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, records: [] };
+  const rest = { callerName: "aaaaaaaaaaaaaaaa", mode: "consume" as const, readPrice: 1, rateLimit: null, records: [] };
   await admit(harness.context.redis, { ...request, ...rest, price: credits });
   await refund(harness.context.redis, request);
 }

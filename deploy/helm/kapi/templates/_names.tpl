@@ -232,6 +232,10 @@ services of the process, "job" whether it is a job. Secrets are files.
 {{- range $called := include "kapi.union" (dict "services" $services "of" "calls") | fromJsonArray }}
 {{- $url := printf "http://%s-%s:8080" $full $called }}
 {{- if hasKey $ports $called }}{{ $url = printf "http://127.0.0.1:%d" (get $ports $called | int) }}{{ end }}
+{{- if eq $called "gateway" }}
+{{- $host := ternary "127.0.0.1" (printf "%s-gateway" $full) $isCombined }}
+{{- $url = printf "http://%s:%d" $host (dig "ports" "internal" 8083 (get $root.Values.services "gateway" | default dict) | int) }}
+{{- end }}
 - { name: {{ printf "%s_URL" ($called | upper | replace "-" "_") }}, value: {{ $url | quote }} }
 {{- end }}
 {{- if include "kapi.measured" $root }}

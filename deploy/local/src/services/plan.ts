@@ -18,6 +18,7 @@ const HOST = "127.0.0.1";
  */
 export const CONSOLE_PAGE = "console-page";
 const CONSOLE_PROCESS = "console";
+const GATEWAY = "gateway";
 
 /** The environment of one program. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -67,9 +68,19 @@ export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
 }
 
+/** The name of the port on which a gateway process serves the console. */
+export function internalPort(process: string): string {
+  return `${process}-internal`;
+}
+
 /** The base address of a service. */
 export function serviceUrl(ports: Ports, service: string): string {
   return `http://${HOST}:${ports.of(service)}`;
+}
+
+/** The base address at which services call a service: of the gateway, its internal port. */
+function internalUrl(ports: Ports, service: string): string {
+  return serviceUrl(ports, service === GATEWAY ? internalPort(service) : service);
 }
 
 /** Secrets that no program needs on this machine. */
@@ -92,6 +103,7 @@ export interface PlanOptions {
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
+  const program = process.endsWith(SECOND) ? process.slice(0, -SECOND.length) : process;
   return {
     LOG_LEVEL: "info",
     ...options.base,
@@ -99,7 +111,8 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
     HTTP_PORT: String(ports.of(process)),
     LIVE_HOST: HOST,
     LIVE_PORT: String(ports.of(livePort(process))),
-    ...programEnvironment(process.endsWith(SECOND) ? process.slice(0, -SECOND.length) : process, options),
+    ...programEnvironment(program, options),
+    ...(program === GATEWAY ? { INTERNAL_HOST: HOST, INTERNAL_PORT: String(ports.of(internalPort(process))) } : {}),
     // Receivers and trading servers are programs on this machine.
     WEBHOOK_ALLOW_INSECURE: "true",
     TRADING_SERVER_ALLOW_INSECURE: "true",
@@ -162,7 +175,7 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
         .map(variableOf)
         .flatMap((variable) => (secrets[variable] === undefined ? [] : [[variable, secrets[variable]]])),
     ),
-    ...Object.fromEntries(uses.calls.map((other) => [`${variableOf(other)}_URL`, serviceUrl(ports, other)])),
+    ...Object.fromEntries(uses.calls.map((other) => [`${variableOf(other)}_URL`, internalUrl(ports, other)])),
   };
 }
 

@@ -62,7 +62,8 @@ export type RecordReply =
   | { readonly kind: "skipped" };
 
 export interface AdmitRequest {
-  readonly keyId: string;
+  /** The id of a management key, or `user/<id>`. */
+  readonly callerName: string;
   readonly organizationId: string;
   readonly chargeId: string;
   readonly mode: "consume" | "reserve" | "free";
@@ -138,11 +139,11 @@ export async function admitAll(
     assert(shardOf(organizationId) === shard, "all organizations of a call are of one shard");
     keys.push(
       walletKey(shard, organizationId),
-      bucketKey(shard, request.keyId),
+      bucketKey(shard, request.callerName),
       chargeKey(shard, request.chargeId),
       reservedKey(shard, organizationId),
     );
-    args.push(request.keyId, organizationId, request.chargeId, request.mode, request.price, request.readPrice);
+    args.push(request.callerName, organizationId, request.chargeId, request.mode, request.price, request.readPrice);
     args.push(request.operation, request.requestId, rateLimit?.perSecond ?? "", rateLimit?.burst ?? "");
     args.push(request.traceparent ?? "", request.address ?? "", records.length);
     for (const [index, record] of records.entries()) {
@@ -226,8 +227,8 @@ export interface RefundRequest {
   readonly chargeId: string;
   readonly operation: string;
   readonly requestId: string;
-  /** The management key of the request, if known. */
-  readonly keyId?: string;
+  /** As in {@link AdmitRequest}; absent if unknown. */
+  readonly callerName?: string;
   readonly traceparent?: string | undefined;
   /** In the order of the request. */
   readonly records?: readonly FailedRecord[];
@@ -251,7 +252,7 @@ export async function refund(
   keys.push(reservedKey(shard, organizationId), ...records.map(({ commandId }) => recordKey(shard, commandId)));
   const args = [organizationId, chargeId, request.operation, request.requestId, CHARGE_TTL_MS];
   const ofRecords = records.flatMap(({ commandId, mayBePublished }) => [commandId, mayBePublished ? "1" : "0"]);
-  const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", request.keyId ?? "", ...ofRecords];
+  const call = [...args, settings.usageStreamLimit, request.traceparent ?? "", request.callerName ?? "", ...ofRecords];
   const [kind, credits, wallet] = arrayReply(await redis.call("kapi_give_back", keys, call));
   if (kind === "CLOSED") return { kind: "unsynced" };
   return {

@@ -78,8 +78,8 @@ end
 
 -- Writes a usage entry: one text in one field, so that its parts are copied once on the way to the
 -- ledger. The request id is the last part, because it may have spaces. The second field has the
--- span of a traced request. The third field has the management key and, after a space, the network
--- address of the caller. Entries with the same fields share the field names in the memory of Redis.
+-- span of a traced request. The third field has the name of the caller (the id of a key, or `user/<id>`)
+-- and, after a space, the network address. Entries with the same fields share the field names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')

@@ -49,8 +49,8 @@ export const walletKey = (shard: Shard, organizationId: string): string => `${ha
 /** Hash: charge id to credits, for each open reservation of an organization. */
 export const reservedKey = (shard: Shard, organizationId: string): string =>
   `${hashTag(shard)}:reserved:${organizationId}`;
-/** Hash: token bucket of a management key. */
-export const bucketKey = (shard: Shard, keyId: string): string => `${hashTag(shard)}:bucket:${keyId}`;
+/** Hash: token bucket of a management key, or of a person (`user/<id>`). */
+export const bucketKey = (shard: Shard, callerName: string): string => `${hashTag(shard)}:bucket:${callerName}`;
 /** The reply to one admission, which a repeated call gets again. */
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
 /** Hash: the idempotency record of a command id. */

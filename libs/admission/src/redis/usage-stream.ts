@@ -1,3 +1,4 @@
+import { type Actor, actorFromText } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
 import type { RedisConnection } from "@kapi/redis";
@@ -33,8 +34,8 @@ export interface UsageEntry {
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */
   readonly traceparent?: string;
-  /** The management key of the request; null if unknown, as in an entry of release 0.1.0. */
-  readonly keyId: string | null;
+  /** The key or person of the request; null if unknown, as in an entry of release 0.1.0. */
+  readonly createdBy: Actor | null;
   /** The network address of the request; null if unknown. */
   readonly address: string | null;
 }
@@ -85,7 +86,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     ENTRY.exec(fields[1] ?? "") ?? [];
   const kind = written === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : written;
   assert(isKind(kind), "a usage entry has the format of the library");
-  const [keyId, address] = (fieldOf(fields, "key") ?? "").split(" ");
+  const [caller = "", address] = (fieldOf(fields, "key") ?? "").split(" ");
   // A reservation is for a command. Its charge id is the command id, unless the entry names the
   // command.
   const isReserved = kind === "reserve" || kind === "release";
@@ -98,12 +99,18 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
     requestId,
     credits: Number(credits),
     commandId: isReserved ? (fieldOf(fields, "command") ?? chargeId) : null,
-    keyId: keyId || null,
+    createdBy: callerFromName(caller),
     address: address ?? null,
     atMs: Number(entryId.split("-", 1)[0]),
     ...(fieldOf(fields, "ask_ledger") === undefined ? {} : { asksLedger: true }),
     ...(fields[3] === undefined || fields[3] === "" ? {} : { traceparent: fields[3] }),
   };
+}
+
+/** The caller that a library names: the id of a key, or `user/<id>`. */
+function callerFromName(name: string): Actor | null {
+  if (name === "") return null;
+  return name.includes("/") ? actorFromText(name) : { type: "key", id: name };
 }
 
 /** The value of a field after the first two fields, which every entry has. */

@@ -14,6 +14,7 @@ import type {
   METRICS_ROUTES,
   PageQuery,
   Pagination,
+  PersonOperation,
   ShownKey,
   ShownServer,
   StoredAccountValues,
@@ -303,6 +304,25 @@ export interface OwnersAnswer {
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
+) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
+
+/** An operation on an account, for a person. */
+export interface AccountOperationRequest {
+  readonly operation: PersonOperation;
+  /** Unique for the person; the same for all attempts. */
+  readonly idempotencyKey: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly requestId: string;
+}
+
+/**
+ * Calls an operation of the gateway for a person. Returns its answer, or the error with which it
+ * rejects the request. Throws DependencyError if the outcome is unknown.
+ */
+export type AccountOperations = (
+  account: AccountName & { readonly organizationId: string },
+  request: AccountOperationRequest,
 ) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /** The newest live samples. */

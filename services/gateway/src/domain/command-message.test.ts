@@ -16,7 +16,7 @@ function draft(change: Partial<CommandDraft> = {}): CommandDraft {
   return {
     commandId: commandIdOf(ORGANIZATION_ID, "key-1"),
     organizationId: ORGANIZATION_ID,
-    keyId: "mfrggzdfmztwq2lk",
+    createdBy: { type: "key", id: "mfrggzdfmztwq2lk" },
     address: "203.0.113.7",
     serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02",
     accountNumber: null,
@@ -42,7 +42,7 @@ describe("the message of a command", () => {
     expect(sealedPassword && openPassword(SEALING, message.commandId, sealedPassword)).toBe("correct horse");
   });
 
-  it("names the management key of the request", () => {
+  it("names who sent the request", () => {
     expect(commandMessageOf(draft(), KEYS).createdBy).toEqual({ type: "key", id: "mfrggzdfmztwq2lk" });
   });
 

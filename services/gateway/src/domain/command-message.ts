@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type CommandHeader,
   type CommandMessage,
   type CommandOperation,
@@ -13,8 +14,8 @@ import { type Keyring, managedAccountIdOf, sealPassword, toIso } from "@kapi/ker
 export interface CommandDraft {
   readonly commandId: string;
   readonly organizationId: string;
-  /** The management key of the request. */
-  readonly keyId: string;
+  /** The management key or the person of the request. */
+  readonly createdBy: Actor;
   /** The network address of the request; null if unknown. */
   readonly address: string | null;
   readonly serverId: string;
@@ -61,7 +62,7 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
     derivationKeyId: derives ? keys.derivationKeys.currentKeyId : null,
     reservedCredits: draft.price,
     ...commandTimes(draft.operation, draft.nowMs),
-    createdBy: { type: "key", id: draft.keyId },
+    createdBy: draft.createdBy,
     // For the audit log.
     ...(isReset ? { callerAddress: draft.address } : {}),
   };

@@ -17,8 +17,9 @@ const REQUEST: FingerprintInput = {
   operation: "account.create",
   path: "/api/v1/management/servers/6f1d0c1e-52b4-4a8e-9d0a-1f0e3f2a7c11/accounts",
   body: { accountName: "Ada", initialBalance: 100, leverage: 100, requestId: "r-1" },
-  keyId: "a".repeat(16),
+  actor: { type: "key", id: "a".repeat(16) },
 };
+const OTHER_KEY = { type: "key", id: "b".repeat(16) } as const;
 const RESETS = ["account.password_reset", "account.investor_password_reset"] as const;
 
 /** A body of setRiskRules with one rule. */
@@ -55,16 +56,21 @@ describe("the fingerprint of a request", () => {
     expect(otherKey).not.toBe(one);
   });
 
-  it.each(RESETS)("of %s differs between two management keys, with any password", (operation) => {
-    for (const body of [{}, { password: "correct horse" }]) {
-      expect(of({ operation, keyId: "b".repeat(16) }, body)).not.toBe(of({ operation }, body));
-    }
-    expect(of({ operation })).toBe(of({ operation }));
-  });
+  it.each(RESETS)(
+    "of %s differs between two management keys, and between a key and a person, with any password",
+    (operation) => {
+      for (const body of [{}, { password: "correct horse" }]) {
+        const person = { type: "user", id: "a".repeat(16) } as const;
+        const all = [REQUEST.actor, OTHER_KEY, person].map((actor) => of({ operation, actor }, body));
+        expect(new Set(all).size).toBe(all.length);
+      }
+      expect(of({ operation })).toBe(of({ operation }));
+    },
+  );
 
   it("of other operations is the same for every key of the organization", () => {
     for (const { operation } of [REQUEST, { operation: "finance.deposit" as const }]) {
-      expect(of({ operation, keyId: "b".repeat(16) })).toBe(of({ operation }));
+      expect(of({ operation, actor: OTHER_KEY })).toBe(of({ operation }));
     }
   });
 
@@ -100,7 +106,7 @@ describe("the fingerprint of a request", () => {
       earlierFingerprintOf({ ...REQUEST, ...change }, KEY);
     expect(earlier({})).toBeNull();
     for (const operation of RESETS) {
-      expect(earlier({ operation, keyId: "b".repeat(16) })).toBe(earlier({ operation }));
+      expect(earlier({ operation, actor: OTHER_KEY })).toBe(earlier({ operation }));
       expect(earlier({ operation })).not.toBe(of({ operation }));
     }
     const reset = { operation: RESETS[0], path: "/accounts/10000001/password-reset", body: { requestId: "r-1" } };

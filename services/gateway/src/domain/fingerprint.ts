@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-import { type CommandOperation, isPasswordReset } from "@kapi/contracts";
+import { type Actor, actorToText, type CommandOperation, isPasswordReset } from "@kapi/contracts";
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
 /**
@@ -17,19 +17,24 @@ export interface FingerprintInput {
   readonly path: string;
   /** The body as parsed by its schema, without unknown fields. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** The management key of the caller. */
-  readonly keyId: string;
+  /** The management key or the person that sends the request. */
+  readonly actor: Actor;
 }
 
 /**
  * SHA-256, in hex, of operation, path and canonical body without `requestId`. A supplied password
  * is replaced by a keyed hash, so that the fingerprint does not help to guess the password. The
- * fingerprint of a password reset includes the management key (decisions, 2.3), because a repeat
- * shows the password.
+ * fingerprint of a password reset includes the caller (decisions, 2.3), because a repeat shows the
+ * password.
  */
 export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   const text = canonicalTextOf(input, key);
-  return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${input.keyId}` : text, "hex");
+  return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${nameOf(input.actor)}` : text, "hex");
+}
+
+/** The id of a key, as in earlier releases; `user/<id>` for a person. */
+function nameOf(actor: Actor): string | null {
+  return actor.type === "key" ? actor.id : actorToText(actor);
 }
 
 /** The fingerprint that release 0.1.0 gave this request; null if it is the same. */

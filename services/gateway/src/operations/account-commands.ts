@@ -131,7 +131,7 @@ function queueAccountCommand<B extends CommandDraft["body"]>(
 ): Operation {
   return async (call) => {
     const scope = command.scopeOf?.(call.body) ?? null;
-    if (scope !== null && !call.key.scopes.includes(scope)) {
+    if (scope !== null && !call.caller.scopes.includes(scope)) {
       throw new ApiError("MISSING_SCOPE", { text: `Missing API scope: ${scope}` });
     }
     const validator = new RequestValidator();

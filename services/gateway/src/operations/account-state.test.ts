@@ -6,7 +6,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 
 import type { OpenPositionsAt, ReadLastSnapshot } from "../domain/ports.ts";
 import { accountState } from "./account-state.ts";
-import type { Call } from "./call.ts";
+import { type Call, operationCaller } from "./call.ts";
 import { RequestCharge } from "./request-charge.ts";
 
 const NOW = "2026-03-02T12:00:30.000Z";
@@ -45,10 +45,11 @@ beforeEach(() => {
 });
 
 function callAt(at: string | undefined): Call {
-  const { entry: key } = keyEntry({ organizationId: SERVER.organizationId });
+  const { entry } = keyEntry({ organizationId: SERVER.organizationId });
   const params = { serverId: SERVER.serverId, accountNumber: "10000001" };
   const contract = OPERATIONS.getAccountState;
-  const request = { operation: "getAccountState", contract, key, requestId: "r", address: null } as const;
+  const caller = operationCaller(entry);
+  const request = { operation: "getAccountState", contract, caller, requestId: "r", address: null } as const;
   const prices = (): Prices => DEFAULT_PRICES;
   const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
   const charge = new RequestCharge({ admission, prices, clock: CLOCK }, request);

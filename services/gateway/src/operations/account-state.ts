@@ -42,7 +42,7 @@ export function accountState({
     const [open, balance, equity] = await Promise.all([
       accounts.openPositions(serverId, accountNumber, at),
       readBalance(serverId, accountNumber, at),
-      lastEquity(readLastSnapshot, call.key.organizationId, { serverId, accountNumber, at }),
+      lastEquity(readLastSnapshot, call.caller.organizationId, { serverId, accountNumber, at }),
     ]);
     if (open === null || balance === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     const { createdAt, currency, positionCount, positions } = open;

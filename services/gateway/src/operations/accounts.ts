@@ -78,7 +78,7 @@ export function accountOperations({
 /**
  * Takes the slot of a search, or of a list of all accounts. A page without a search needs no slot.
  */
-function slotOf({ searches, streams }: Shares, { key }: Call, query: ListTradingAccountsQuery): () => void {
-  if (query.search !== undefined) return takeSlot(searches, key.organizationId);
-  return isPaged(query) ? (): void => undefined : takeSlot(streams, key.organizationId);
+function slotOf({ searches, streams }: Shares, { caller }: Call, query: ListTradingAccountsQuery): () => void {
+  if (query.search !== undefined) return takeSlot(searches, caller.organizationId);
+  return isPaged(query) ? (): void => undefined : takeSlot(streams, caller.organizationId);
 }

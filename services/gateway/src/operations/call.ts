@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 
+import { type BilledCaller, keyCaller } from "@kapi/admission";
 import type { KeyEntry, OperationContract, OperationId, ServerEntry } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
 
@@ -12,11 +13,31 @@ export interface CallerConnection {
   once(event: "close", listener: () => void): unknown;
 }
 
+/** Who calls an operation, and with which rights: a management key, or a person of the console. */
+export interface OperationCaller extends BilledCaller {
+  readonly scopes: KeyEntry["scopes"];
+  /** The servers that the caller reaches; null: all servers of the organization. */
+  readonly serverIds: KeyEntry["serverIds"];
+}
+
+/** Callers by their keys: the charge of a request compares the caller with that of earlier ones. */
+const callers = new WeakMap<KeyEntry, OperationCaller>();
+
+/** A management key as a caller: the same object for every request of the key. */
+export function operationCaller(key: KeyEntry): OperationCaller {
+  let caller = callers.get(key);
+  if (caller === undefined) {
+    caller = { ...keyCaller(key), scopes: key.scopes, serverIds: key.serverIds };
+    callers.set(key, caller);
+  }
+  return caller;
+}
+
 /** One request of an authenticated and authorized caller: 401 and 403 were checked before. */
 export interface Call {
   readonly operation: OperationId;
   readonly contract: OperationContract;
-  readonly key: KeyEntry;
+  readonly caller: OperationCaller;
   /**
    * The server of the path, which may be removed; undefined if the path has none, or a malformed
    * id.
@@ -50,8 +71,8 @@ export interface Answer {
 }
 
 /** The caller, in the form that other services record. */
-export function callerOf({ key, address }: Pick<Call, "key" | "address">): Caller {
-  return { actor: { type: "key", id: key.keyId }, address };
+export function callerOf({ caller, address }: Pick<Call, "caller" | "address">): Caller {
+  return { actor: caller.actor, address };
 }
 
 /**

@@ -33,7 +33,7 @@ export function creditOperations({
       const error = validator.error();
       if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
-      return { status: 200, body: await readCreditUsage(call.key.organizationId, query) };
+      return { status: 200, body: await readCreditUsage(call.caller.organizationId, query) };
     },
   };
 }

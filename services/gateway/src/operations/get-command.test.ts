@@ -4,7 +4,7 @@ import { OrganizationSlots, systemClock } from "@kapi/kernel";
 import { commandMessage, keyEntry } from "@kapi/testkit";
 import { expect, it, vi } from "vitest";
 
-import type { Call } from "./call.ts";
+import { type Call, operationCaller } from "./call.ts";
 import { getCommand } from "./get-command.ts";
 import { RequestCharge } from "./request-charge.ts";
 
@@ -24,13 +24,14 @@ const operation = getCommand({
 });
 
 function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
-  const { entry: key } = keyEntry({
+  const { entry } = keyEntry({
     organizationId: MESSAGE.organizationId,
     serverIds: serverIds === null ? null : [...serverIds],
   });
   const params = { commandId: MESSAGE.commandId };
   const contract = OPERATIONS.getCommand;
-  const request = { operation: "getCommand", contract, key, requestId: "r", address: null } as const;
+  const caller = operationCaller(entry);
+  const request = { operation: "getCommand", contract, caller, requestId: "r", address: null } as const;
   const prices = (): Prices => DEFAULT_PRICES;
   const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
   const charge = new RequestCharge({ admission, prices, clock: systemClock }, request);

@@ -1,9 +1,9 @@
-import { Guid, type KeyEntry, queuedCommand } from "@kapi/contracts";
+import { Guid, queuedCommand } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 import { z } from "zod";
 
-import { type Call, disconnectSignal, type Operation } from "./call.ts";
+import { type Call, disconnectSignal, type Operation, type OperationCaller } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { WAIT_SLICE_MS, waitMsOf } from "./wait.ts";
 
@@ -31,9 +31,11 @@ export function getCommand(dependencies: GetCommandDependencies): Operation {
   return async (call) => {
     const id = Guid.safeParse(call.params["commandId"]);
     if (!id.success) return call.charge.reject(new ApiError("COMMAND_NOT_FOUND"));
-    let body = await call.charge.readWhileCharging(() => findCommand(dependencies, call.key.organizationId, id.data));
+    let body = await call.charge.readWhileCharging(() =>
+      findCommand(dependencies, call.caller.organizationId, id.data),
+    );
     // Checked before any wait: the server of a command never changes.
-    if (body !== null && !reachesCommand(call.key, body)) body = null;
+    if (body !== null && !reachesCommand(call.caller, body)) body = null;
     const waitMs = waitMsOf(call);
     if (waitMs > 0) body = await waitUntilFinal(dependencies, call, id.data, body, waitMs);
     if (body === null) throw new ApiError("COMMAND_NOT_FOUND");
@@ -59,7 +61,7 @@ async function findCommand(
  * Whether the key reaches the server of the command. The body is parsed only for keys that are
  * limited to servers. A text search is not safe: the body contains text of callers.
  */
-function reachesCommand({ serverIds }: KeyEntry, body: Buffer): boolean {
+function reachesCommand({ serverIds }: OperationCaller, body: Buffer): boolean {
   if (serverIds === null) return true;
   return serverIds.includes(ServerOfCommand.parse(JSON.parse(body.toString("utf8"))).command.serverId);
 }
@@ -77,7 +79,7 @@ async function waitUntilFinal(
   waitMs: number,
 ): Promise<Buffer | null> {
   if (found === null || !isOpen(found)) return found;
-  const release = dependencies.waits.take(call.key.organizationId);
+  const release = dependencies.waits.take(call.caller.organizationId);
   if (release === null) return found;
   try {
     return await waitInSlices(dependencies, call, commandId, found, dependencies.clock.nowMs() + waitMs);
@@ -100,7 +102,7 @@ async function waitInSlices(
     const leftMs = Math.ceil(deadlineMs - clock.nowMs());
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
-    const waited = await commandStatus.wait(call.key.organizationId, commandId, slice).catch((error: unknown) => {
+    const waited = await commandStatus.wait(call.caller.organizationId, commandId, slice).catch((error: unknown) => {
       // The caller disconnected, which aborted the call: it is charged as a read, and is no error.
       if (signal.aborted) return body;
       throw error;

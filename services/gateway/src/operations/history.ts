@@ -51,7 +51,7 @@ export function historyOperations({
       const error = validator.error();
       if (error !== null || query === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
       await call.charge.read();
-      return { status: 200, body: await readSnapshots(call.key.organizationId, serverId, query) };
+      return { status: 200, body: await readSnapshots(call.caller.organizationId, serverId, query) };
     },
   };
 }

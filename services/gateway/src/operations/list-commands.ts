@@ -33,7 +33,7 @@ export function listCommands(dependencies: ListCommandsDependencies): Operation 
     if (error !== null || parsed === null) return call.charge.reject(error ?? new ApiError("VALIDATION_FAILED"));
     await call.charge.read();
     const { wait: _wait, ...query } = parsed;
-    const { organizationId } = call.key;
+    const { organizationId } = call.caller;
     const read = (): Promise<Buffer | null> => commandStatus.list(organizationId, serverId, query);
     const page = await waitUntilFinal(dependencies, call, query, read, await read());
     if (page !== null) return { status: 200, body: page };
@@ -61,7 +61,7 @@ async function waitUntilFinal(
   if (!isOfKeys || deadlineMs <= clock.nowMs()) return found;
   let page = found;
   let open = openCommand(page);
-  const release = open === undefined ? null : waits.take(call.key.organizationId);
+  const release = open === undefined ? null : waits.take(call.caller.organizationId);
   if (release === null) return page;
   try {
     const signal = disconnectSignal(call);
@@ -70,7 +70,7 @@ async function waitUntilFinal(
       const leftMs = Math.ceil(deadlineMs - clock.nowMs());
       if (leftMs <= 0) break;
       const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
-      const waited = await commandStatus.wait(call.key.organizationId, open, slice).catch((error: unknown) => {
+      const waited = await commandStatus.wait(call.caller.organizationId, open, slice).catch((error: unknown) => {
         // The caller disconnected, which aborted the call: it is charged as a read, without error.
         if (signal.aborted) return "no room" as const;
         throw error;

@@ -124,17 +124,17 @@ export function proposedCommandOf(
   request: QueueRequest,
   contract: Pick<OperationContract, "path" | "price">,
 ): ProposedCommand {
-  const { organizationId, keyId } = call.key;
+  const { organizationId, actor } = call.caller;
   const { operation, serverId, accountNumber, idempotencyKey, body } = request;
   const commandId = commandIdOf(organizationId, idempotencyKey);
   const path = contract.path.replace(":serverId", serverId).replace(":accountNumber", accountNumber ?? "");
-  const compared = { operation, path, body, keyId };
+  const compared = { operation, path, body, actor };
   const fingerprint = fingerprintOf(compared, dependencies.fingerprintKey);
   const price = dependencies.prices()[contract.price];
   const nowMs = dependencies.clock.nowMs();
   const fields = {
     organizationId,
-    keyId,
+    createdBy: actor,
     address: call.address,
     serverId,
     accountNumber,
@@ -290,7 +290,7 @@ async function reclaim(
     await publish(dependencies, call, reclaimed, JSON.stringify(reclaimed));
     return accepted(dependencies, call, request, queuedAnswer(reclaimed), recordToken);
   }
-  const commandId = commandIdOf(call.key.organizationId, request.idempotencyKey);
+  const commandId = commandIdOf(call.caller.organizationId, request.idempotencyKey);
   return accepted(dependencies, call, request, await currentCommand(dependencies, commandId, null, null), recordToken);
 }
 
@@ -329,7 +329,7 @@ export async function completeRecords(
   call: Call,
   completed: CompletedRecords,
 ): Promise<void> {
-  const { organizationId } = call.key;
+  const { organizationId } = call.caller;
   const { commandIds } = completed;
   faultPoint("gateway.published");
   if (!(await admission.markCompleted(organizationId, completed))) {

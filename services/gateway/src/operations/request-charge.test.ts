@@ -1,5 +1,5 @@
-import type { Admission, Admitted } from "@kapi/admission";
-import { DEFAULT_PRICES, type KeyEntry, OPERATIONS, type Prices } from "@kapi/contracts";
+import type { Admission, Admitted, BilledCaller } from "@kapi/admission";
+import { DEFAULT_PRICES, OPERATIONS, type Prices } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
 import { beforeEach, expect, it, vi } from "vitest";
@@ -14,15 +14,21 @@ const read = vi.fn<() => Promise<string>>();
 const refund = vi.fn<() => Promise<{ credits: number; remaining: number | null }>>();
 const admission = { admit, refund } as unknown as Pick<Admission, "admit" | "refund">;
 
-function chargeOf(key: KeyEntry): RequestCharge {
+function chargeOf(caller: BilledCaller): RequestCharge {
   const dependencies = { admission, prices: (): Prices => DEFAULT_PRICES, clock: systemClock };
   const contract = OPERATIONS.createWebhook;
-  return new RequestCharge(dependencies, { key, operation: "createWebhook", contract, requestId: "r", address: null });
+  return new RequestCharge(dependencies, {
+    caller,
+    operation: "createWebhook",
+    contract,
+    requestId: "r",
+    address: null,
+  });
 }
 
-let key: KeyEntry;
+let caller: BilledCaller;
 beforeEach(() => {
-  key = {} as KeyEntry;
+  caller = {} as BilledCaller;
   admit.mockReset().mockResolvedValue(ADMITTED);
   read.mockReset().mockResolvedValue("the command");
 });
@@ -30,7 +36,7 @@ beforeEach(() => {
 it("readWhileCharging charges and reads in parallel", async () => {
   const answered = Promise.withResolvers<Admitted>();
   admit.mockReturnValue(answered.promise);
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   const answer = charge.readWhileCharging(read);
   expect(read).toHaveBeenCalledOnce();
   answered.resolve(ADMITTED);
@@ -41,30 +47,31 @@ it("readWhileCharging charges and reads in parallel", async () => {
 it.each(["succeeded", "failed"])("the error of the charge wins over a read that %s", async (outcome) => {
   admit.mockRejectedValue(NO_CREDITS);
   if (outcome === "failed") read.mockRejectedValue(new Error("no answer"));
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await expect(charge.readWhileCharging(read)).rejects.toBe(NO_CREDITS);
   expect(charge.admitted).toBeNull();
 });
 
 it("a read that fails after its charge is refundable", async () => {
   read.mockRejectedValue(new Error("no answer"));
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await expect(charge.readWhileCharging(read)).rejects.toThrow("no answer");
   expect(charge.admitted).toBe(ADMITTED);
 });
 
-it("after a rejected charge, reads of the key start after their charge, until a charge is accepted", async () => {
+it("after a rejected charge, reads of the caller start after their charge, until a charge is accepted", async () => {
   admit.mockRejectedValue(NO_CREDITS);
-  for (let time = 0; time < 3; time += 1) await expect(chargeOf(key).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
+  for (let time = 0; time < 3; time += 1)
+    await expect(chargeOf(caller).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
   expect(read).toHaveBeenCalledTimes(1);
-  await expect(chargeOf({} as KeyEntry).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
+  await expect(chargeOf({} as BilledCaller).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
   expect(read).toHaveBeenCalledTimes(2);
 
   admit.mockResolvedValue(ADMITTED);
-  expect(await chargeOf(key).readWhileCharging(read)).toBe("the command");
+  expect(await chargeOf(caller).readWhileCharging(read)).toBe("the command");
   const answered = Promise.withResolvers<Admitted>();
   admit.mockReturnValue(answered.promise);
-  const answer = chargeOf(key).readWhileCharging(read);
+  const answer = chargeOf(caller).readWhileCharging(read);
   expect(read).toHaveBeenCalledTimes(4);
   answered.resolve(ADMITTED);
   await answer;
@@ -75,7 +82,7 @@ const refundable = (charge: RequestCharge): unknown => [charge.isRefundable, cha
 
 it("a request that was never admitted needs no refund, also with records", async () => {
   admit.mockRejectedValue(NO_CREDITS);
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await expect(charge.reserve([RECORD], [false])).rejects.toBe(NO_CREDITS);
   // If Redis did not answer, the refund still names the record.
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
@@ -83,7 +90,7 @@ it("a request that was never admitted needs no refund, also with records", async
 
 it("a refund releases a record unless its command may be published, also after a second admission", async () => {
   admit.mockResolvedValue({ charged: 0, remaining: 9 } as Admitted);
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await charge.reserve([RECORD], [false]);
   expect(refundable(charge)).toEqual([true, [{ commandId: "a", mayBePublished: false }]]);
   charge.mayBePublished("a");
@@ -96,7 +103,7 @@ it("a refund releases a record unless its command may be published, also after a
 it("a change that its owner rejects costs the read price instead, under another charge id", async () => {
   refund.mockResolvedValue({ credits: 5, remaining: 10 });
   const error = new ApiError("VALIDATION_FAILED");
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await charge.change();
   await expect(charge.rejectChange(error)).rejects.toBe(error);
   const [changed, read] = admit.mock.calls.map(([request]) => request);
@@ -109,7 +116,7 @@ it("a change that its owner rejects costs the read price instead, under another 
 it("a change that its owner rejects with 429 costs nothing", async () => {
   refund.mockResolvedValue({ credits: 5, remaining: 10 });
   const error = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
-  const charge = chargeOf(key);
+  const charge = chargeOf(caller);
   await charge.change();
   await expect(charge.rejectChange(error)).rejects.toBe(error);
   expect(charge.admitted).toEqual({ charged: 0, remaining: 10 });

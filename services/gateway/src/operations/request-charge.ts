@@ -1,5 +1,5 @@
-import type { Admission, Admitted, NewRecord, Directory, RefundRequest } from "@kapi/admission";
-import type { KeyEntry, OperationContract, OperationId } from "@kapi/contracts";
+import type { Admission, Admitted, BilledCaller, NewRecord, Directory, RefundRequest } from "@kapi/admission";
+import type { OperationContract, OperationId } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 
@@ -15,14 +15,15 @@ export interface ChargeDependencies {
 export interface ChargedRequest {
   readonly operation: OperationId;
   readonly contract: Pick<OperationContract, "price">;
-  readonly key: KeyEntry;
+  /** The same object for every request of a key. */
+  readonly caller: BilledCaller;
   readonly requestId: string;
   /** The network address of the caller; null if the connection is closed. */
   readonly address: string | null;
 }
 
-/** Keys whose last read was rejected: their reads start only after the charge. */
-const rejectedKeys = new WeakSet<KeyEntry>();
+/** Callers whose last read was rejected: their reads start only after the charge. */
+const rejectedCallers = new WeakSet<BilledCaller>();
 
 /**
  * The charge of one request, in the order of checks (decisions, 1.1 and 7.1). It tracks what to
@@ -61,9 +62,9 @@ export class RequestCharge {
    * published.
    */
   refundRequest(): RefundRequest {
-    const { key, operation, requestId } = this.#request;
+    const { caller, operation, requestId } = this.#request;
     const records = Array.from(this.#records, ([commandId, { mayBePublished }]) => ({ commandId, mayBePublished }));
-    return { key, operation, requestId, chargeId: this.#chargeId, records };
+    return { caller, operation, requestId, chargeId: this.#chargeId, records };
   }
 
   /**
@@ -78,13 +79,13 @@ export class RequestCharge {
   /**
    * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
    * reads that cost as little as the charge. If the charge is rejected (401, 429, 402), the read
-   * was useless: further reads of the key start after their charge, until a charge is accepted.
+   * was useless: further reads of the caller start after their charge, until a charge is accepted.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
-    const { key } = this.#request;
-    if (rejectedKeys.has(key)) {
+    const { caller } = this.#request;
+    if (rejectedCallers.has(caller)) {
       await this.read();
-      rejectedKeys.delete(key);
+      rejectedCallers.delete(caller);
       return read();
     }
     const found = read();
@@ -93,7 +94,7 @@ export class RequestCharge {
     try {
       await this.read();
     } catch (error) {
-      rejectedKeys.add(key);
+      rejectedCallers.add(caller);
       throw error;
     }
     return found;
@@ -123,14 +124,14 @@ export class RequestCharge {
    */
   async rejectChange(error: ApiError): Promise<never> {
     const { admission, prices, clock } = this.#dependencies;
-    const { key, operation, requestId, address } = this.#request;
-    const { remaining } = await admission.refund({ key, operation, requestId, chargeId: this.#chargeId });
+    const { caller, operation, requestId, address } = this.#request;
+    const { remaining } = await admission.refund({ caller, operation, requestId, chargeId: this.#chargeId });
     this.#admitted = { charged: 0, remaining: remaining ?? this.#admitted?.remaining ?? 0 };
     if (error.status === TOO_MANY_REQUESTS) throw error;
     const readPrice = prices().read;
     try {
       this.#admitted = await admission.admit({
-        key: { ...key, rateLimit: null },
+        caller: { ...caller, rateLimit: null },
         operation,
         requestId,
         address,
@@ -186,7 +187,7 @@ export class RequestCharge {
   }
 
   #admissionFields() {
-    const { key, operation, requestId, address } = this.#request;
-    return { key, operation, requestId, address, chargeId: this.#chargeId };
+    const { caller, operation, requestId, address } = this.#request;
+    return { caller, operation, requestId, address, chargeId: this.#chargeId };
   }
 }

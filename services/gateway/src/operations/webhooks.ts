@@ -53,7 +53,7 @@ function forward(webhooks: Webhooks, route: InternalRoute): Operation {
     const error = validator.error() ?? unknownId(call);
     if (error !== null) return call.charge.reject(error);
     await call.charge.change();
-    const answer = await webhooks(call.key.organizationId, {
+    const answer = await webhooks(call.caller.organizationId, {
       route,
       params: call.params,
       ...(query === undefined || query === null ? {} : { query: textsOf(query as Fields) }),

@@ -5,11 +5,20 @@
 import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
-import type { AccountRanks, Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
+import type {
+  AccountOperations,
+  AccountRanks,
+  Commands,
+  Credits,
+  Directory,
+  Risk,
+  Webhooks,
+} from "../../domain/ports.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import { registerAccountListRoutes } from "./account-list-routes.ts";
+import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
@@ -49,6 +58,7 @@ export interface ConsoleDependencies extends SessionRouteDependencies, ServerDep
   readonly credits: Credits;
   readonly commands: Commands;
   readonly ranks: AccountRanks;
+  readonly accountOperations: AccountOperations;
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly auditLog: AuditLog;
@@ -74,6 +84,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerRequestRoutes(routes, dependencies.requestLog);
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
+  registerActionRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
   registerWebhookRoutes(routes, dependencies);

@@ -1,5 +1,5 @@
-import type { RequestLog } from "@kapi/admission";
-import { AccountNumber, HEADERS, type KeyEntry, type LoggedRequest, type OperationId } from "@kapi/contracts";
+import type { BilledCaller, RequestLog } from "@kapi/admission";
+import { AccountNumber, HEADERS, type OperationId } from "@kapi/contracts";
 import { addressOf, type FastifyReply, type FastifyRequest } from "@kapi/http";
 import { type Clock, isUuid } from "@kapi/kernel";
 
@@ -9,20 +9,9 @@ export interface LoggedCommand {
   commandId: string | null;
 }
 
-/** The caller of a request, for its log entry. */
-export interface LoggedCaller {
-  readonly organizationId: string;
-  readonly actor: LoggedRequest["actor"];
-}
-
 export interface RequestLogging {
   readonly requestLog: RequestLog;
   readonly clock: Clock;
-}
-
-/** The caller that a key stands for. */
-export function keyCaller({ organizationId, keyId }: Pick<KeyEntry, "organizationId" | "keyId">): LoggedCaller {
-  return { organizationId, actor: { type: "key", id: keyId } };
 }
 
 /**
@@ -32,13 +21,13 @@ export function keyCaller({ organizationId, keyId }: Pick<KeyEntry, "organizatio
 export function logWhenAnswered(
   { requestLog, clock }: RequestLogging,
   operation: OperationId,
-  { organizationId, actor }: LoggedCaller,
+  { organizationId, actor }: Pick<BilledCaller, "organizationId" | "actor">,
   request: FastifyRequest,
   reply: FastifyReply,
+  address: string | null = addressOf(request),
 ): LoggedCommand {
   const atMs = clock.nowMs();
   const startedMs = performance.now();
-  const address = addressOf(request);
   const { serverId, accountNumber, commandId } = request.params as Readonly<Record<string, string | undefined>>;
   const logged: LoggedCommand = { commandId: uuidOrNull(commandId) };
   // Emitted at every end, also of a broken connection; Fastify's own hook costs more.

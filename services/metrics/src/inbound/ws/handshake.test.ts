@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-import { type AdmissionRequest, ChargeUnknown, type Directory, type RefundRequest } from "@kapi/admission";
+import { type AdmissionRequest, ChargeUnknown, type Directory, keyCaller, type RefundRequest } from "@kapi/admission";
 import { LIVE_METRICS_PATH } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
@@ -46,7 +46,9 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
 it("refunds a handshake whose charge is unknown, but not a rejected handshake", async () => {
   const unknown = await refundsAfter(new ChargeUnknown(new Error("the reply is lost")));
   const [chargeId] = unknown.chargeIds;
-  expect(unknown.refunds).toEqual([{ key: entry, operation: "liveMetrics", requestId: "request", chargeId }]);
+  expect(unknown.refunds).toEqual([
+    { caller: keyCaller(entry), operation: "liveMetrics", requestId: "request", chargeId },
+  ]);
   expect((await refundsAfter(new ApiError("INSUFFICIENT_CREDITS"))).refunds).toEqual([]);
 });
 

@@ -8,6 +8,7 @@ import {
   authorize,
   ChargeUnknown,
   type Directory,
+  keyCaller,
   type RepeatedRefunds,
   requireAllowedNetwork,
 } from "@kapi/admission";
@@ -91,7 +92,7 @@ async function charge(
   requestId: string,
   address: string | null,
 ): Promise<Admitted> {
-  const billed = { key, operation: LIVE_OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
+  const billed = { caller: keyCaller(key), operation: LIVE_OPERATION, requestId, chargeId: uuidV7(clock.nowMs()) };
   const { liveConnection: price, read: readPrice } = directory.prices();
   try {
     return await admission.admit({ ...billed, address, mode: "consume", price, readPrice });

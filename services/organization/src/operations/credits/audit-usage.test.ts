@@ -8,21 +8,35 @@ const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
 const ADDRESS = "203.0.113.7";
 const AT = "2026-03-02T10:05:00.000Z";
 
-function used(keyId: string | null, atMs: number, kind: UsageEntry["kind"] = "consume"): UsageEntry {
+function used(createdBy: UsageEntry["createdBy"], atMs: number, kind: UsageEntry["kind"] = "consume"): UsageEntry {
   const request = { operation: "getCommand", requestId: "r", credits: 1, commandId: null };
-  return { ...request, entryId: `${atMs}-0`, chargeId: ID, kind, organizationId: ID, atMs, keyId, address: ADDRESS };
+  return {
+    ...request,
+    entryId: `${atMs}-0`,
+    chargeId: ID,
+    kind,
+    organizationId: ID,
+    atMs,
+    createdBy,
+    address: ADDRESS,
+  };
 }
+
+const key = (id: string) => ({ type: "key", id }) as const;
 
 describe("the uses of keys among usage entries", () => {
   it("are the oldest request of each key", () => {
-    expect(keyUsesOf([used("a", 7), used("b", 5), used("a", 3, "reserve"), used("a", 9)])).toEqual([
+    const entries = [used(key("a"), 7), used(key("b"), 5), used(key("a"), 3, "reserve"), used(key("a"), 9)];
+    expect(keyUsesOf(entries)).toEqual([
       { keyId: "a", atMs: 3, address: ADDRESS },
       { keyId: "b", atMs: 5, address: ADDRESS },
     ]);
   });
 
-  it("exclude refunds, releases and entries of 0.1.0", () => {
-    expect(keyUsesOf([used("a", 1, "refund"), used("a", 2, "release"), used(null, 3)])).toEqual([]);
+  it("exclude refunds, releases, people and entries of 0.1.0", () => {
+    const person = { type: "user", id: ID } as const;
+    const entries = [used(key("a"), 1, "refund"), used(key("a"), 2, "release"), used(person, 3), used(null, 4)];
+    expect(keyUsesOf(entries)).toEqual([]);
   });
 });
 

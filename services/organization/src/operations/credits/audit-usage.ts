@@ -8,8 +8,9 @@ import type { AuditRecord, KeyUse } from "../../domain/audit.ts";
 /** The oldest request of each key. Refunds and releases do not count. */
 export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
   const first = new Map<string, KeyUse>();
-  for (const { keyId, kind, atMs, address } of entries) {
-    if (keyId === null || (kind !== "consume" && kind !== "reserve")) continue;
+  for (const { createdBy, kind, atMs, address } of entries) {
+    if (createdBy?.type !== "key" || (kind !== "consume" && kind !== "reserve")) continue;
+    const { id: keyId } = createdBy;
     const known = first.get(keyId);
     if (known === undefined || atMs < known.atMs) first.set(keyId, { keyId, atMs, address });
   }

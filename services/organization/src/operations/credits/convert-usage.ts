@@ -28,10 +28,9 @@ export async function convertUsage(tx: CreditTransaction, usage: readonly UsageE
   return { entries: entries.concat(refunds), asked: new Set(refunds.map(({ chargeId }) => chargeId)) };
 }
 
-export function entryFromUsage({ kind, keyId, chargeId, ...used }: UsageEntry): LedgerEntry {
+export function entryFromUsage({ kind, createdBy, chargeId, ...used }: UsageEntry): LedgerEntry {
   const { organizationId, credits, operation, requestId, commandId, atMs } = used;
   const [entryKind, action] = kind === "release" ? (["settle", kind] as const) : ([kind, null] as const);
-  const createdBy = keyId === null ? null : ({ type: "key", id: keyId } as const);
   const request = { operation, requestId, commandId, createdBy, atMs };
   return { chargeId, kind: entryKind, organizationId, credits, action, ...request };
 }

@@ -1,0 +1,24 @@
+import { GATEWAY_ROUTES, HEADERS, pathOf } from "@kapi/contracts";
+import { callerHeaders, callRouteRaw, errorFromResponse, type InternalClient } from "@kapi/http";
+
+import type { AccountOperations } from "../../domain/ports.ts";
+
+const CLIENT_ERRORS_FROM = 400;
+/** Longer than the gateway takes to answer: it waits up to 8 s for an equal request. */
+const TIMEOUT_MS = 12_000;
+const { callAccountOperation: route } = GATEWAY_ROUTES;
+
+/** Operations of the gateway for people, over internal HTTP. Its errors are shown unchanged. */
+export function createAccountOperations(client: InternalClient): AccountOperations {
+  return async (account, { caller, requestId, ...body }) => {
+    const asked = { params: { ...account }, body };
+    const headers = { ...callerHeaders(caller), [HEADERS.requestId]: requestId };
+    // Every attempt has the same key, so a call whose connection is lost can be sent again.
+    const options = { timeoutMs: TIMEOUT_MS, headers, repeatable: true };
+    const response = await callRouteRaw(client, route, asked, options);
+    const { status, body: answer } = response;
+    return status < CLIENT_ERRORS_FROM
+      ? { status, body: answer }
+      : { rejection: errorFromResponse(pathOf(route, asked), response) };
+  };
+}

@@ -1,0 +1,65 @@
+import { authorize, type Directory, type RequestLog } from "@kapi/admission";
+import { GATEWAY_ROUTES, OPERATIONS, type OperationId, personIdempotencyKey, PERSON_OPERATIONS } from "@kapi/contracts";
+import { ApiError, callerOf, type FastifyInstance, serveRaw } from "@kapi/http";
+
+import type { Operation, OperationCaller } from "../../operations/call.ts";
+import { answerCall, type AnswerDependencies } from "./answer-call.ts";
+import { logWhenAnswered } from "./logged-requests.ts";
+
+/** Rate limit of each person: far above what a person does, and below what hurts other callers. */
+const PERSON_RATE_LIMIT = { perSecond: 5, burst: 20 };
+/** The scopes of the operations; the console checks the person's role. */
+const PERSON_SCOPES: OperationCaller["scopes"] = [
+  ...new Set(PERSON_OPERATIONS.map((operation) => OPERATIONS[operation].scope)),
+  // Disabling with `flatten` needs it too.
+  "risk:manage",
+];
+
+export interface PersonRouteDependencies extends AnswerDependencies {
+  readonly directory: Pick<Directory, "server" | "prices">;
+  readonly requestLog: RequestLog;
+}
+
+/**
+ * Serves operations for people of the console, on the internal port only: the console has signed
+ * the person in, and names organization and person. Everything else is as for a management key
+ * (decisions, 26).
+ */
+export function registerPersonRoutes(
+  app: FastifyInstance,
+  dependencies: PersonRouteDependencies,
+  operations: Readonly<Record<OperationId, Operation>>,
+): void {
+  serveRaw(app, GATEWAY_ROUTES.callAccountOperation, ({ params, body: asked }, request, reply) => {
+    const { organizationId, serverId } = params;
+    const named = callerOf(request.headers);
+    if (named?.actor.type !== "user") throw new ApiError("AUTHENTICATION_REQUIRED", { text: "A person must be named" });
+    const { address } = named;
+    const actor = { type: "user", id: named.actor.id } as const;
+    const { operation, idempotencyKey, body } = asked;
+    const contract = OPERATIONS[operation];
+    const caller: OperationCaller = {
+      actor,
+      organizationId,
+      rateLimit: PERSON_RATE_LIMIT,
+      scopes: PERSON_SCOPES,
+      serverIds: null,
+    };
+    const logged = logWhenAnswered(dependencies, operation, caller, request, reply, address);
+    const server = authorize(caller, contract.scope, dependencies.directory, serverId, { allowRemoved: true });
+    const call = {
+      operation,
+      contract,
+      caller,
+      requestId: request.id,
+      address,
+      server,
+      params,
+      query: {},
+      idempotencyKey: personIdempotencyKey(actor.id, idempotencyKey),
+      connection: reply.raw,
+      body,
+    };
+    return answerCall(dependencies, call, operations[operation], logged, reply);
+  });
+}
