@@ -153,6 +153,8 @@ export default {
     onlyIn("ioredis", "libs/redis"),
     onlyIn("ws", "services/metrics/src/inbound/ws", "libs/client/src/live"),
     onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
+    onlyIn("nodemailer", "services/console/src/outbound/smtp"),
+    onlyIn("openid-client", "services/console/src/outbound/http"),
     {
       name: "no-dustbins",
       comment: "a folder is named for what it does",

@@ -33,6 +33,7 @@ const secrets = {
   webhook_sealing_keys: () => `k1:${key()}`,
   evidence_signing_keys: () => `k1:${key()}`,
   trading_server_sealing_keys: () => `k1:${key()}`,
+  console_sealing_keys: () => `k1:${key()}`,
 };
 mkdirSync(folder, { recursive: true });
 for (const [name, make] of Object.entries(secrets)) {

@@ -22,10 +22,12 @@ const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: the word after the shard, or the first two words of a console key. */
-const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:session|sign-in\}?:[a-z]+)/g];
+const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:[a-z-]+(?::[a-z]+)?|sign-in\}?:[a-z]+)/g];
 const REDIS_KEYS = [
   "libs/admission/src/redis/keys.ts",
   "services/console/src/outbound/redis/console-sessions.ts",
+  "services/console/src/outbound/redis/pending-sign-ins.ts",
+  "services/console/src/outbound/redis/recovery-limits.ts",
   "services/console/src/outbound/redis/sign-in-attempts.ts",
 ];
 const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
@@ -77,6 +79,9 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
     "services/console/src/domain/session-life.ts SESSION_IDLE_MS",
     "services/console/src/domain/session-life.ts SESSION_ABSOLUTE_MS",
   ],
+  "console:sessions-of": ["services/console/src/domain/session-life.ts SESSION_ABSOLUTE_MS"],
+  "console:pending": ["services/console/src/operations/sign-in-with-provider.ts PROVIDER_LIFE_MS"],
+  "console:recovery:email": ["services/console/src/outbound/redis/recovery-limits.ts RECOVERY_WINDOW_MS"],
   "sign-in:email": ["services/console/src/outbound/redis/sign-in-attempts.ts SIGN_IN_WINDOW_MS"],
   "sign-in:known": ["services/console/src/outbound/redis/sign-in-attempts.ts KNOWN_NETWORK_MS"],
 };

@@ -48,7 +48,9 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["cli", OperatorSettings],
 ]);
 const SERVICES = readdirSync(path.join(ROOT, "services"));
-const secretsOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
+/** Secrets that Docker Compose and `npm start` generate. */
+const generatedOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
+const secretsOf = (uses: Uses): string[] => [...generatedOf(uses), ...uses.givenSecrets.map(variableOf)].toSorted();
 const ofUpgrade = (uses: Uses): string[] => uses.upgradeSecrets.map(variableOf);
 const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secretsOf(uses).concat(ofUpgrade(uses))));
 /** Names of variables with secrets. OF_A_SERVER are those of Kafka, Redis and PostgreSQL. */
@@ -80,7 +82,8 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
 
   it("has them in Docker Compose, from its own volume", () => {
     const inCompose = usesInCompose(read("docker-compose.yml"), program);
-    expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual(expected);
+    const secrets = generatedOf(uses);
+    expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
   });
 
@@ -93,7 +96,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
       base: {},
     });
     const given = Object.keys(environment).filter((variable) => environment[variable] !== undefined);
-    const secrets = secretsOf(uses).filter((variable) => variable !== "CONTROL_TOKEN");
+    const secrets = generatedOf(uses).filter((variable) => variable !== "CONTROL_TOKEN");
     expect(usesOf(given, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
   });
 
@@ -165,7 +168,7 @@ describe("make-secrets.mjs", () => {
       make(path.join(ROOT, "deploy/programs.json"));
       const first = readFileSync(path.join(own, "gateway/fingerprint_key"), "utf8");
       for (const [program, uses] of PROGRAMS)
-        expect(readdirSync(path.join(own, program)).map(variableOf).toSorted()).toEqual(secretsOf(uses));
+        expect(readdirSync(path.join(own, program)).map(variableOf).toSorted()).toEqual(generatedOf(uses));
       writeFileSync(table, JSON.stringify({ gateway: { secrets: ["fingerprint-key"] } }));
       make(table);
       expect(readdirSync(path.join(own, "gateway"))).toEqual(["fingerprint_key"]);

@@ -18,6 +18,8 @@ const Uses = z.strictObject({
   upgradeSecrets: z.array(z.string()).default([]),
   /** Secrets that an operator may leave out. */
   optionalSecrets: z.array(z.string()).default([]),
+  /** Secrets of other systems, which only an operator can give: nothing generates them. */
+  givenSecrets: z.array(z.string()).default([]),
   calls: z.array(z.string()),
   /** Addresses outside kapi that the program reaches. */
   outside: z.array(z.enum(["trading-servers", "world"])).default([]),

@@ -20,6 +20,7 @@ export * from "./http/commands.ts";
 export * from "./http/console-actions.ts";
 export * from "./http/console-deliveries.ts";
 export * from "./http/console-requests.ts";
+export * from "./http/console-people.ts";
 export * from "./http/console-roles.ts";
 export * from "./http/console.ts";
 export * from "./http/console-accounts.ts";

@@ -103,6 +103,7 @@ function assemble(parts: Parts): TestEnvironment {
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
     EVIDENCE_SIGNING_KEYS: secrets.evidenceSigningKeys,
     TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
+    CONSOLE_SEALING_KEYS: secrets.consoleSealingKeys,
     TRADING_SERVER_ALLOW_INSECURE: "true",
   };
   if (parts.kafka !== null) {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 
-import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields } from "@kapi/runtime";
+import type { Keyring } from "@kapi/kernel";
+import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields, needs } from "@kapi/runtime";
 import { z } from "zod";
 
 /** Requests of an organization and day that the request log keeps by default: about 950 MB. */
@@ -34,6 +35,57 @@ const consoleFields = {
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
   /** Public base URL of the management API, shown beside a new key; required with CONSOLE_PORT. */
   CONSOLE_API_URL: configFields.serviceUrl.optional(),
+  /** Public base URL of the console, without `/console`: for links in mails and OpenID Connect. */
+  CONSOLE_PUBLIC_URL: configFields.serviceUrl.optional(),
+  /**
+   * Keys of the secrets of second factors; the first one encrypts. An old key stays while secrets
+   * are encrypted with it. Absent: nobody can set up two-factor authentication.
+   */
+  CONSOLE_SEALING_KEYS: configFields.keyring.optional(),
+};
+
+/** Mails with invitations and with links for forgotten passwords. */
+const mailFields = {
+  /**
+   * Mail server, `smtp://` or `smtps://`, with user and password where needed. Absent: no mails;
+   * owners pass the links of invitations on, and reset forgotten passwords.
+   */
+  CONSOLE_SMTP_URL: alongside(
+    z.url({ protocol: /^smtps?$/, error: "must be an address smtp://… or smtps://…" }).optional(),
+    needs("CONSOLE_MAIL_FROM", "CONSOLE_PUBLIC_URL"),
+  ),
+  /** Sender of the mails: `kapi <kapi@example.com>`. */
+  CONSOLE_MAIL_FROM: alongside(z.string().min(1, "must not be empty").optional(), needs("CONSOLE_SMTP_URL")),
+};
+
+const PROVIDER = ["CONSOLE_OIDC_CLIENT_ID", "CONSOLE_OIDC_CLIENT_SECRET", "CONSOLE_PUBLIC_URL"] as const;
+const LOCAL_HTTP = /^http:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?(?:\/|$)/;
+
+/** Sign-in by OpenID Connect. */
+const providerFields = {
+  /**
+   * Issuer of the provider of OpenID Connect. Absent: people sign in with a password only. The
+   * provider must know the redirect address
+   * `<CONSOLE_PUBLIC_URL>/console/api/sign-in/provider/callback`.
+   */
+  CONSOLE_OIDC_ISSUER: alongside(
+    z
+      .url({ protocol: /^https?$/, error: "must be an address https://…" })
+      .refine((text) => text.startsWith("https://") || LOCAL_HTTP.test(text), "must be https, except on this machine")
+      .optional(),
+    needs(...PROVIDER),
+  ),
+  /** Id of the console at the provider. */
+  CONSOLE_OIDC_CLIENT_ID: z.string().min(1, "must not be empty").optional(),
+  /** Secret of the console at the provider. */
+  CONSOLE_OIDC_CLIENT_SECRET: z.string().min(1, "must not be empty").optional(),
+  /** Name of the provider on the button of the sign-in. */
+  CONSOLE_OIDC_NAME: z.string().min(1, "must not be empty").default("your identity provider"),
+  /**
+   * `provider`: the provider asks for a second factor, and the console asks for none after it.
+   * `console`: the console asks everybody who has one.
+   */
+  CONSOLE_OIDC_SECOND_FACTOR: z.enum(["provider", "console"], "must be provider or console").default("console"),
 };
 
 /** The environment of the console service. */
@@ -72,6 +124,8 @@ export const ConfigSchema = z.object({
    */
   REQUEST_LOG_PER_DAY: configFields.integer(1_000, 100_000_000).default(DEFAULT_REQUESTS_PER_DAY),
   ...consoleFields,
+  ...mailFields,
+  ...providerFields,
 });
 export type Config = z.output<typeof ConfigSchema>;
 
@@ -83,6 +137,22 @@ export interface ConsoleConfig {
   readonly secureCookies: boolean;
   readonly trustedProxies: readonly string[];
   readonly apiUrl: string;
+  /** Null: no two-factor authentication. */
+  readonly sealingKeys: Keyring | null;
+  /** Null: no mails. */
+  readonly mail: { readonly url: string; readonly from: string; readonly publicUrl: string } | null;
+  /** Null: no OpenID Connect. */
+  readonly provider: ProviderConfig | null;
+}
+
+export interface ProviderConfig {
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly publicUrl: string;
+  /** Whether the provider asks for a second factor. */
+  readonly hasSecondFactor: boolean;
 }
 
 /** Null: no listener. Throws ConfigError without the address of the API. */
@@ -97,5 +167,22 @@ export function consoleConfig(config: Config): ConsoleConfig | null {
     secureCookies: config.CONSOLE_SECURE_COOKIES === "on",
     trustedProxies: config.CONSOLE_TRUSTED_PROXIES ?? [],
     apiUrl: config.CONSOLE_API_URL,
+    sealingKeys: config.CONSOLE_SEALING_KEYS ?? null,
+    mail: mailConfig(config),
+    provider: providerConfig(config),
   };
+}
+
+function mailConfig(config: Config): ConsoleConfig["mail"] {
+  const { CONSOLE_SMTP_URL: url, CONSOLE_MAIL_FROM: from, CONSOLE_PUBLIC_URL: publicUrl } = config;
+  return url === undefined || from === undefined || publicUrl === undefined ? null : { url, from, publicUrl };
+}
+
+function providerConfig(config: Config): ProviderConfig | null {
+  const { CONSOLE_OIDC_ISSUER: issuer, CONSOLE_PUBLIC_URL: publicUrl } = config;
+  const { CONSOLE_OIDC_CLIENT_ID: clientId, CONSOLE_OIDC_CLIENT_SECRET: clientSecret } = config;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined || publicUrl === undefined)
+    return null;
+  const hasSecondFactor = config.CONSOLE_OIDC_SECOND_FACTOR === "provider";
+  return { name: config.CONSOLE_OIDC_NAME, issuer, clientId, clientSecret, publicUrl, hasSecondFactor };
 }

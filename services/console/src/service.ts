@@ -17,38 +17,52 @@ import {
   startServiceRedis,
 } from "@kapi/service";
 
-import { type Config, ConfigSchema, type ConsoleConfig, consoleConfig } from "./config.ts";
+import { type Config, ConfigSchema, type ConsoleConfig, consoleConfig, type ProviderConfig } from "./config.ts";
 import type { AuditLog } from "./domain/audit.ts";
+import type { Invitations, OrganizationSettings, PasswordRecoveries } from "./domain/people-ports.ts";
 import type { Directory, PeopleStore, Users } from "./domain/ports.ts";
 import type { RequestLogStore } from "./domain/request-log.ts";
 import { registerConsoleRoutes } from "./inbound/http/console.ts";
 import { registerOperatorRoutes } from "./inbound/http/operator-routes.ts";
 import { readAssets } from "./inbound/http/pages.ts";
 import { startRequestConsumer } from "./inbound/kafka/request-log.ts";
+import { PROVIDER_CALLBACK } from "./inbound/http/provider-routes.ts";
 import { measureAuditAge } from "./measures.ts";
 import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
+import { PasswordRecovery } from "./operations/recover-password.ts";
 import type { SignInDependencies } from "./operations/sign-in.ts";
 import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
+import type { ProviderSignIn } from "./operations/sign-in-with-provider.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccountRanks } from "./outbound/http/account-ranks.ts";
 import { createAccountOperations } from "./outbound/http/account-operations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
+import { createIdentityProvider } from "./outbound/http/identity-provider.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
 import { createRisk } from "./outbound/http/risk.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
+import { createInvitations } from "./outbound/postgres/invitations.ts";
 import { createPeopleStore } from "./outbound/postgres/people-store.ts";
 import { createRequestLogStore } from "./outbound/postgres/request-log.ts";
+import {
+  createOrganizationSettings,
+  createPasswordRecoveries,
+  createSecondFactors,
+} from "./outbound/postgres/second-factors.ts";
 import { createUsers } from "./outbound/postgres/users.ts";
 import { CONSOLE_LIBRARY } from "./outbound/redis/console-library.ts";
 import { createConsoleSessions } from "./outbound/redis/console-sessions.ts";
+import { createPendingSignIns } from "./outbound/redis/pending-sign-ins.ts";
+import { createRecoveryLimits } from "./outbound/redis/recovery-limits.ts";
 import { createSignInAttempts } from "./outbound/redis/sign-in-attempts.ts";
+import { createMailer } from "./outbound/smtp/mailer.ts";
 
 const SERVICE = "console";
 const SCHEMA: ServiceSchema = {
@@ -86,6 +100,9 @@ interface People extends SignInDependencies {
   readonly auditLog: AuditLog;
   readonly directory: Directory;
   readonly requestLog: RequestLogStore;
+  readonly invitations: Invitations;
+  readonly settings: OrganizationSettings;
+  readonly recoveries: PasswordRecoveries;
 }
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
@@ -106,11 +123,17 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const people: People = {
     store,
     users: createUsers(database),
+    invitations: createInvitations(database),
+    secondFactors: createSecondFactors(database),
+    recoveries: createPasswordRecoveries(database),
+    settings: createOrganizationSettings(database),
+    sealingKeys: config.CONSOLE_SEALING_KEYS ?? null,
     auditLog: createAuditLog(database),
     passwords: await createPasswords(),
     failedSignIns: await startFailedSignIns(main, store),
     directory: createDirectory(clients.organization),
     sessions: createConsoleSessions(redis),
+    pendingSignIns: createPendingSignIns(redis),
     signInAttempts: createSignInAttempts(redis),
     clock,
     requestLog: createRequestLogStore(database, clock),
@@ -263,9 +286,42 @@ async function startConsole(
     webhooks: createWebhooks(clients.webhooks),
     secureCookies: settings.secureCookies,
     apiUrl: settings.apiUrl,
+    ...(await startWaysToSignIn(context, settings, redis, people)),
   });
   const { url } = await scope.start("console", () => startListening(app, settings));
   logger.info({ url }, "the console is listening");
+}
+
+/** Mails, the recovery of passwords, and the provider of OpenID Connect, if they are configured. */
+async function startWaysToSignIn(
+  { scope, logger }: MainContext<Config>,
+  { mail: smtp, provider }: ConsoleConfig,
+  redis: RedisConnection,
+  people: People,
+) {
+  const mail = smtp === null ? null : createMailer(smtp);
+  const logMailFailure = (error: unknown): void => logger.warn({ err: error }, "a mail was not sent");
+  const recoveryLimits = createRecoveryLimits(redis);
+  const recovery = await scope.start("password recovery", () => {
+    const value = new PasswordRecovery({ ...people, mail, recoveryLimits, logMailFailure });
+    return { value, stop: () => value.finish() };
+  });
+  return {
+    mail,
+    logMailFailure,
+    recovery,
+    providerSignIn: provider === null ? null : providerSignInOf(provider),
+    logProviderFailure: (error: unknown): void => logger.warn({ err: error }, "a sign-in at the provider failed"),
+    signInOptions: {
+      passwordRecovery: mail !== null,
+      provider: provider === null ? null : { name: provider.name },
+    },
+  };
+}
+
+function providerSignInOf({ publicUrl, hasSecondFactor, ...settings }: ProviderConfig): ProviderSignIn {
+  const redirectUri = new URL(PROVIDER_CALLBACK, publicUrl).href;
+  return { provider: createIdentityProvider({ ...settings, redirectUri }), hasSecondFactor };
 }
 
 /** The service, as its process runs it. */

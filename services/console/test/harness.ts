@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import { startDirectory, type Directory } from "@kapi/admission";
-import { ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
+import { type ConsoleRole, ConsoleSession, CSRF_HEADER, SECURE_SESSION_COOKIE } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka } from "@kapi/kafka";
 import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
@@ -54,6 +54,8 @@ export interface ConsoleHarness {
   readonly neighbours: Neighbours;
   /** Creates an organization with credits, a server and a person. */
   person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
+  /** Creates another person of the same organization. */
+  colleague(person: ConsoleUser, role: ConsoleRole): Promise<ConsoleUser>;
   /** A new browser, by default at a network address of its own. */
   browser(address?: string): Browser;
   /** A browser in which the person is signed in. */
@@ -69,8 +71,8 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** Starts everything that one test file needs. */
-export async function startConsoleHarness(): Promise<ConsoleHarness> {
+/** Starts everything that one test file needs. `settings`: of the console. */
+export async function startConsoleHarness(settings: Readonly<Record<string, string>> = {}): Promise<ConsoleHarness> {
   const scope = new Scope();
   const logger = createLogger({ service: "console-test", level: "silent" });
   const environment = await createTestEnvironment();
@@ -91,7 +93,7 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
     CONSOLE_ASSETS: builtPage(environment),
   };
   const services = ["organization", "console"] as const;
-  const env = { organization: others, console: { ...others, ...listener } };
+  const env = { organization: others, console: { ...others, ...listener, ...settings } };
   const stack = await scope.start("stack", async () => {
     const value = await startTestStack({ environment, services, env });
     return { value, stop: () => value.stop() };
@@ -135,6 +137,13 @@ export async function startConsoleHarness(): Promise<ConsoleHarness> {
     directory,
     neighbours,
     person: (options) => newPerson(client, neighbours, options),
+    colleague: async (person, role) => {
+      const email = `${randomUUID()}@example.com`;
+      const body = { email, name: `A ${role}`, password: PASSWORD, role };
+      const path = `/internal/organizations/${person.organizationId}/users`;
+      const { userId } = await client.json("POST", path, body, CreatedUser);
+      return { ...person, email, userId };
+    },
     browser,
     signedIn: async (person) => {
       const opened = browser();
@@ -151,6 +160,8 @@ export class Browser {
   readonly #address: string;
   cookie: string | null = null;
   csrfToken: string | null = null;
+  /** All other cookies, by name. */
+  readonly others = new Map<string, string>();
 
   constructor(url: string, address: string) {
     this.#url = url;
@@ -173,7 +184,7 @@ export class Browser {
       redirect: "manual",
       headers: {
         "x-forwarded-for": this.#address,
-        ...(this.cookie === null ? {} : { cookie: `${SECURE_SESSION_COOKIE}=${this.cookie}` }),
+        ...this.#cookies(),
         ...(this.csrfToken === null || method === "GET" ? {} : { [CSRF_HEADER]: this.csrfToken }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
@@ -186,9 +197,24 @@ export class Browser {
     return this.ask("POST", "/session", { email, password });
   }
 
+  #cookies(): Record<string, string> {
+    const session = this.cookie === null ? [] : [[SECURE_SESSION_COOKIE, this.cookie] as const];
+    const all = [...session, ...this.others].map(([name, value]) => `${name}=${value}`);
+    return all.length === 0 ? {} : { cookie: all.join("; ") };
+  }
+
+  /** Keeps the cookies of an answer. */
+  keepCookies(response: Response): void {
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (name === SECURE_SESSION_COOKIE) this.cookie = value === "" ? null : value;
+      else if (value === "") this.others.delete(name);
+      else this.others.set(name, value);
+    }
+  }
+
   #keep(response: Response, json: unknown): void {
-    const set = /^__Host-kapi_session=([^;]*)/.exec(response.headers.get("set-cookie") ?? "")?.[1];
-    if (set !== undefined) this.cookie = set === "" ? null : set;
+    this.keepCookies(response);
     const session = ConsoleSession.safeParse(json);
     if (session.success) this.csrfToken = session.data.csrfToken;
   }

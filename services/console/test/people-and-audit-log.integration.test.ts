@@ -286,7 +286,7 @@ describe("the audit log", () => {
     const subject = { type: "organization", id: person.organizationId } as const;
     const named = { actor: null, address: null, organizationId: person.organizationId, subject, atMs: Date.now() };
     await as((tx) => insertAudit(tx, [{ ...named, action: "server.updated", eventId: randomUUID() }]));
-    const query = { organizationId: person.organizationId, before: undefined, limit: 1 };
+    const query = { organizationId: person.organizationId, before: undefined, limit: 1, filters: {} };
     expect(await as((tx) => createAuditLog(tx).page(query))).toMatchObject([{ action: "server.updated" }]);
     for (const text of [
       "update audit_log set address = null",

@@ -19,7 +19,8 @@ import {
 } from "../src/outbound/redis/sign-in-attempts.ts";
 
 const AHEAD_MS = 600_000;
-const STATE = { userId: randomUUID(), version: 3, csrfToken: "token" };
+const STATE = { userId: randomUUID(), version: 3, csrfToken: "token", proof: "own" } as const;
+const NEW = { ...STATE, address: "192.0.2.1", userAgent: null };
 
 function newSubject(changes: Partial<SignInSubject> = {}): SignInSubject {
   return { emailHash: randomUUID(), address: randomUUID(), ...changes };
@@ -77,7 +78,7 @@ describe.each([
 
   test("a session exists until it is closed, and each use restarts its idle time", async () => {
     const hash = randomUUID();
-    await sessions.open(hash, STATE);
+    await sessions.open(hash, NEW);
     expect(await sessions.use(hash)).toMatchObject(STATE);
     await redis.commands.pexpire(consoleSessionKey(hash), 60_000);
     await sessions.use(hash);
@@ -89,14 +90,14 @@ describe.each([
 
   test("a session ends after its idle time, and at its maximum age although it is used", async () => {
     const [idle, old] = [randomUUID(), randomUUID()];
-    await createConsoleSessions(redis, { idleMs: 30, absoluteMs: 60_000 }).open(idle, STATE);
-    await sessions.open(old, STATE);
+    await createConsoleSessions(redis, { idleMs: 30, absoluteMs: 60_000 }).open(idle, NEW);
+    await sessions.open(old, NEW);
     await eventually(async () => (await sessions.exist([idle]))[0] === false);
     await eventually(
       async () => (await createConsoleSessions(redis, { idleMs: 60_000, absoluteMs: 200 }).use(old)) === null,
     );
     const young = randomUUID();
-    await sessions.open(young, STATE);
+    await sessions.open(young, NEW);
     await createConsoleSessions(redis, { idleMs: 60_000, absoluteMs: 5_000 }).use(young);
     expect(await redis.commands.pttl(consoleSessionKey(young))).toBeLessThanOrEqual(5_000);
   });

@@ -89,7 +89,14 @@ describe("a session", () => {
     const { commands } = harness.redis;
     const keys = await commands.keys("console:*");
     expect(keys.length).toBeGreaterThan(0);
-    const everything = await Promise.all(keys.map(async (key) => [key, await commands.hgetall(key)]));
+    const values = {
+      hash: (key: string) => commands.hgetall(key),
+      zset: (key: string) => commands.zrange(key, 0, -1),
+      string: (key: string) => commands.get(key),
+    };
+    const everything = await Promise.all(
+      keys.map(async (key) => [key, await values[(await commands.type(key)) as keyof typeof values](key)]),
+    );
     expect(JSON.stringify(everything)).not.toContain(browser.cookie);
     expect(JSON.stringify(everything)).not.toContain(PASSWORD);
   });

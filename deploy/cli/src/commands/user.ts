@@ -24,6 +24,15 @@ export function addUser(program: Command, context: CommandContext): void {
     .addOption(new Option("--role <role>", "what the user may do").choices(CONSOLE_ROLES).default("owner"))
     .option("--password-stdin", "read the password from standard input instead of generating one")
     .action((options: CreateOptions) => create(context, options));
+  addCommand(user, "set-role", "Change what a user may do; the organization keeps at least one owner")
+    .argument("<user id>", "the user")
+    .addOption(new Option("--role <role>", "what the user may do").choices(CONSOLE_ROLES).makeOptionMandatory())
+    .action((userId: string, options: PrintOptions & { readonly role: ConsoleRole }) =>
+      setRole(context, userId, options),
+    );
+  addCommand(user, "reset-two-factor", "Remove the second factor of a user who lost it; the user's sessions end")
+    .argument("<user id>", "the user")
+    .action((userId: string, options: PrintOptions) => resetTwoFactor(context, userId, options));
   addCommand(user, "list", "List the users of an organization")
     .requiredOption("--organization <id>", "the organization")
     .action((options: OfOrganization) => list(context, options));
@@ -41,6 +50,21 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   );
 }
 
+async function setRole(
+  context: CommandContext,
+  userId: string,
+  options: PrintOptions & { readonly role: ConsoleRole },
+): Promise<void> {
+  const request = { params: { userId }, body: { role: options.role } };
+  const changed = await context.operator("console").call(CONSOLE_ROUTES.setUserRole, request);
+  context.print(options, changed, ({ role }) => fields({ user: userId, role }));
+}
+
+async function resetTwoFactor(context: CommandContext, userId: string, options: PrintOptions): Promise<void> {
+  const answer = await context.operator("console").call(CONSOLE_ROUTES.resetUserTwoFactor, { params: { userId } });
+  context.print(options, answer, () => fields({ user: userId, "two-factor": "off" }));
+}
+
 async function list(context: CommandContext, options: OfOrganization): Promise<void> {
   const params = { organizationId: options.organization };
   const users = await context.operator("console").list(CONSOLE_ROUTES.listUsers, params, (page) => page.users);
@@ -50,6 +74,8 @@ async function list(context: CommandContext, options: OfOrganization): Promise<v
       { heading: "E-MAIL", of: (row) => row.email },
       { heading: "NAME", of: (row) => row.name },
       { heading: "ROLE", of: (row) => row.role },
+      { heading: "TWO-FACTOR", of: (row) => (row.twoFactor ? "on" : "off") },
+      { heading: "LAST SIGN-IN", of: (row) => row.lastSignInAt ?? "never" },
       { heading: "STATUS", of: (row) => (row.disabledAt === null ? "active" : "disabled") },
       { heading: "CREATED", of: (row) => row.createdAt },
     ]),

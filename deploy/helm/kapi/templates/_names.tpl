@@ -141,7 +141,7 @@ mounted file. A program that calls other services has its own service token.
 {{- range $service := .services -}}
 {{- $needs := $service.needs -}}
 {{- $secrets := $needs.secrets -}}
-{{- range $secret := $needs.optionalSecrets | default list -}}
+{{- range $secret := concat ($needs.optionalSecrets | default list) ($needs.givenSecrets | default list) -}}
 {{- if has $secret $values.optional }}{{ $secrets = append $secrets $secret }}{{ end -}}
 {{- end -}}
 {{- if $values.acceptInternalToken }}{{ $secrets = concat $secrets ($needs.upgradeSecrets | default list) }}{{ end -}}

@@ -33,6 +33,7 @@ const Programs = z.record(
     servers: z.array(z.string()),
     secrets: z.array(z.string()),
     optionalSecrets: z.array(z.string()).default([]),
+    givenSecrets: z.array(z.string()).default([]),
     calls: z.array(z.string()),
   }),
 );
@@ -84,7 +85,7 @@ function internalUrl(ports: Ports, service: string): string {
 }
 
 /** Secrets that no program needs on this machine. */
-const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN"];
+const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "CONSOLE_OIDC_CLIENT_SECRET"];
 
 export interface PlanOptions {
   readonly servers: ServerAddresses;
@@ -175,6 +176,13 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
         .map(variableOf)
         .flatMap((variable) => (secrets[variable] === undefined ? [] : [[variable, secrets[variable]]])),
     ),
+    // Secrets of other systems come from the user's shell.
+    ...Object.fromEntries(
+      uses.givenSecrets.map(variableOf).flatMap((variable) => {
+        const given = [variable, `${variable}_FILE`].filter((name) => options.base[name] !== undefined);
+        return given.map((name) => [name, options.base[name]]);
+      }),
+    ),
     ...Object.fromEntries(uses.calls.map((other) => [`${variableOf(other)}_URL`, internalUrl(ports, other)])),
   };
 }
@@ -192,6 +200,7 @@ function secretVariables(program: string, secrets: Secrets): Environment {
     WEBHOOK_SEALING_KEYS: secrets.webhookSealingKeys,
     EVIDENCE_SIGNING_KEYS: secrets.evidenceSigningKeys,
     TRADING_SERVER_SEALING_KEYS: secrets.tradingServerSealingKeys,
+    CONSOLE_SEALING_KEYS: secrets.consoleSealingKeys,
   };
 }
 

@@ -41,6 +41,7 @@ const MAX_EMAIL_CHARACTERS = 254;
 /** Minimum length of a user's password, in characters. */
 export const MIN_USER_PASSWORD_CHARACTERS = 12;
 const MAX_USER_PASSWORD_CHARACTERS = 200;
+const MAX_CODE_CHARACTERS = 40;
 /**
  * Maximum low-balance threshold, in credits: far above any wallet, and below the largest exact
  * integer.
@@ -71,19 +72,40 @@ export const SignInBody = z.object({
 });
 export type SignInBody = z.infer<typeof SignInBody>;
 
+/** A code of an authenticator app, or a recovery code. Spaces and dashes do not matter. */
+export const SecondFactorCode = z
+  .string()
+  .max(MAX_CODE_CHARACTERS)
+  .transform((text) => text.replaceAll(/[\s-]/g, "").toUpperCase())
+  .pipe(z.string().min(1, "must be a code of your authenticator app, or a recovery code"));
+
 /** Body of PUT /session/password; every other session of the person ends. */
 export const ChangePasswordBody = z.object({
   currentPassword: SignInBody.shape.password,
   newPassword: UserPassword,
+  /** A code of the second factor, if the person has one. */
+  code: SecondFactorCode.optional(),
 });
 export type ChangePasswordBody = z.infer<typeof ChangePasswordBody>;
+
+/** The two-factor authentication of a person. */
+export const TwoFactorState = z.object({
+  /** Whether the person has set it up. */
+  enabled: z.boolean(),
+  /** Whether the person must set it up before anything else. */
+  mustEnrol: z.boolean(),
+  /** Number of recovery codes that are not used. */
+  recoveryCodesLeft: z.int().min(0),
+});
+export type TwoFactorState = z.infer<typeof TwoFactorState>;
 
 /** Answer of POST and GET /session and of PUT /session/password: who is signed in. */
 export const ConsoleSession = z.object({
   user: z.object({ id: z.uuid(), email: z.string(), name: z.string(), role: ConsoleRole }),
-  /** What the role allows. */
+  /** What the role allows; `self` alone while `twoFactor.mustEnrol` is true. */
   permissions: z.array(ConsolePermission),
   organization: z.object({ id: z.uuid(), name: z.string() }),
+  twoFactor: TwoFactorState,
   csrfToken: z.string(),
   /**
    * Base address of the management API for its callers. The console shows a `curl` line with this

@@ -5,6 +5,7 @@
 import { z } from "zod";
 
 import { ListAuditQuery } from "../http/audit.ts";
+import { ChangeRoleBody } from "../http/console-people.ts";
 import { ConsoleRole } from "../http/console-roles.ts";
 import { Email, GivenName, UserPassword } from "../http/console.ts";
 import { PageNumbers, PageQuery } from "../http/pagination.ts";
@@ -22,6 +23,8 @@ const OperatorUser = z.looseObject({
   email: z.string(),
   name: z.string(),
   role: z.string(),
+  twoFactor: z.boolean(),
+  lastSignInAt: z.string().nullable(),
   createdAt: z.string(),
   disabledAt: z.string().nullable(),
 });
@@ -71,6 +74,21 @@ export const CONSOLE_ROUTES = {
     path: "/internal/users/:userId/password",
     body: NewPassword.nullish().transform((given) => given ?? {}),
     answer: z.object({ password: z.string().optional() }),
+  },
+  /** Applies to the next request of the user; 400 for the last owner of an organization. */
+  setUserRole: {
+    ...OPERATOR,
+    method: "PUT",
+    path: "/internal/users/:userId/role",
+    body: ChangeRoleBody,
+    answer: z.object({ userId: z.string(), role: ConsoleRole }),
+  },
+  /** Removes the second factor of a user who lost it. */
+  resetUserTwoFactor: {
+    ...OPERATOR,
+    method: "DELETE",
+    path: "/internal/users/:userId/two-factor",
+    answer: z.object({ userId: z.string() }),
   },
   disableUser: {
     ...OPERATOR,

@@ -22,6 +22,7 @@ describe("the secrets of a state folder", () => {
       serviceTokens: _two,
       tradingServerSealingKeys: _three,
       evidenceSigningKeys: _four,
+      consoleSealingKeys: _five,
       ...earlier
     } = keptSecrets(folder);
     for (const serviceTokens of [undefined, { gateway: "gateway.kept", robot: "robot.of-another-version" }]) {

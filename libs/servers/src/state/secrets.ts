@@ -22,6 +22,7 @@ const Secrets = z.object({
   webhookSealingKeys: z.string(),
   evidenceSigningKeys: z.string(),
   tradingServerSealingKeys: z.string(),
+  consoleSealingKeys: z.string(),
 });
 export type Secrets = z.infer<typeof Secrets>;
 
@@ -43,6 +44,7 @@ export function generateSecrets(): Secrets {
     webhookSealingKeys: `k1:${key()}`,
     evidenceSigningKeys: `k1:${key()}`,
     tradingServerSealingKeys: `k1:${key()}`,
+    consoleSealingKeys: `k1:${key()}`,
   };
 }
 
@@ -57,8 +59,8 @@ export function keptSecrets(stateDir: string): Secrets {
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
   // An earlier version does not have these secrets and has fewer tokens.
-  const { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys } = fresh;
-  const later = { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys };
+  const { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys, consoleSealingKeys } = fresh;
+  const later = { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys, consoleSealingKeys };
   const keptTokens = z.record(z.string(), z.string()).default({}).parse(kept["serviceTokens"]);
   const serviceTokens = Object.fromEntries(
     CALLERS.map((caller) => [caller, keptTokens[caller] ?? fresh.serviceTokens[caller]]),

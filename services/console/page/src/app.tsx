@@ -7,7 +7,9 @@ import type { ConsoleApi } from "./api/console-api.ts";
 import { asFailure, type Failure } from "./api/failure.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
 import { Frame } from "./frame.tsx";
+import { AcceptPage, RecoverPage } from "./pages/accept.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
+import { EnrolPage } from "./pages/two-factor.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { countMove, usePlace } from "./router.tsx";
 import { pageAt } from "./routes.tsx";
@@ -49,6 +51,12 @@ export function App({ client, api }: AppProps) {
     countMove();
     enter(session);
   };
+  /** Reads the session again: its permissions or its second factor have changed. */
+  const renew = async (): Promise<void> => {
+    const session = await api.session();
+    if (session === null) leave();
+    else setState({ kind: "in", session });
+  };
   const leave = (): void => {
     countMove();
     setState({ kind: "out", ended: false });
@@ -64,10 +72,16 @@ export function App({ client, api }: AppProps) {
       </main>
     );
   }
+  if (place.segments[0] === "accept") return <AcceptPage api={api} onSignedIn={begin} />;
+  if (place.segments[0] === "recover") return <RecoverPage api={api} />;
   if (state.kind === "out") return <SignInPage api={api} ended={state.ended} onSignedIn={begin} />;
   return (
     <Frame api={api} session={state.session} place={place} onSignedOut={leave}>
-      <Fragment key={place.segments.join("/")}>{pageAt(place, begin)}</Fragment>
+      {state.session.twoFactor.mustEnrol ? (
+        <EnrolPage onChanged={renew} />
+      ) : (
+        <Fragment key={place.segments.join("/")}>{pageAt(place, { onNewSession: begin, onChanged: renew })}</Fragment>
+      )}
     </Frame>
   );
 }

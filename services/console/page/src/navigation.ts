@@ -34,6 +34,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
     pages: [
       { name: "credits", title: "Credits", permission: "read" },
       { name: "servers", title: "Servers", permission: "read" },
+      { name: "people", title: "People", permission: "people:manage" },
       { name: "audit", title: "Audit log", permission: "audit:read" },
     ],
   },

@@ -15,6 +15,7 @@ const CommandPage = lazyPage(async () => (await import("./pages/command.tsx")).C
 const CommandsPage = lazyPage(async () => (await import("./pages/commands.tsx")).CommandsPage);
 const CreditsPage = lazyPage(async () => (await import("./pages/credits.tsx")).CreditsPage);
 const KeysPage = lazyPage(async () => (await import("./pages/keys.tsx")).KeysPage);
+const PeoplePage = lazyPage(async () => (await import("./pages/people.tsx")).PeoplePage);
 const ProfilePage = lazyPage(async () => (await import("./pages/profile.tsx")).ProfilePage);
 const RequestPage = lazyPage(async () => (await import("./pages/request.tsx")).RequestPage);
 const RequestsPage = lazyPage(async () => (await import("./pages/requests.tsx")).RequestsPage);
@@ -23,12 +24,18 @@ const WebhookEventPage = lazyPage(async () => (await import("./pages/webhook-eve
 const WebhookPage = lazyPage(async () => (await import("./pages/webhook.tsx")).WebhookPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
-interface Visit {
+/** What a page does to the session. */
+export interface SessionChanges {
+  /** Continues with another session, for example after a change of the password. */
+  readonly onNewSession: (session: ConsoleSession) => void;
+  /** Reads the session again, for example after a second factor was added. */
+  readonly onChanged: () => Promise<void>;
+}
+
+interface Visit extends SessionChanges {
   /** A parameter of the path. */
   readonly at: (name: string) => string;
   readonly query: URLSearchParams;
-  /** Continues with another session, for example after a change of the password. */
-  readonly onNewSession: (session: ConsoleSession) => void;
 }
 
 interface Route {
@@ -47,7 +54,7 @@ const ROUTES: readonly Route[] = [
     path: "accounts/:server/:account/breaches/:breach",
     page: ({ at }) => <BreachPage serverId={at("server")} accountNumber={at("account")} breachId={at("breach")} />,
   },
-  { path: "audit", page: () => <AuditPage /> },
+  { path: "audit", page: ({ query }) => <AuditPage query={query} /> },
   { path: "commands", page: ({ query }) => <CommandsPage query={query} /> },
   {
     path: "commands/:server/:command",
@@ -55,7 +62,11 @@ const ROUTES: readonly Route[] = [
   },
   { path: "credits", page: () => <CreditsPage /> },
   { path: "keys", page: () => <KeysPage /> },
-  { path: "profile", page: ({ onNewSession }) => <ProfilePage onNewSession={onNewSession} /> },
+  { path: "people", page: ({ query }) => <PeoplePage query={query} /> },
+  {
+    path: "profile",
+    page: ({ onNewSession, onChanged }) => <ProfilePage onNewSession={onNewSession} onChanged={onChanged} />,
+  },
   { path: "requests", page: () => <RequestsPage /> },
   { path: "requests/:id", page: ({ at }) => <RequestPage id={at("id")} /> },
   { path: "servers", page: () => <ServersPage /> },
@@ -68,11 +79,11 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** The page of an address. */
-export function pageAt({ segments, query }: Place, onNewSession: Visit["onNewSession"]): ComponentChildren {
+export function pageAt({ segments, query }: Place, changes: SessionChanges): ComponentChildren {
   const asked = segments.length === 0 ? [FIRST_PAGE] : segments;
   for (const { path, page } of ROUTES) {
     const params = paramsOf(path, asked);
-    if (params !== null) return page({ at: (name) => params.get(name) ?? "", query, onNewSession });
+    if (params !== null) return page({ at: (name) => params.get(name) ?? "", query, ...changes });
   }
   return <NotFoundPage />;
 }

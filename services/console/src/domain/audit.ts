@@ -1,4 +1,4 @@
-import type { AuditAction, AuditAnswer, AuditEntry, AuditEvent } from "@kapi/contracts";
+import type { AuditAction, AuditAnswer, AuditEntry, AuditEvent, ExportAuditQuery } from "@kapi/contracts";
 
 /** The author of a change, and the author's address. Null: unknown. */
 export interface AuditCaller {
@@ -22,12 +22,16 @@ export interface AuditRecord extends AuditCaller {
 /** An entry of another service; a later release may have other actions. */
 export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action: string; readonly eventId: string };
 
+/** Which entries are read; all filters apply together. `from` is inclusive, `to` exclusive. */
+export type AuditFilters = ExportAuditQuery;
+
 export interface AuditQuery {
   /** Null: all organizations, and entries without one. */
   readonly organizationId: string | null;
   /** Id of an entry; the page has entries with smaller ids. */
   readonly before: string | undefined;
   readonly limit: number;
+  readonly filters: AuditFilters;
 }
 
 export interface AuditLog {

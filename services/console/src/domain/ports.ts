@@ -26,6 +26,7 @@ import type { ApiError, Caller } from "@kapi/http";
 import type { z } from "zod";
 
 import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
+import type { Invitations, OrganizationSettings, PasswordRecoveries, SecondFactors } from "./people-ports.ts";
 
 export interface RowRange {
   readonly limit: number;
@@ -40,7 +41,11 @@ export type User = {
   readonly email: string;
   readonly name: string;
   readonly role: ConsoleRole;
+  /** Whether the user has a confirmed second factor. */
+  readonly twoFactor: boolean;
   readonly createdAt: string;
+  /** Null: never, or before the release that records it. */
+  readonly lastSignInAt: string | null;
   readonly disabledAt: string | null;
 };
 
@@ -50,6 +55,9 @@ export interface ActiveUser extends User {
   readonly passwordHash: string;
   /** Sessions of another version are invalid. */
   readonly sessionVersion: number;
+  /** Whether the organization requires a second factor of everybody. */
+  readonly requiresTwoFactor: boolean;
+  readonly recoveryCodesLeft: number;
 }
 
 export type NewUser = Pick<
@@ -63,6 +71,8 @@ export interface Users {
   insert(user: NewUser, nowMs: number): Promise<boolean>;
   byEmail(email: string): Promise<ActiveUser | null>;
   byId(userId: string): Promise<ActiveUser | null>;
+  /** Whether a user has this e-mail address, also a disabled one. */
+  isTaken(email: string): Promise<boolean>;
   /** Session versions of users who may sign in. */
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
@@ -79,6 +89,19 @@ export interface Users {
    * no such user.
    */
   disable(userId: string, nowMs: number): Promise<{ readonly organizationId: string; readonly isNew: boolean } | null>;
+  /** Raises the session version and returns it; null: no such active user. */
+  endSessions(organizationId: string, userId: string): Promise<number | null>;
+  /** Records the time of a sign-in. */
+  signedIn(userId: string, nowMs: number): Promise<void>;
+  /**
+   * Locks the active owners of an organization until the end of the transaction, and returns their
+   * ids: changes of owners happen one after the other.
+   */
+  lockOwners(organizationId: string): Promise<string[]>;
+  /** Returns the former role; null: no such active user of the organization. */
+  setRole(organizationId: string, userId: string, role: ConsoleRole): Promise<ConsoleRole | null>;
+  /** Active users of an organization. */
+  countActive(organizationId: string): Promise<number>;
   /** Newest first, including disabled users. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
@@ -93,6 +116,10 @@ export interface Users {
 /** One transaction. */
 export interface PeopleTransaction {
   readonly users: Users;
+  readonly invitations: Invitations;
+  readonly secondFactors: SecondFactors;
+  readonly recoveries: PasswordRecoveries;
+  readonly settings: OrganizationSettings;
   /** Adds audit entries; known event ids are skipped. */
   recordAudit(records: readonly (AuditRecord | FetchedAuditRecord)[]): void;
 }
@@ -147,6 +174,12 @@ export interface Credits {
   usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
 
+/**
+ * How the person of a session proved who they are: to the console, or to the provider of OpenID
+ * Connect, which asked for the second factor itself.
+ */
+export type SessionProof = "own" | "provider";
+
 /** A stored console session, by the hash of its id. */
 export interface ConsoleSessionState {
   readonly userId: string;
@@ -154,6 +187,22 @@ export interface ConsoleSessionState {
   readonly version: number;
   readonly csrfToken: string;
   readonly createdAtMs: number;
+  readonly proof: SessionProof;
+}
+
+/** A session that is opened. */
+export type NewConsoleSession = Omit<ConsoleSessionState, "createdAtMs"> & {
+  readonly address: string;
+  /** `User-Agent` of the browser; null: none. */
+  readonly userAgent: string | null;
+};
+
+/** A session in the list of a person's sessions. */
+export interface ListedSession extends Pick<ConsoleSessionState, "version" | "createdAtMs"> {
+  readonly sessionHash: string;
+  readonly lastUsedAtMs: number;
+  readonly address: string | null;
+  readonly userAgent: string | null;
 }
 
 /**
@@ -161,7 +210,8 @@ export interface ConsoleSessionState {
  * has the session id.
  */
 export interface ConsoleSessions {
-  open(sessionHash: string, session: Omit<ConsoleSessionState, "createdAtMs">): Promise<void>;
+  /** Of too many sessions of one user, the oldest ones end. */
+  open(sessionHash: string, session: NewConsoleSession): Promise<void>;
   /** Reads a session and restarts its idle time; null: no such session. */
   use(sessionHash: string): Promise<ConsoleSessionState | null>;
   /**
@@ -170,6 +220,16 @@ export interface ConsoleSessions {
    */
   exist(sessionHashes: readonly string[]): Promise<boolean[]>;
   close(sessionHash: string): Promise<void>;
+  /** The sessions of a user that were opened since the release that lists them. */
+  list(userId: string): Promise<ListedSession[]>;
+}
+
+/** Sign-ins that wait for another step, under the SHA-256 of an id that a cookie has. */
+export interface PendingSignIns {
+  put(idHash: string, value: unknown, lifeMs: number): Promise<void>;
+  read(idHash: string): Promise<unknown>;
+  /** Reads and deletes it: only one caller gets it. Null: it is unknown or over. */
+  take(idHash: string): Promise<unknown>;
 }
 
 /** The e-mail and network address of an attempt to sign in; failures count for both. */

@@ -1,28 +1,24 @@
 import type { ChangePasswordBody } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
+import type { ActiveUser } from "../domain/ports.ts";
 import { checkPassword, hashPassword } from "./check-password.ts";
+import { checkSecondFactor, type SecondFactorDependencies, wrongCode } from "./check-second-factor.ts";
 import type { SignInDependencies } from "./sign-in.ts";
-import { type OpenedSession, openSession, type SignedIn } from "./use-session.ts";
-
-export interface ChangePassword extends ChangePasswordBody {
-  /** Network address of the caller. */
-  readonly address: string;
-  readonly sessionId: string | null;
-}
+import { type OpenedSession, openSession, type SessionOrigin, type SignedIn } from "./use-session.ts";
 
 /**
- * Changes the password. All sessions end; a new one replaces this one. Throws 400 if the current
- * password is wrong, and 429 after too many failures, so that a session alone cannot guess it.
+ * Changes the password. All sessions end; a new one replaces this one. Throws as
+ * {@link requireFactors}.
  */
 export async function changePassword(
   context: SignInDependencies,
-  { user }: SignedIn,
-  wanted: ChangePassword,
+  { user, proof }: SignedIn,
+  { currentPassword, newPassword, code }: ChangePasswordBody,
+  origin: SessionOrigin,
 ): Promise<OpenedSession> {
-  const { currentPassword, newPassword, address, sessionId } = wanted;
-  const checked = await checkPassword(context, { email: user.email, password: currentPassword, address });
-  if (checked === null) throw wrongPassword();
+  const { address } = origin;
+  const checked = await requireFactors(context, user, { currentPassword, code }, address);
   const passwordHash = await hashPassword(context.passwords, newPassword);
   const { userId, organizationId } = user;
   const changed = await context.store.transaction(async (tx) => {
@@ -34,7 +30,27 @@ export async function changePassword(
     return set;
   });
   if (changed === null) throw wrongPassword();
-  return openSession(context, { ...user, sessionVersion: changed.sessionVersion }, sessionId);
+  return openSession(context, { ...user, sessionVersion: changed.sessionVersion }, origin, proof);
+}
+
+/**
+ * Checks the password of a person who is signed in and, if they have one, the second factor. Throws
+ * 400 for a wrong password or code, and 429 after too many failures, so that a session alone can
+ * guess neither.
+ */
+export async function requireFactors(
+  context: SecondFactorDependencies,
+  user: ActiveUser,
+  given: Pick<ChangePasswordBody, "currentPassword" | "code">,
+  address: string,
+): Promise<ActiveUser> {
+  const claim = { email: user.email, password: given.currentPassword, address };
+  const checked = await checkPassword(context, claim);
+  if (checked === null) throw wrongPassword();
+  if (!checked.twoFactor) return checked;
+  const accepted = given.code === undefined ? null : await checkSecondFactor(context, checked, given.code, address);
+  if (accepted === null) throw wrongCode();
+  return checked;
 }
 
 function wrongPassword(): ApiError {

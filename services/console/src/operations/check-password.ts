@@ -32,38 +32,73 @@ export interface PasswordClaim {
   readonly address: string;
 }
 
+/** An attempt that is counted as failed until it is taken back. */
+interface Attempt {
+  readonly subject: SignInSubject;
+  readonly address: string;
+}
+
+/**
+ * Counts an attempt as failed. Throws 429 with Retry-After after too many failures of the e-mail
+ * address or network address; such an attempt is recorded in the audit log.
+ */
+export async function beginAttempt(
+  context: Pick<PasswordCheckDependencies, "signInAttempts" | "users" | "failedSignIns">,
+  email: string,
+  address: string,
+): Promise<Attempt> {
+  const subject = subjectOf({ email, address });
+  const waitMs = await context.signInAttempts.begin(subject);
+  if (waitMs === 0) return { subject, address };
+  context.failedSignIns.addThrottled({ ...placeOf(subject), address }, () => context.users.byEmail(email));
+  throw tooMany(waitMs);
+}
+
+/** Records a failed attempt in the audit log. It stays counted. */
+export function failAttempt(
+  { failedSignIns }: Pick<PasswordCheckDependencies, "failedSignIns">,
+  { subject, address }: Attempt,
+  user: ActiveUser | null,
+): void {
+  failedSignIns.add({ ...placeOf(subject), address }, user);
+}
+
+/** Takes an attempt back; `succeeded` clears the failures under the e-mail address. */
+export function passAttempt(
+  { signInAttempts }: Pick<PasswordCheckDependencies, "signInAttempts">,
+  { subject }: Attempt,
+  outcome: "succeeded" | "undecided",
+): Promise<void> {
+  return signInAttempts.takeBack(subject, outcome);
+}
+
 /**
  * Returns the user of a correct password. Returns null for an unknown user, a disabled user and a
- * wrong password alike, after the same work. Throws 429 with Retry-After after too many failures of
- * the e-mail address or network address, and if too many passwords wait to be hashed. Failed and
- * throttled attempts are recorded in the audit log.
+ * wrong password alike, after the same work. Throws 429 as {@link beginAttempt}, and if too many
+ * passwords wait to be hashed. Failed and throttled attempts are recorded in the audit log.
  */
 export async function checkPassword(
   context: PasswordCheckDependencies,
   claim: PasswordClaim,
 ): Promise<ActiveUser | null> {
-  const { signInAttempts, users, passwords } = context;
-  const subject = subjectOf(claim);
-  const waitMs = await signInAttempts.begin(subject);
-  const attempt = { ...placeOf(subject), address: claim.address };
-  if (waitMs > 0) {
-    context.failedSignIns.addThrottled(attempt, () => users.byEmail(claim.email));
-    throw tooMany(waitMs);
-  }
+  const { users, passwords } = context;
+  const attempt = await beginAttempt(context, claim.email, claim.address);
   let matches: boolean;
   let user: ActiveUser | null;
   try {
     user = await users.byEmail(claim.email);
     matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
   } catch (error) {
-    await signInAttempts.takeBack(subject, "undecided");
+    await passAttempt(context, attempt, "undecided");
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
-  if (!matches) {
-    context.failedSignIns.add(attempt, user);
+  if (!matches || user === null) {
+    failAttempt(context, attempt, user);
     return null;
   }
-  await signInAttempts.takeBack(subject, "succeeded");
+  // With a second factor, the password alone clears no failures: otherwise it would allow any
+  // number of attempts at the code.
+  await passAttempt(context, attempt, user.twoFactor ? "undecided" : "succeeded");
   return user;
 }
 
@@ -89,6 +124,6 @@ function placeOf({ emailHash, address }: SignInSubject): AttemptPlace {
   return { emailHash, network: address };
 }
 
-function subjectOf({ email, address }: PasswordClaim): SignInSubject {
+function subjectOf({ email, address }: Pick<PasswordClaim, "email" | "address">): SignInSubject {
   return { emailHash: createHash("sha256").update(email).digest("hex"), address: networkOf(address) };
 }

@@ -10,9 +10,9 @@ import type { Directory } from "../domain/ports.ts";
 export async function listAuditLog(
   { auditLog, directory }: { readonly auditLog: AuditLog; readonly directory: Pick<Directory, "keyNames"> },
   organizationId: string | null,
-  { before, limit }: ListAuditQuery,
+  { before, limit, ...filters }: ListAuditQuery,
 ): Promise<AuditAnswer> {
-  const page = auditPageOf(await auditLog.page({ organizationId, before, limit: limit + 1 }), limit);
+  const page = auditPageOf(await auditLog.page({ organizationId, before, limit: limit + 1, filters }), limit);
   const keyIds = page.entries.flatMap(({ actor }) => (actor?.type === "key" && actor.id !== null ? [actor.id] : []));
   if (keyIds.length === 0) return page;
   const names = await directory.keyNames([...new Set(keyIds)]);

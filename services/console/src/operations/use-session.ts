@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { type ConsolePermission, type ConsoleSession, ROLE_PERMISSIONS } from "@kapi/contracts";
 import { ApiError, type Caller } from "@kapi/http";
 
-import type { ActiveUser, ConsoleSessions, Users } from "../domain/ports.ts";
+import type { ActiveUser, ConsoleSessions, SessionProof, Users } from "../domain/ports.ts";
 
 const SESSION_ID_BYTES = 32;
 const CSRF_TOKEN_BYTES = 32;
@@ -22,6 +22,18 @@ export interface SignedIn {
   readonly sessionHash: string;
   readonly csrfToken: string;
   readonly user: ActiveUser;
+  /** How the person proved who they are. */
+  readonly proof: SessionProof;
+}
+
+/** Where a session is opened, and what it replaces. */
+export interface SessionOrigin {
+  /** Network address of the caller. */
+  readonly address: string;
+  /** `User-Agent` of the browser; null: none. */
+  readonly userAgent: string | null;
+  /** The session of the browser before, which is closed. */
+  readonly formerSessionId: string | null;
 }
 
 /** The person as the author of a change, for the service that records it. */
@@ -42,18 +54,20 @@ export interface SessionMark {
   readonly sessionVersion: number;
 }
 
-/** Opens a session after a password check, and closes the former session of the browser. */
+/** Opens a session after the checks of a sign-in, and closes the former session of the browser. */
 export async function openSession(
   { sessions }: Pick<SessionDependencies, "sessions">,
   user: ActiveUser,
-  formerSessionId: string | null,
+  { address, userAgent, formerSessionId }: SessionOrigin,
+  proof: SessionProof = "own",
 ): Promise<OpenedSession> {
   const sessionId = randomBytes(SESSION_ID_BYTES).toString("base64url");
   const csrfToken = randomBytes(CSRF_TOKEN_BYTES).toString("base64url");
   const sessionHash = hashOf(sessionId);
-  await sessions.open(sessionHash, { userId: user.userId, version: user.sessionVersion, csrfToken });
+  const { userId, sessionVersion: version } = user;
+  await sessions.open(sessionHash, { userId, version, csrfToken, proof, address, userAgent });
   await closeSession({ sessions }, formerSessionId);
-  return { sessionId, signedIn: { sessionHash, csrfToken, user } };
+  return { sessionId, signedIn: { sessionHash, csrfToken, user, proof } };
 }
 
 /** Returns the user of a session. Throws 401 without a valid session. */
@@ -68,13 +82,29 @@ async function find({ sessions, users }: SessionDependencies, sessionId: string)
   const state = await sessions.use(sessionHash);
   const user = state === null ? null : await users.byId(state.userId);
   if (state === null || user === null || user.sessionVersion !== state.version) return null;
-  return { sessionHash, csrfToken: state.csrfToken, user };
+  return { sessionHash, csrfToken: state.csrfToken, user, proof: state.proof };
 }
 
-/** @throws ApiError MISSING_PERMISSION if the person's role does not allow it. */
-export function requirePermission({ user }: SignedIn, permission: ConsolePermission): void {
-  if (ROLE_PERMISSIONS[user.role].includes(permission)) return;
-  throw new ApiError("MISSING_PERMISSION", { text: `Your role does not allow this: ${permission}` });
+/**
+ * What a person may do now: what their role allows, or `self` alone as long as they must set up
+ * two-factor authentication first.
+ */
+export function permissionsOf(signedIn: SignedIn): readonly ConsolePermission[] {
+  return mustEnrol(signedIn) ? ["self"] : ROLE_PERMISSIONS[signedIn.user.role];
+}
+
+/** Whether the organization requires a second factor that the person does not have. */
+function mustEnrol({ user, proof }: SignedIn): boolean {
+  return user.requiresTwoFactor && !user.twoFactor && proof !== "provider";
+}
+
+/** @throws ApiError MISSING_PERMISSION if the person may not do it now. */
+export function requirePermission(signedIn: SignedIn, permission: ConsolePermission): void {
+  if (permissionsOf(signedIn).includes(permission)) return;
+  const text = mustEnrol(signedIn)
+    ? "Set up two-factor authentication first: your organization requires it"
+    : `Your role does not allow this: ${permission}`;
+  throw new ApiError("MISSING_PERMISSION", { text });
 }
 
 /** Closes a session. Null, malformed and closed ids are accepted. */
@@ -98,11 +128,17 @@ export async function areSessionsOpen(
 }
 
 /** The session as the page sees it; `apiUrl`: public base URL of the management API. */
-export function sessionToWire({ user, csrfToken }: SignedIn, apiUrl: string): ConsoleSession {
+export function sessionToWire(signedIn: SignedIn, apiUrl: string): ConsoleSession {
+  const { user, csrfToken } = signedIn;
   return {
     user: { id: user.userId, email: user.email, name: user.name, role: user.role },
-    permissions: [...ROLE_PERMISSIONS[user.role]],
+    permissions: [...permissionsOf(signedIn)],
     organization: { id: user.organizationId, name: user.organizationName },
+    twoFactor: {
+      enabled: user.twoFactor,
+      mustEnrol: mustEnrol(signedIn),
+      recoveryCodesLeft: user.recoveryCodesLeft,
+    },
     csrfToken,
     apiUrl,
   };

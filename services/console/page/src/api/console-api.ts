@@ -1,6 +1,7 @@
 /** The console's own routes, one function each (contracts, `http/console.ts`). */
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
+import { PeopleApi } from "./people-api.ts";
 import type {
   AccountRiskRules,
   AuditAnswer,
@@ -43,6 +44,19 @@ export interface CommandFilter {
   readonly to: string;
 }
 
+/** Filters of the audit log. Empty texts filter nothing. */
+export interface AuditFilter {
+  /** The last entry of the page before. */
+  readonly before: string;
+  readonly actorType: string;
+  readonly actorId: string;
+  readonly action: string;
+  readonly subjectId: string;
+  /** Times in UTC. */
+  readonly from: string;
+  readonly to: string;
+}
+
 export interface DeliveryFilter {
   readonly page: number;
   readonly limit: number;
@@ -70,9 +84,11 @@ export interface LoadedEvidence {
 /** Requests of the console. All except `checkSession` throw a `Failure` on error. */
 export class ConsoleApi {
   readonly #client: Client;
+  readonly people: PeopleApi;
 
   constructor(client: Client) {
     this.#client = client;
+    this.people = new PeopleApi(client);
   }
 
   /** The session; null if nobody is signed in. */
@@ -90,17 +106,13 @@ export class ConsoleApi {
     this.#client.request("/session").catch(() => undefined);
   }
 
-  async signIn(email: string, password: string): Promise<ConsoleSession> {
-    const body = { email, password };
-    return this.#begin(await this.#client.request("/session", { method: "POST", body, unauthorizedIsAnswer: true }));
-  }
-
   signOut(): Promise<void> {
     return this.#client.request("/session", { method: "DELETE" });
   }
 
-  async changePassword(currentPassword: string, newPassword: string): Promise<ConsoleSession> {
-    const body = { currentPassword, newPassword };
+  /** `code`: of the second factor, if the person has one. */
+  async changePassword(currentPassword: string, newPassword: string, code?: string): Promise<ConsoleSession> {
+    const body = { currentPassword, newPassword, code };
     return this.#begin(await this.#client.request("/session/password", { method: "PUT", body }));
   }
 
@@ -142,9 +154,13 @@ export class ConsoleApi {
     return (await this.#client.request<{ request: ConsoleRequest }>(path, { signal })).request;
   }
 
-  /** `before`: the last entry of the previous page. */
-  audit(before: string | undefined, limit: number, signal: AbortSignal): Promise<AuditAnswer> {
-    return this.#client.request(`/audit${queryOf({ limit, before })}`, { signal });
+  audit(filter: AuditFilter, limit: number, signal: AbortSignal): Promise<AuditAnswer> {
+    return this.#client.request(`/audit${queryOf({ limit, ...filter })}`, { signal });
+  }
+
+  /** URL of the audit log as CSV. */
+  auditExportAddress({ before: _page, ...filter }: AuditFilter): string {
+    return streamAddress(`/audit/export${queryOf({ ...filter })}`);
   }
 
   scopes(signal: AbortSignal): Promise<ScopesAnswer> {

@@ -1,13 +1,27 @@
 import type { AuditEntry } from "../api/shapes.ts";
 
-const WORDS: Readonly<Record<string, string>> = {
+/** What happened, by action, in the order of the filter. */
+export const ACTION_WORDS: Readonly<Record<string, string>> = {
   "session.opened": "Signed in",
   "session.failed": "Failed to sign in",
   "organization.created": "Created the organization",
+  "organization.two_factor_required": "Required two-factor authentication",
+  "organization.two_factor_optional": "Stopped requiring two-factor authentication",
+  "user.invited": "Invited a person",
+  "user.invitation_cancelled": "Cancelled an invitation",
   "user.created": "Created a user",
+  "user.role_changed": "Changed a role",
   "user.disabled": "Disabled a user",
+  "user.sessions_ended": "Ended sessions",
   "user.password_changed": "Changed their password",
   "user.password_reset": "Reset a user's password",
+  "user.password_recovery_requested": "Requested a link for a forgotten password",
+  "user.password_recovered": "Set a new password by a link",
+  "user.two_factor_enabled": "Turned on two-factor authentication",
+  "user.two_factor_disabled": "Turned off two-factor authentication",
+  "user.two_factor_reset": "Reset a user's two-factor authentication",
+  "user.recovery_codes_replaced": "Replaced their recovery codes",
+  "user.recovery_code_used": "Used a recovery code",
   "key.created": "Created a key",
   "key.revoked": "Revoked a key",
   "key.first_used": "Used a key for the first time",
@@ -24,7 +38,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** Describes an action; returns the action itself if a later release added it. */
 export function actionInWords(action: string): string {
-  return WORDS[action] ?? action;
+  return ACTION_WORDS[action] ?? action;
 }
 
 /**
@@ -36,6 +50,19 @@ export function actorInWords(actor: AuditEntry["actor"]): string | null {
   const { type, id, name } = actor;
   if (type === "key") return name === null ? `key ${id ?? ""}` : `key ${name} (${id ?? ""})`;
   return name ?? (id === null ? type : `${type} ${id}`);
+}
+
+/**
+ * Describes what was changed: a user by the e-mail address, anything else by its id. `emails` has
+ * the known users by id.
+ */
+export function subjectInWords({ subject, actor }: AuditEntry, emails: ReadonlyMap<string, string>): string | null {
+  if (subject === null) return null;
+  const { type, id } = subject;
+  if (type === "organization") return "the organization";
+  if (type !== "user") return `${type} ${id}`;
+  if (actor?.type === "user" && actor.id === id) return "themselves";
+  return emails.get(id) ?? `user ${id}`;
 }
 
 /** The details of an entry, as lines of `name: value`. */

@@ -1,42 +1,90 @@
+import type { AuditFilter } from "../api/console-api.ts";
 import { useApi } from "../api/context.ts";
-import type { AuditEntry } from "../api/shapes.ts";
-import { CursorPager } from "../parts/cursor-pager.tsx";
-import { Empty, Loaded } from "../parts/notice.tsx";
+import type { AuditEntry, ConsoleKey, ConsolePerson } from "../api/shapes.ts";
+import { Choice } from "../parts/choice.tsx";
+import { Field } from "../parts/field.tsx";
+import { filterBy } from "../parts/filter.ts";
+import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
-import { Moment, Nothing } from "../parts/values.tsx";
-import { actionInWords, actorInWords, detailsInWords } from "./audit-words.ts";
+import { ExactMoment, Nothing } from "../parts/values.tsx";
+import { localTime, timeInUtc } from "./audit-times.ts";
+import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWords } from "./audit-words.ts";
 
+const PATH = "/audit";
 const ENTRIES_A_PAGE = 25;
+/** Number of people who are offered as a filter and whose names are shown. */
+const MOST_PEOPLE = 100;
+const MOST_CHARACTERS = 100;
+
+function filterOf(query: URLSearchParams): AuditFilter {
+  const of = (name: string): string => query.get(name) ?? "";
+  const [actorType = "", actorId = ""] = of("who").split(":", 2);
+  return {
+    before: of("before"),
+    actorType,
+    actorId,
+    action: of("action"),
+    subjectId: of("subject"),
+    from: of("from"),
+    to: of("to"),
+  };
+}
 
 /** Who did what in the organization, newest first. */
-export function AuditPage() {
+export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const api = useApi();
-  const state = useUrlState();
-  const { cursor } = state;
-  const audit = useData(`audit ${cursor ?? ""}`, (signal) => api.audit(cursor ?? undefined, ENTRIES_A_PAGE, signal));
+  const filter = filterOf(query);
+  const audit = useData(`audit ${query.toString()}`, (signal) => api.audit(filter, ENTRIES_A_PAGE, signal));
+  const actors = useData("actors", async (signal) => {
+    const [people, keys] = await Promise.all([api.people.people(1, MOST_PEOPLE, signal), api.keys(signal)]);
+    return { people: people.people, keys };
+  });
+  const emails = new Map(actors.value?.people.map(({ id, email }) => [id, email]));
   return (
     <Page
       title="Audit log"
       actions={
-        <button type="button" onClick={audit.reload}>
-          Refresh
-        </button>
+        <>
+          <a class="button" href={api.auditExportAddress(filter)} download="audit-log.csv">
+            Export as CSV
+          </a>
+          <button type="button" onClick={audit.reload}>
+            Refresh
+          </button>
+        </>
       }
     >
-      <p>Sign-ins, password resets, and changes to keys, users, servers and webhooks. Entries cannot be changed.</p>
+      <p>Sign-ins, and changes to people, keys, servers, webhooks and passwords. Entries cannot be changed.</p>
       <section class="card">
+        <Filters query={query} people={actors.value?.people ?? []} keys={actors.value?.keys ?? []} />
         <Loaded data={audit} what="the audit log">
           {({ entries, next }) => (
             <>
               {entries.length === 0 ? (
-                <Empty>There are no entries.</Empty>
+                <p class="quiet">
+                  {query.size === 0 ? "There are no entries yet." : "No entry matches. Change or remove a filter."}
+                </p>
               ) : (
-                <Table caption="Audit log" columns={COLUMNS} rows={entries} keyOf={({ id }) => id} />
+                <Table caption="Audit log" columns={columns(emails)} rows={entries} keyOf={({ id }) => id} />
               )}
-              <CursorPager state={state} next={next} what="the audit log" />
+              <nav class="pager" aria-label="Pages of the audit log">
+                <button
+                  type="button"
+                  disabled={filter.before === ""}
+                  onClick={() => filterBy(PATH, query, { before: "" })}
+                >
+                  Newest
+                </button>
+                <button
+                  type="button"
+                  disabled={next === null}
+                  onClick={() => filterBy(PATH, query, { before: next ?? "" })}
+                >
+                  Older
+                </button>
+              </nav>
             </>
           )}
         </Loaded>
@@ -45,24 +93,86 @@ export function AuditPage() {
   );
 }
 
-const COLUMNS: readonly Column<AuditEntry>[] = [
-  { head: "When", cell: ({ at }) => <Moment at={at} /> },
-  { head: "Who", cell: ({ actor }) => actorInWords(actor) ?? <Nothing /> },
-  { head: "What", cell: ({ action }) => actionInWords(action) },
-  {
-    head: "To",
-    cell: ({ subject }) =>
-      subject === null ? <Nothing /> : <code class="whole">{`${subject.type} ${subject.id}`}</code>,
-  },
-  { head: "From", cell: ({ address }) => address ?? <Nothing /> },
-  {
-    head: "Details",
-    cell: ({ details }) => (
-      <ul class="chips">
-        {detailsInWords(details).map((line) => (
-          <li key={line}>{line}</li>
-        ))}
-      </ul>
-    ),
-  },
-];
+interface FiltersProps {
+  readonly query: URLSearchParams;
+  readonly people: readonly ConsolePerson[];
+  readonly keys: readonly ConsoleKey[];
+}
+
+function Filters({ query, people, keys }: FiltersProps) {
+  const actors = [
+    ...people.map(({ id, email }) => [`user:${id}`, email] as const),
+    ...keys.map(({ keyId, name }) => [`key:${keyId}`, `key ${name === "" ? keyId : name}`] as const),
+    ["operator:", "the operator"] as const,
+  ];
+  // A change of a filter starts at the newest entry.
+  const first = new URLSearchParams(query);
+  first.delete("before");
+  return (
+    <div class="inline">
+      <Choice label="Who" path={PATH} query={first} field="who" options={actors} />
+      <Choice label="What" path={PATH} query={first} field="action" options={Object.entries(ACTION_WORDS)} />
+      <TextFilter query={first} label="Id of what was changed" field="subject" />
+      <TimeFilter query={first} label="From" field="from" />
+      <TimeFilter query={first} label="Before" field="to" />
+    </div>
+  );
+}
+
+interface FilterProps {
+  readonly query: URLSearchParams;
+  readonly label: string;
+  readonly field: string;
+}
+
+function TextFilter({ query, label, field }: FilterProps) {
+  return (
+    <Field label={label}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="search"
+          maxLength={MOST_CHARACTERS}
+          value={query.get(field) ?? ""}
+          onChange={({ currentTarget }) => filterBy(PATH, query, { [field]: currentTarget.value.trim() })}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A time of the viewer's time zone; the address of the page has it in UTC. */
+function TimeFilter({ query, label, field }: FilterProps) {
+  return (
+    <Field label={label}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="datetime-local"
+          value={localTime(query.get(field))}
+          onChange={({ currentTarget }) => filterBy(PATH, query, { [field]: timeInUtc(currentTarget.value) })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntry>[] {
+  return [
+    { head: "When", cell: ({ at }) => <ExactMoment at={at} /> },
+    { head: "Who", cell: ({ actor }) => actorInWords(actor) ?? <Nothing /> },
+    { head: "What", cell: ({ action }) => actionInWords(action) },
+    { head: "To", cell: (entry) => subjectInWords(entry, emails) ?? <Nothing /> },
+    { head: "From", cell: ({ address }) => address ?? <Nothing /> },
+    {
+      head: "Details",
+      cell: ({ details }) => (
+        <ul class="chips">
+          {detailsInWords(details).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      ),
+    },
+  ];
+}

@@ -2,21 +2,24 @@ import { useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
 import type { ConsoleSession } from "../api/shapes.ts";
-import { Field } from "../parts/field.tsx";
 import { Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { CodeField, CurrentPasswordField, NewPasswordField } from "../parts/password-field.tsx";
 import { useAction } from "../parts/use-data.ts";
 import { Detail, DetailList } from "../parts/values.tsx";
+import { OwnSessions } from "./own-sessions.tsx";
+import { roleInWords } from "./role-words.ts";
+import { TwoFactorSection } from "./two-factor.tsx";
 
-/** The service's limit (contracts, `UserPassword`). */
-const FEWEST_CHARACTERS = 12;
-const MOST_CHARACTERS = 200;
+interface ProfileProps {
+  /** Gets a session that replaces the current one. */
+  readonly onNewSession: (session: ConsoleSession) => void;
+  /** Reads the session again after a change. */
+  readonly onChanged: () => Promise<void>;
+}
 
-/**
- * The signed-in user, and a form for their password. `onNewSession` gets the session that a change
- * of the password starts.
- */
-export function ProfilePage({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
+/** The signed-in user: password, second factor and sessions. */
+export function ProfilePage({ onNewSession, onChanged }: ProfileProps) {
   const { user, organization } = useSession();
   return (
     <Page title="Your profile">
@@ -24,9 +27,12 @@ export function ProfilePage({ onNewSession }: { readonly onNewSession: (session:
         <DetailList>
           <Detail name="Name">{user.name}</Detail>
           <Detail name="E-mail">{user.email}</Detail>
+          <Detail name="Role">{roleInWords(user.role)}</Detail>
           <Detail name="Organization">{organization.name}</Detail>
         </DetailList>
       </section>
+      <TwoFactorSection onChanged={onChanged} />
+      <OwnSessions onNewSession={onNewSession} />
       <section class="card narrow">
         <h2>Change your password</h2>
         <PasswordForm onNewSession={onNewSession} />
@@ -35,17 +41,19 @@ export function ProfilePage({ onNewSession }: { readonly onNewSession: (session:
   );
 }
 
-function PasswordForm({ onNewSession }: { readonly onNewSession: (session: ConsoleSession) => void }) {
+function PasswordForm({ onNewSession }: Pick<ProfileProps, "onNewSession">) {
   const api = useApi();
-  const { user } = useSession();
+  const { user, twoFactor } = useSession();
   const [current, setCurrent] = useState("");
   const [wanted, setWanted] = useState("");
+  const [code, setCode] = useState("");
   const [changed, setChanged] = useState(false);
   const change = useAction(async () => {
     setChanged(false);
-    onNewSession(await api.changePassword(current, wanted));
+    onNewSession(await api.changePassword(current, wanted, twoFactor.enabled ? code : undefined));
     setCurrent("");
     setWanted("");
+    setCode("");
     setChanged(true);
   });
   const submit = (event: SubmitEvent): void => {
@@ -56,37 +64,27 @@ function PasswordForm({ onNewSession }: { readonly onNewSession: (session: Conso
     <form onSubmit={submit}>
       <p>Changing your password signs you out on all other devices.</p>
       <input type="hidden" name="username" autoComplete="username" value={user.email} />
-      <Field label="Current password" error={change.failure?.of("currentPassword") ?? null}>
-        {(tied) => (
-          <input
-            {...tied}
-            type="password"
-            autoComplete="current-password"
-            required
-            value={current}
-            onInput={({ currentTarget }) => setCurrent(currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field
+      <CurrentPasswordField
+        label="Current password"
+        value={current}
+        onInput={setCurrent}
+        error={change.failure?.of("currentPassword") ?? null}
+      />
+      <NewPasswordField
         label="New password"
-        hint={`At least ${FEWEST_CHARACTERS} characters`}
+        value={wanted}
+        onInput={setWanted}
         error={change.failure?.of("newPassword") ?? null}
-      >
-        {(tied) => (
-          <input
-            {...tied}
-            type="password"
-            autoComplete="new-password"
-            required
-            minLength={FEWEST_CHARACTERS}
-            maxLength={MOST_CHARACTERS}
-            value={wanted}
-            onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Problem failure={change.failure} fields={["currentPassword", "newPassword"]} />
+      />
+      {twoFactor.enabled ? (
+        <CodeField
+          label="Code for the change"
+          value={code}
+          onInput={setCode}
+          error={change.failure?.of("code") ?? null}
+        />
+      ) : null}
+      <Problem failure={change.failure} fields={["currentPassword", "newPassword", "code"]} />
       {changed ? <Notice kind="good">Your password was changed.</Notice> : null}
       <button type="submit" class="primary" disabled={change.busy}>
         {change.busy ? "Changing…" : "Change password"}

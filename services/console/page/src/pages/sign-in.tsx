@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
 
+import { streamAddress } from "../api/client.ts";
 import type { ConsoleApi } from "../api/console-api.ts";
-import type { ConsoleSession } from "../api/shapes.ts";
+import type { ConsoleSession, SignInOptions } from "../api/shapes.ts";
 import { Field } from "../parts/field.tsx";
 import { Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
-import { useAction } from "../parts/use-data.ts";
+import { CodeField, CurrentPasswordField } from "../parts/password-field.tsx";
+import { useAction, useData } from "../parts/use-data.ts";
 
 interface SignInProps {
   readonly api: ConsoleApi;
@@ -14,13 +16,55 @@ interface SignInProps {
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
 
+/** Why the provider's sign-in failed, by the value of `sign-in` in the address. */
+const PROVIDER_PROBLEMS: Readonly<Record<string, string>> = {
+  failed: "The sign-in at your provider failed. Try again, or sign in with your password.",
+  expired: "The sign-in at your provider took too long. Try again.",
+  unknown:
+    "Nobody in this console has the verified e-mail address of your provider. Ask an owner of your organization to invite you.",
+};
+
 /**
  * The sign-in form, shown at the requested address. After the sign-in, the requested page appears.
  */
 export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
+  const options = useData("sign-in", (signal) => api.people.signInOptions(signal));
+  const [step, setStep] = useState<"password" | "code" | "forgotten">("password");
+  const isCode = step === "code" || (step === "password" && options.value?.secondFactorPending === true);
+  const again = (): void => {
+    if (options.value !== null) options.set({ ...options.value, secondFactorPending: false });
+    setStep("password");
+  };
+  if (isCode) return <CodeStep api={api} onSignedIn={onSignedIn} onBack={again} />;
+  if (step === "forgotten") return <Forgotten api={api} options={options.value} onBack={() => setStep("password")} />;
+  return (
+    <PasswordStep
+      api={api}
+      ended={ended}
+      options={options.value}
+      onSignedIn={onSignedIn}
+      onCode={() => setStep("code")}
+      onForgotten={() => setStep("forgotten")}
+    />
+  );
+}
+
+interface PasswordStepProps extends SignInProps {
+  readonly options: SignInOptions | null;
+  readonly onCode: () => void;
+  readonly onForgotten: () => void;
+}
+
+function PasswordStep({ api, ended, options, onSignedIn, onCode, onForgotten }: PasswordStepProps) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const signIn = useAction(async () => onSignedIn(await api.signIn(email, password)));
+  const provider = options?.provider ?? null;
+  const problem = PROVIDER_PROBLEMS[new URLSearchParams(location.search).get("sign-in") ?? ""];
+  const signIn = useAction(async () => {
+    const session = await api.people.signIn(email, password);
+    if (session === null) onCode();
+    else onSignedIn(session);
+  });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     signIn.run();
@@ -30,37 +74,140 @@ export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
       <p class="brand">kapi console</p>
       <Page title="Sign in">
         {ended ? <Notice kind="warning">Your session has ended. Sign in again to continue.</Notice> : null}
+        {problem === undefined ? null : <Notice kind="problem">{problem}</Notice>}
         <form class="card" onSubmit={submit}>
-          <Field label="E-mail">
-            {(tied) => (
-              <input
-                {...tied}
-                type="email"
-                autoComplete="username"
-                required
-                value={email}
-                onInput={({ currentTarget }) => setEmail(currentTarget.value)}
-              />
-            )}
-          </Field>
-          <Field label="Password">
-            {(tied) => (
-              <input
-                {...tied}
-                type="password"
-                autoComplete="current-password"
-                required
-                value={password}
-                onInput={({ currentTarget }) => setPassword(currentTarget.value)}
-              />
-            )}
-          </Field>
+          <EmailField value={email} onInput={setEmail} />
+          <CurrentPasswordField label="Password" value={password} onInput={setPassword} error={null} />
           <Problem failure={signIn.failure} />
-          <button type="submit" class="primary" disabled={signIn.busy}>
-            {signIn.busy ? "Signing in…" : "Sign in"}
-          </button>
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={signIn.busy}>
+              {signIn.busy ? "Signing in…" : "Sign in"}
+            </button>
+            <button type="button" class="plain" onClick={onForgotten}>
+              Forgot your password?
+            </button>
+          </div>
+        </form>
+        {provider === null ? null : (
+          <p>
+            <a class="button" href={streamAddress("/sign-in/provider")}>
+              Sign in with {provider.name}
+            </a>
+          </p>
+        )}
+      </Page>
+    </main>
+  );
+}
+
+interface CodeStepProps {
+  readonly api: ConsoleApi;
+  readonly onSignedIn: (session: ConsoleSession) => void;
+  readonly onBack: () => void;
+}
+
+function CodeStep({ api, onSignedIn, onBack }: CodeStepProps) {
+  const [code, setCode] = useState("");
+  const complete = useAction(async () => onSignedIn(await api.people.completeSignIn(code)));
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    complete.run();
+  };
+  return (
+    <main class="alone">
+      <p class="brand">kapi console</p>
+      <Page title="Enter your code" focused>
+        <form class="card" onSubmit={submit}>
+          <p>Your password was correct. Enter a code within 5 minutes.</p>
+          <CodeField label="Code" value={code} onInput={setCode} error={complete.failure?.of("code") ?? null} />
+          <Problem failure={complete.failure} fields={["code"]} />
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={complete.busy}>
+              {complete.busy ? "Signing in…" : "Continue"}
+            </button>
+            <button type="button" class="plain" onClick={onBack}>
+              Back
+            </button>
+          </div>
+          <p class="quiet">
+            Without your phone and your recovery codes, ask an owner of your organization to reset your two-factor
+            authentication.
+          </p>
         </form>
       </Page>
     </main>
+  );
+}
+
+interface ForgottenProps {
+  readonly api: ConsoleApi;
+  readonly options: SignInOptions | null;
+  readonly onBack: () => void;
+}
+
+function Forgotten({ api, options, onBack }: ForgottenProps) {
+  const [email, setEmail] = useState("");
+  const [sent, setSent] = useState(false);
+  const recover = useAction(async () => {
+    await api.people.recoverPassword(email);
+    setSent(true);
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    recover.run();
+  };
+  return (
+    <main class="alone">
+      <p class="brand">kapi console</p>
+      <Page title="Forgotten password" focused>
+        {options?.passwordRecovery === true ? (
+          <form class="card" onSubmit={submit}>
+            <p>We send a link to your e-mail address. It works once, for one hour.</p>
+            <EmailField value={email} onInput={setEmail} />
+            <Problem failure={recover.failure} />
+            {sent ? (
+              <Notice kind="good">
+                If somebody signs in with this address, a link is on its way. Check your mail.
+              </Notice>
+            ) : null}
+            <div class="buttons">
+              <button type="submit" class="primary" disabled={recover.busy}>
+                {recover.busy ? "Sending…" : "Send the link"}
+              </button>
+              <button type="button" class="plain" onClick={onBack}>
+                Back
+              </button>
+            </div>
+          </form>
+        ) : (
+          <div class="card">
+            <p>
+              This console sends no mail. Ask the operator of your installation of kapi to reset your password with{" "}
+              <code>kapi admin</code>.
+            </p>
+            <button type="button" onClick={onBack}>
+              Back
+            </button>
+          </div>
+        )}
+      </Page>
+    </main>
+  );
+}
+
+function EmailField({ value, onInput }: { readonly value: string; readonly onInput: (value: string) => void }) {
+  return (
+    <Field label="E-mail">
+      {(tied) => (
+        <input
+          {...tied}
+          type="email"
+          autoComplete="username"
+          required
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
   );
 }

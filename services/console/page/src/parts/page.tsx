@@ -7,6 +7,8 @@ interface PageProps {
   readonly title: string;
   /** Buttons beside the heading. */
   readonly actions?: ComponentChildren;
+  /** Whether the page replaces another page at the same address. */
+  readonly focused?: boolean;
   readonly children: ComponentChildren;
 }
 
@@ -14,11 +16,11 @@ interface PageProps {
  * A page. Its heading gets the focus after a navigation, so that screen readers announce it and Tab
  * continues from it.
  */
-export function Page({ title, actions, children }: PageProps) {
+export function Page({ title, actions, focused = false, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    if (movesSoFar() > 0) heading.current?.focus();
-  }, []);
+    if (focused || movesSoFar() > 0) heading.current?.focus();
+  }, [focused]);
   useEffect(() => {
     document.title = `${title} · kapi console`;
   }, [title]);

@@ -2,7 +2,7 @@ import type { Pagination } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 
 interface PagerProps {
-  readonly pagination: Pagination;
+  readonly pagination: Omit<Pagination, "nextCursor">;
   /** The listed items, singular and plural: "account", "accounts". */
   readonly what: readonly [one: string, many: string];
   readonly go: (page: number) => void;

@@ -21,10 +21,14 @@ import { registerAccountListRoutes } from "./account-list-routes.ts";
 import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
+import { registerOwnAccountRoutes } from "./own-account-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerLiveRoutes } from "./live-routes.ts";
 import { type Assets, registerPageRoutes } from "./pages.ts";
 import { registerRequestRoutes } from "./request-routes.ts";
+import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-routes.ts";
+import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
+import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerServerRoutes } from "./server-routes.ts";
 import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
@@ -53,7 +57,13 @@ const HEADERS = {
 /** Over https: browsers use only https for a year. */
 const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
-export interface ConsoleDependencies extends SessionRouteDependencies, ServerDependencies {
+export interface ConsoleDependencies
+  extends
+    SessionRouteDependencies,
+    ServerDependencies,
+    PeopleRouteDependencies,
+    ProviderRouteDependencies,
+    RecoveryRouteDependencies {
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
@@ -79,6 +89,10 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   });
   const routes = signedInRoutes(app, dependencies, secureCookies);
   registerSessionRoutes(app, routes, dependencies);
+  registerOwnAccountRoutes(routes, dependencies);
+  registerPeopleRoutes(app, routes, dependencies);
+  registerRecoveryRoutes(app, dependencies);
+  registerProviderRoutes(app, dependencies);
   registerCreditRoutes(routes, dependencies.credits);
   registerKeyRoutes(routes, dependencies);
   registerRequestRoutes(routes, dependencies.requestLog);

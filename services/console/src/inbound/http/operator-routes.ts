@@ -5,6 +5,7 @@ import type { AuditCaller, AuditLog } from "../../domain/audit.ts";
 import type { Directory, Users } from "../../domain/ports.ts";
 import { listAuditLog } from "../../operations/list-audit-log.ts";
 import { listUsers } from "../../operations/list-users.ts";
+import { changeRoleForOperator, resetTwoFactorForOperator } from "../../operations/manage-people.ts";
 import { createUser, disableUser, resetUserPassword, type UserDependencies } from "../../operations/manage-users.ts";
 
 export interface OperatorRouteDependencies extends UserDependencies {
@@ -22,6 +23,14 @@ export function registerOperatorRoutes(app: FastifyInstance, dependencies: Opera
   serve(app, CONSOLE_ROUTES.resetUserPassword, ({ params: { userId }, body: { password } }, request) =>
     resetUserPassword(dependencies, userId, password, operatorOf(request)),
   );
+  serve(app, CONSOLE_ROUTES.setUserRole, async ({ params: { userId }, body: { role } }, request) => {
+    await changeRoleForOperator(dependencies, userId, role, operatorOf(request));
+    return { userId, role };
+  });
+  serve(app, CONSOLE_ROUTES.resetUserTwoFactor, async ({ params: { userId } }, request) => {
+    await resetTwoFactorForOperator(dependencies, userId, operatorOf(request));
+    return { userId };
+  });
   serve(app, CONSOLE_ROUTES.disableUser, async ({ params: { userId } }, request) => {
     await disableUser(dependencies, userId, operatorOf(request));
     return { userId, disabled: true };

@@ -5,7 +5,7 @@ import type { AuditEntry } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 
-import type { AuditLog, AuditQuery, AuditRecord, FetchedAuditRecord } from "../../domain/audit.ts";
+import type { AuditFilters, AuditLog, AuditQuery, AuditRecord, FetchedAuditRecord } from "../../domain/audit.ts";
 
 interface AuditRow {
   readonly id: number;
@@ -36,11 +36,28 @@ const ENTRIES = `select entry.id, entry.organization_id, entry.at, entry.action,
     person.email as actor_name, entry.address, entry.subject_type, entry.subject_id, entry.details
   from audit_log as entry
     left join users as person on person.id = case when ${USER_ID} then entry.actor_id::uuid end`;
-const BEFORE = `entry.id < coalesce($1::bigint, 9223372036854775807)`;
-const SELECT_ALL = statement<AuditRow>("audit_select", `${ENTRIES} where ${BEFORE} order by entry.id desc limit $2`);
-const SELECT_OF = statement<AuditRow>(
-  "audit_select_of",
-  `${ENTRIES} where ${BEFORE} and entry.organization_id = $3 order by entry.id desc limit $2`,
+const PAGE = `entry.id < coalesce($1::bigint, 9223372036854775807)`;
+const FILTERS = `($3::uuid is null or entry.organization_id = $3)
+  and ($4::text is null or entry.actor_type = $4) and ($5::text is null or entry.actor_id = $5)
+  and ($6::text is null or entry.action = $6)
+  and ($7::text is null or entry.subject_type = $7) and ($8::text is null or entry.subject_id = $8)
+  and ($9::timestamptz is null or entry.at >= $9) and ($10::timestamptz is null or entry.at < $10)`;
+/** `leading` is the condition whose index leads to the entries: a plan must hold for all values. */
+const selectBy = (leading: string): string =>
+  `${ENTRIES} where ${PAGE} and ${leading} and ${FILTERS} order by entry.id desc limit $2`;
+const SELECT_ALL = statement<AuditRow>("audit_select", selectBy("true"));
+const SELECT_OF = statement<AuditRow>("audit_select_of", selectBy("entry.organization_id = $3"));
+const SELECT_OF_ACTOR = statement<AuditRow>(
+  "audit_select_of_actor",
+  selectBy("entry.organization_id = $3 and entry.actor_id = $5"),
+);
+const SELECT_OF_SUBJECT = statement<AuditRow>(
+  "audit_select_of_subject",
+  selectBy("entry.organization_id = $3 and entry.subject_id = $8"),
+);
+const SELECT_OF_ACTION = statement<AuditRow>(
+  "audit_select_of_action",
+  selectBy("entry.organization_id = $3 and entry.action = $6"),
 );
 
 /** Adds entries; known event ids are skipped. */
@@ -71,15 +88,23 @@ function addressOrNull(address: string | null): string | null {
 /** Reads the audit log. Names of keys are not in it. */
 export function createAuditLog(database: Queryable): AuditLog {
   return {
-    page: async ({ organizationId, before, limit }: AuditQuery) => {
-      const of = [before ?? null, limit];
-      const rows =
-        organizationId === null
-          ? await database.query(SELECT_ALL, of)
-          : await database.query(SELECT_OF, [...of, organizationId]);
-      return rows.map(fromRow);
+    page: async ({ organizationId, before, limit, filters }: AuditQuery) => {
+      const { actorType, actorId, action, subjectType, subjectId, from, to } = filters;
+      const given = [actorType, actorId, action, subjectType, subjectId, from, to];
+      const values = [before ?? null, limit, organizationId, ...given.map((value) => value ?? null)];
+      return (await database.query(selectFor(organizationId, filters), values)).map(fromRow);
     },
   };
+}
+
+/**
+ * The statement along the index with the fewest entries: of a subject, an actor, an action, all.
+ */
+function selectFor(organizationId: string | null, { actorId, action, subjectId }: AuditFilters): typeof SELECT_ALL {
+  if (organizationId === null) return SELECT_ALL;
+  if (subjectId !== undefined) return SELECT_OF_SUBJECT;
+  if (actorId !== undefined) return SELECT_OF_ACTOR;
+  return action === undefined ? SELECT_OF : SELECT_OF_ACTION;
 }
 
 function fromRow(row: AuditRow): AuditEntry {

@@ -10,7 +10,9 @@ interface UserRow {
   readonly email: string;
   readonly name: string;
   readonly role: ConsoleRole;
+  readonly two_factor: boolean;
   readonly created_at: Date;
+  readonly last_sign_in_at: Date | null;
   readonly disabled_at: Date | null;
 }
 
@@ -18,6 +20,8 @@ interface ActiveUserRow extends UserRow {
   readonly organization_name: string;
   readonly password_hash: string;
   readonly session_version: number;
+  readonly requires_two_factor: boolean;
+  readonly recovery_codes_left: number;
 }
 
 // The unique index decides between concurrent creations.
@@ -26,11 +30,17 @@ const INSERT_ROW = statement<{ id: string }>(
   `insert into users (id, organization_id, organization_name, email, name, role, password_hash, created_at)
    values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (email) do nothing returning id`,
 );
-const SELECT_ACTIVE = `select id, organization_id, organization_name, email, name, role, created_at, disabled_at, password_hash,
-    session_version
+const SHOWN = `id, organization_id, email, name, role, created_at, last_sign_in_at, disabled_at,
+    exists (select from second_factors as factor where factor.user_id = users.id and factor.confirmed_at is not null)
+      as two_factor`;
+const SELECT_ACTIVE = `select ${SHOWN}, organization_name, password_hash, session_version,
+    exists (select from organization_settings as settings
+      where settings.organization_id = users.organization_id and settings.require_two_factor) as requires_two_factor,
+    (select count(*) from recovery_codes where recovery_codes.user_id = users.id) as recovery_codes_left
   from users where disabled_at is null`;
 const SELECT_BY_EMAIL = statement<ActiveUserRow>("users_select_by_email", `${SELECT_ACTIVE} and email = $1`);
 const SELECT_BY_ID = statement<ActiveUserRow>("users_select_by_id", `${SELECT_ACTIVE} and id = $1`);
+const SELECT_TAKEN = statement<{ id: string }>("users_select_taken", `select id from users where email = $1`);
 const SELECT_VERSIONS = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
@@ -46,9 +56,34 @@ const DISABLE_ROW = statement<{ organization_id: string; is_new: boolean }>(
    from (select id, disabled_at from users where id = $1 for update) as before
    where users.id = before.id returning users.organization_id, before.disabled_at is null as is_new`,
 );
+const END_SESSIONS = statement<{ session_version: number }>(
+  "users_end_sessions",
+  `update users set session_version = session_version + 1
+   where organization_id = $1 and id = $2 and disabled_at is null returning session_version`,
+);
+const SET_SIGN_IN = statement<Record<string, never>>(
+  "users_set_last_sign_in",
+  `update users set last_sign_in_at = $2 where id = $1`,
+);
+// By id: transactions that lock several owners lock them in one order. A row that a concurrent
+// transaction changes is read again after the wait: a former owner is left out.
+const LOCK_OWNERS = statement<{ id: string }>(
+  "users_lock_owners",
+  `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null order by id for update`,
+);
+const SET_ROLE = statement<{ former: ConsoleRole }>(
+  "users_set_role",
+  `update users set role = $3
+   from (select id, role from users where organization_id = $1 and id = $2 and disabled_at is null for update) as before
+   where users.id = before.id returning before.role as former`,
+);
+const COUNT_ACTIVE = statement<{ total: number }>(
+  "users_count_active",
+  `select count(*) as total from users where organization_id = $1 and disabled_at is null`,
+);
 const SELECT_PAGE = statement<UserRow>(
   "users_select_page",
-  `select id, organization_id, email, name, role, created_at, disabled_at from users where organization_id = $1
+  `select ${SHOWN} from users where organization_id = $1
    order by created_at desc, id desc limit $2 offset $3`,
 );
 const COUNT_ROWS = statement<{ total: number }>(
@@ -85,6 +120,7 @@ export function createUsers(database: Queryable): Users {
     insert: (user, nowMs) => insert(database, user, nowMs),
     byEmail: async (email) => activeOrNull(await database.query(SELECT_BY_EMAIL, [email])),
     byId: async (userId) => activeOrNull(await database.query(SELECT_BY_ID, [userId])),
+    isTaken: async (email) => (await database.query(SELECT_TAKEN, [email])).length > 0,
     sessionVersions: async (userIds) => {
       const rows = await database.query(SELECT_VERSIONS, [userIds]);
       return new Map(rows.map((row) => [row.id, row.session_version]));
@@ -97,6 +133,15 @@ export function createUsers(database: Queryable): Users {
       const [row] = await database.query(DISABLE_ROW, [userId, toIso(nowMs)]);
       return row ? { organizationId: row.organization_id, isNew: row.is_new } : null;
     },
+    endSessions: async (organizationId, userId) =>
+      (await database.query(END_SESSIONS, [organizationId, userId]))[0]?.session_version ?? null,
+    signedIn: async (userId, nowMs) => {
+      await database.query(SET_SIGN_IN, [userId, toIso(nowMs)]);
+    },
+    lockOwners: async (organizationId) => (await database.query(LOCK_OWNERS, [organizationId])).map(({ id }) => id),
+    setRole: async (organizationId, userId, role) =>
+      (await database.query(SET_ROLE, [organizationId, userId, role]))[0]?.former ?? null,
+    countActive: async (organizationId) => (await database.query(COUNT_ACTIVE, [organizationId]))[0]?.total ?? 0,
     page: async (organizationId, { limit, offset }) =>
       (await database.query(SELECT_PAGE, [organizationId, limit, offset])).map(fromRow),
     takeOver: (former) => takeOver(database, former),
@@ -133,6 +178,8 @@ function activeOrNull([row]: readonly ActiveUserRow[]): ActiveUser | null {
     organizationName: row.organization_name,
     passwordHash: row.password_hash,
     sessionVersion: row.session_version,
+    requiresTwoFactor: row.requires_two_factor,
+    recoveryCodesLeft: row.recovery_codes_left,
   };
 }
 
@@ -143,7 +190,9 @@ function fromRow(row: UserRow): User {
     email: row.email,
     name: row.name,
     role: row.role,
+    twoFactor: row.two_factor,
     createdAt: row.created_at.toISOString(),
+    lastSignInAt: row.last_sign_in_at === null ? null : row.last_sign_in_at.toISOString(),
     disabledAt: row.disabled_at === null ? null : row.disabled_at.toISOString(),
   };
 }

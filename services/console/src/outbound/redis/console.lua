@@ -4,7 +4,7 @@
 -- separate from the library of admission, and touches no wallet. The typed wrappers are in
 -- console-sessions.ts and sign-in-attempts.ts.
 
-local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created' }
+local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created', 'proof' }
 -- Limits the exponent: at this exponent the wait is far above its maximum, and 2^n is still exact.
 local MAX_DOUBLINGS = 30
 
@@ -13,9 +13,12 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- OPEN SESSION. keys: session. args: userId version csrfToken idleMs
+-- OPEN SESSION. keys: session. args: userId version csrfToken idleMs proof address userAgent. A
+-- process of the previous release does not send the last three.
 local function open_session(keys, args)
-  redis.call('HSET', keys[1], 'user', args[1], 'version', args[2], 'csrf', args[3], 'created', now_ms())
+  local now = now_ms()
+  redis.call('HSET', keys[1], 'user', args[1], 'version', args[2], 'csrf', args[3], 'created', now, 'used', now,
+    'proof', args[5] or '', 'address', args[6] or '', 'agent', args[7] or '')
   redis.call('PEXPIRE', keys[1], args[4])
   return 1
 end
@@ -25,11 +28,13 @@ end
 local function use_session(keys, args)
   local kept = redis.call('HMGET', keys[1], unpack(SESSION_FIELDS))
   if not kept[1] then return false end
-  local left = tonumber(kept[4]) + tonumber(args[2]) - now_ms()
+  local now = now_ms()
+  local left = tonumber(kept[4]) + tonumber(args[2]) - now
   if left <= 0 then
     redis.call('DEL', keys[1])
     return false
   end
+  redis.call('HSET', keys[1], 'used', now)
   redis.call('PEXPIRE', keys[1], math.min(tonumber(args[1]), left))
   return kept
 end

@@ -1,0 +1,138 @@
+import { useState } from "preact/hooks";
+
+import type { ConsoleApi } from "../api/console-api.ts";
+import type { ConsoleSession } from "../api/shapes.ts";
+import { Field } from "../parts/field.tsx";
+import { Loaded, Notice, Problem } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { NewPasswordField } from "../parts/password-field.tsx";
+import { useAction, useData } from "../parts/use-data.ts";
+import { go } from "../router.tsx";
+import { roleInWords } from "./role-words.ts";
+
+const NAME_CHARACTERS = 100;
+
+/** The token of a link: the fragment of the address, which no server gets. */
+function tokenInAddress(): string {
+  return location.hash.slice(1);
+}
+
+interface AcceptProps {
+  readonly api: ConsoleApi;
+  readonly onSignedIn: (session: ConsoleSession) => void;
+}
+
+/** An invitation: the person chooses a name and a password, and is signed in. */
+export function AcceptPage({ api, onSignedIn }: AcceptProps) {
+  const [token] = useState(tokenInAddress);
+  const invitation = useData(token, (signal) => api.people.openInvitation(token, signal));
+  return (
+    <main class="alone">
+      <p class="brand">kapi console</p>
+      <Page title="Your invitation">
+        <Loaded data={invitation} what="the invitation">
+          {({ email, name, role, organization }) => (
+            <>
+              <p>
+                You are invited to <strong>{organization}</strong> as {roleInWords(role).toLowerCase()}. You sign in as{" "}
+                {email}.
+              </p>
+              <AcceptForm api={api} token={token} email={email} name={name} onSignedIn={onSignedIn} />
+            </>
+          )}
+        </Loaded>
+      </Page>
+    </main>
+  );
+}
+
+interface AcceptFormProps extends AcceptProps {
+  readonly token: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+function AcceptForm({ api, token, email, name: offered, onSignedIn }: AcceptFormProps) {
+  const [name, setName] = useState(offered);
+  const [password, setPassword] = useState("");
+  const accept = useAction(async () => {
+    const session = await api.people.acceptInvitation(token, name, password);
+    go("/", { replace: true });
+    onSignedIn(session);
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    accept.run();
+  };
+  return (
+    <form class="card" onSubmit={submit}>
+      <input type="hidden" name="username" autoComplete="username" value={email} />
+      <Field label="Your name" error={accept.failure?.of("name") ?? null}>
+        {(tied) => (
+          <input
+            {...tied}
+            type="text"
+            autoComplete="name"
+            required
+            maxLength={NAME_CHARACTERS}
+            value={name}
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+        )}
+      </Field>
+      <NewPasswordField
+        label="Choose a password"
+        value={password}
+        onInput={setPassword}
+        error={accept.failure?.of("password") ?? null}
+      />
+      <Problem failure={accept.failure} fields={["name", "password"]} />
+      <button type="submit" class="primary" disabled={accept.busy}>
+        {accept.busy ? "Joining…" : "Join"}
+      </button>
+    </form>
+  );
+}
+
+/** A link for a forgotten password: the person chooses a new one, and signs in with it. */
+export function RecoverPage({ api }: { readonly api: ConsoleApi }) {
+  const [token] = useState(tokenInAddress);
+  const [password, setPassword] = useState("");
+  const [done, setDone] = useState(false);
+  const recover = useAction(async () => {
+    await api.people.completeRecovery(token, password);
+    setDone(true);
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    recover.run();
+  };
+  return (
+    <main class="alone">
+      <p class="brand">kapi console</p>
+      <Page title="Choose a new password">
+        {done ? (
+          <>
+            <Notice kind="good">Your password was changed, and all your sessions have ended.</Notice>
+            <button type="button" class="primary" onClick={() => go("/", { replace: true })}>
+              Sign in
+            </button>
+          </>
+        ) : (
+          <form class="card" onSubmit={submit}>
+            <NewPasswordField
+              label="New password"
+              value={password}
+              onInput={setPassword}
+              error={recover.failure?.of("newPassword") ?? null}
+            />
+            <Problem failure={recover.failure} fields={["newPassword"]} />
+            <button type="submit" class="primary" disabled={recover.busy}>
+              {recover.busy ? "Changing…" : "Change password"}
+            </button>
+          </form>
+        )}
+      </Page>
+    </main>
+  );
+}

@@ -1,0 +1,29 @@
+/** Browsers, in the order in which they are looked for: many name others, for compatibility. */
+const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\bEdgA?\/(\d+)/, "Edge"],
+  [/\bOPR\/(\d+)/, "Opera"],
+  [/\bSamsungBrowser\/(\d+)/, "Samsung Internet"],
+  [/\b(?:Firefox|FxiOS)\/(\d+)/, "Firefox"],
+  [/\b(?:HeadlessChrome|Chrome|CriOS|Chromium)\/(\d+)/, "Chrome"],
+  [/\bVersion\/(\d+)[^ ]* (?:Mobile\/\w+ )?Safari\//, "Safari"],
+];
+const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\biPhone\b|\biPad\b/, "iOS"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b|\bMacintosh\b/, "macOS"],
+  [/\bCrOS\b/, "ChromeOS"],
+  [/\bLinux\b/, "Linux"],
+];
+const MOST_CHARACTERS = 60;
+
+/** The browser and the system of a `User-Agent`; its beginning if the browser is unknown. */
+export function browserInWords(userAgent: string | null): string | null {
+  if (userAgent === null) return null;
+  const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
+  for (const [pattern, name] of BROWSERS) {
+    const version = pattern.exec(userAgent)?.[1];
+    if (version !== undefined) return `${name} ${version}${system === undefined ? "" : ` on ${system}`}`;
+  }
+  return userAgent.slice(0, MOST_CHARACTERS);
+}

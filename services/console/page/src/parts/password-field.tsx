@@ -1,0 +1,72 @@
+import { Field } from "./field.tsx";
+
+/** The service's limits (contracts, `UserPassword`). */
+const FEWEST_CHARACTERS = 12;
+const MOST_CHARACTERS = 200;
+const MOST_CODE_CHARACTERS = 40;
+
+interface PasswordFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly error: string | null;
+}
+
+/** A new password, with the limits of its length. */
+export function NewPasswordField({ label, value, onInput, error }: PasswordFieldProps) {
+  return (
+    <Field label={label} hint={`At least ${FEWEST_CHARACTERS} characters`} error={error}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="password"
+          autoComplete="new-password"
+          required
+          minLength={FEWEST_CHARACTERS}
+          maxLength={MOST_CHARACTERS}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** The current password. */
+export function CurrentPasswordField({ label, value, onInput, error }: PasswordFieldProps) {
+  return (
+    <Field label={label} error={error}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="password"
+          autoComplete="current-password"
+          required
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** A code of an authenticator app, or a recovery code. */
+export function CodeField({ label, value, onInput, error }: PasswordFieldProps) {
+  return (
+    <Field label={label} hint="6 digits of your authenticator app, or a recovery code" error={error}>
+      {(tied) => (
+        <input
+          {...tied}
+          type="text"
+          autoComplete="one-time-code"
+          autoCapitalize="off"
+          spellcheck={false}
+          required
+          maxLength={MOST_CODE_CHARACTERS}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

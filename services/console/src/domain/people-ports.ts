@@ -1,0 +1,119 @@
+/** Invitations, second factors, and the recovery of passwords. */
+import type { ConsoleInvitation, ConsoleRole } from "@kapi/contracts";
+import type { SealedPassword } from "@kapi/kernel";
+
+/** An invitation before it is stored. */
+export interface NewInvitation {
+  readonly invitationId: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  /** In lower case. */
+  readonly email: string;
+  readonly name: string;
+  readonly role: ConsoleRole;
+  /** SHA-256 of the token of the link, in hex. */
+  readonly tokenHash: string;
+  readonly invitedBy: string;
+  readonly expiresAtMs: number;
+}
+
+/** An open invitation. */
+export type OpenInvitation = Omit<NewInvitation, "tokenHash" | "expiresAtMs">;
+
+/** Open invitations of all organizations. */
+export interface Invitations {
+  /** Replaces an open invitation of the same e-mail address, and deletes expired ones. */
+  put(invitation: NewInvitation, nowMs: number): Promise<void>;
+  count(organizationId: string, nowMs: number): Promise<number>;
+  /** Newest first. */
+  list(organizationId: string, nowMs: number): Promise<ConsoleInvitation[]>;
+  byToken(tokenHash: string, nowMs: number): Promise<OpenInvitation | null>;
+  /** Deletes an invitation and returns it; null if it is not open. Only one caller gets it. */
+  accept(tokenHash: string, nowMs: number): Promise<OpenInvitation | null>;
+  /** Returns the deleted invitation; null if there is none. */
+  cancel(organizationId: string, invitationId: string): Promise<Pick<OpenInvitation, "email" | "role"> | null>;
+}
+
+/** The second factor of a person. */
+export interface StoredSecondFactor {
+  readonly secret: SealedPassword;
+  readonly isConfirmed: boolean;
+  /** The time step of the last code that was accepted. */
+  readonly lastStep: number;
+}
+
+/** Second factors and recovery codes of all people. */
+export interface SecondFactors {
+  read(userId: string): Promise<StoredSecondFactor | null>;
+  /** Stores a secret that is not confirmed; false if the person has a confirmed one. */
+  begin(userId: string, secret: SealedPassword): Promise<boolean>;
+  /** Activates the secret; false if another call has activated or replaced it. */
+  confirm(userId: string, secret: SealedPassword, step: number, nowMs: number): Promise<boolean>;
+  /** Records that a code was used; false if a code of this step or of a later step was used. */
+  useStep(userId: string, step: number): Promise<boolean>;
+  /** Deletes a recovery code; false if the person does not have it. */
+  useRecoveryCode(userId: string, codeHash: string): Promise<boolean>;
+  replaceRecoveryCodes(userId: string, codeHashes: readonly string[]): Promise<void>;
+  /** Deletes the second factor and the recovery codes; false if there was no confirmed one. */
+  remove(userId: string): Promise<boolean>;
+}
+
+/** Links for forgotten passwords. */
+export interface PasswordRecoveries {
+  /** Replaces an earlier link of the person. */
+  put(userId: string, tokenHash: string, expiresAtMs: number): Promise<void>;
+  isOpen(tokenHash: string, nowMs: number): Promise<boolean>;
+  /** Deletes a link and returns its person; null if the link is unknown or expired. */
+  use(tokenHash: string, nowMs: number): Promise<string | null>;
+}
+
+/** What owners decide for their organization. */
+export interface OrganizationSettings {
+  requiresTwoFactor(organizationId: string): Promise<boolean>;
+  requireTwoFactor(organizationId: string, required: boolean): Promise<void>;
+}
+
+/** A mail to one person, as plain text. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Sends one mail. Rejects if the mail server did not accept it in time. */
+export type SendMail = (mail: Mail) => Promise<void>;
+
+/** Mails with links to pages of the console. */
+export interface Mailer {
+  readonly send: SendMail;
+  /** The address of a page. Its token is in the fragment, which no server and no log gets. */
+  readonly linkTo: (page: "accept" | "recover", token: string) => string;
+}
+
+/** Counts requests for mails, so that nobody can flood a mailbox or the mail server. */
+export interface RecoveryLimits {
+  /**
+   * Counts a request. `waitMs` above 0: too many from this network. `isSilent`: too many for this
+   * e-mail address, which the answer must not show.
+   */
+  count(emailHash: string, network: string): Promise<{ readonly waitMs: number; readonly isSilent: boolean }>;
+}
+
+/** What a sign-in at the provider of OpenID Connect must match. */
+export interface ProviderChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+/** The provider of OpenID Connect. */
+export interface IdentityProvider {
+  /** The address at the provider to which the browser is sent. */
+  begin(): Promise<ProviderChecks & { readonly location: string }>;
+  /**
+   * The verified e-mail address of the person, in lower case; null if the provider has not verified
+   * it. `query` is the query of the provider's answer. Rejects if a check fails, or if the provider
+   * does not answer.
+   */
+  finish(query: string, checks: ProviderChecks): Promise<string | null>;
+}

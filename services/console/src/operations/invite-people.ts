@@ -1,0 +1,178 @@
+/** Invitations of people by an owner, and their acceptance. */
+import {
+  type AcceptInvitationBody,
+  type ConsoleInvitation,
+  INVITATION_LIFE_MS,
+  type InvitationAnswer,
+  type InvitedPersonAnswer,
+  type InvitePersonBody,
+  MAX_ACTIVE_PEOPLE,
+  MAX_OPEN_INVITATIONS,
+} from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { toIso, uuidV7 } from "@kapi/kernel";
+
+import type { AuditCaller } from "../domain/audit.ts";
+import type { Invitations, Mailer, NewInvitation } from "../domain/people-ports.ts";
+import type { ActiveUser, Users } from "../domain/ports.ts";
+import { hashPassword } from "./check-password.ts";
+import { hashOfToken, createLinkToken } from "./link-token.ts";
+import type { SignInDependencies } from "./sign-in.ts";
+import { type OpenedSession, openSession, type SessionOrigin } from "./use-session.ts";
+
+export interface InviteDependencies extends SignInDependencies {
+  readonly users: Users;
+  readonly invitations: Invitations;
+  /** Null: no mail server; the owner passes the link on. */
+  readonly mail: Mailer | null;
+  readonly logMailFailure: (error: unknown) => void;
+}
+
+/**
+ * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}. It is sent by mail, or
+ * returned if there is no mail server or the mail server did not accept it. Throws 400 if the
+ * e-mail address has a user, and if there are too many people or invitations.
+ */
+export async function invitePerson(
+  dependencies: InviteDependencies,
+  owner: ActiveUser,
+  wanted: InvitePersonBody,
+  by: AuditCaller,
+): Promise<InvitedPersonAnswer> {
+  const { store, clock } = dependencies;
+  const { organizationId, organizationName } = owner;
+  const nowMs = clock.nowMs();
+  const { token, tokenHash } = createLinkToken();
+  const invitation: NewInvitation = {
+    ...wanted,
+    invitationId: uuidV7(nowMs),
+    organizationId,
+    organizationName,
+    tokenHash,
+    invitedBy: owner.userId,
+    expiresAtMs: nowMs + INVITATION_LIFE_MS,
+  };
+  await store.transaction(async (tx) => {
+    // Two owners who invite at once wait for each other, so that the limits hold.
+    await tx.users.lockOwners(organizationId);
+    if (await tx.users.isTaken(wanted.email)) throw emailTaken();
+    const [people, open] = [
+      await tx.users.countActive(organizationId),
+      await tx.invitations.count(organizationId, nowMs),
+    ];
+    if (people >= MAX_ACTIVE_PEOPLE) throw issueOf("email", `exceeds the limit of ${MAX_ACTIVE_PEOPLE} active people`);
+    if (open >= MAX_OPEN_INVITATIONS) {
+      throw issueOf("email", `exceeds the limit of ${MAX_OPEN_INVITATIONS} open invitations: cancel some`);
+    }
+    await tx.invitations.put(invitation, nowMs);
+    const subject = { type: "organization", id: organizationId } as const;
+    const details = { email: wanted.email, name: wanted.name, role: wanted.role };
+    tx.recordAudit([{ ...by, organizationId, action: "user.invited", subject, details, atMs: nowMs }]);
+  });
+  const isMailed = await mailInvitation(dependencies, owner, wanted, token);
+  return { invitation: shown(invitation, nowMs), token: isMailed ? null : token };
+}
+
+async function mailInvitation(
+  { mail, logMailFailure }: InviteDependencies,
+  owner: ActiveUser,
+  { email, name }: InvitePersonBody,
+  token: string,
+): Promise<boolean> {
+  if (mail === null) return false;
+  const text = [
+    `Hello ${name},`,
+    `${owner.name} (${owner.email}) invites you to the kapi console of ${owner.organizationName}.`,
+    `Open this link within 72 hours to choose a password. It works once:`,
+    mail.linkTo("accept", token),
+    "If you do not expect this mail, ignore it.",
+  ].join("\n\n");
+  try {
+    await mail.send({ to: email, subject: `Your invitation to ${owner.organizationName}`, text });
+    return true;
+  } catch (error) {
+    logMailFailure(error);
+    return false;
+  }
+}
+
+/** Cancels an invitation: its link no longer works. Throws 404 for an unknown one. */
+export async function cancelInvitation(
+  { store, clock }: Pick<InviteDependencies, "store" | "clock">,
+  { organizationId }: Pick<ActiveUser, "organizationId">,
+  invitationId: string,
+  by: AuditCaller,
+): Promise<void> {
+  await store.transaction(async (tx) => {
+    const cancelled = await tx.invitations.cancel(organizationId, invitationId);
+    if (cancelled === null) throw new ApiError("NOT_FOUND");
+    const subject = { type: "organization", id: organizationId } as const;
+    const details = { email: cancelled.email, role: cancelled.role };
+    const action = "user.invitation_cancelled" as const;
+    tx.recordAudit([{ ...by, organizationId, action, subject, details, atMs: clock.nowMs() }]);
+  });
+}
+
+/** What an invitation offers. Throws 404 for an unknown, used or expired link. */
+export async function openInvitation(
+  { invitations, clock }: Pick<InviteDependencies, "invitations" | "clock">,
+  token: string,
+): Promise<InvitationAnswer> {
+  const found = await invitations.byToken(hashOfToken(token), clock.nowMs());
+  if (found === null) throw linkEnded();
+  return { email: found.email, name: found.name, role: found.role, organization: found.organizationName };
+}
+
+/**
+ * Creates the user of an invitation with the chosen name and password, and opens a session. Of two
+ * concurrent requests with one link, one gets 404.
+ */
+export async function acceptInvitation(
+  dependencies: InviteDependencies,
+  { token, name, password }: AcceptInvitationBody,
+  origin: SessionOrigin,
+): Promise<OpenedSession> {
+  const { store, clock, passwords, invitations, users } = dependencies;
+  const tokenHash = hashOfToken(token);
+  // Hashing is expensive: only a valid link gets it.
+  if ((await invitations.byToken(tokenHash, clock.nowMs())) === null) throw linkEnded();
+  const passwordHash = await hashPassword(passwords, password);
+  const nowMs = clock.nowMs();
+  const userId = uuidV7(nowMs);
+  await store.transaction(async (tx) => {
+    const accepted = await tx.invitations.accept(tokenHash, nowMs);
+    if (accepted === null) throw linkEnded();
+    const { organizationId, organizationName, email, role, invitedBy } = accepted;
+    const user = { userId, organizationId, organizationName, email, name, role, passwordHash };
+    if (!(await tx.users.insert(user, nowMs))) throw emailTaken();
+    await tx.users.signedIn(userId, nowMs);
+    const self = { type: "user", id: userId } as const;
+    const entry = { actor: self, address: origin.address, organizationId, subject: self, atMs: nowMs };
+    tx.recordAudit([
+      { ...entry, action: "user.created", details: { email, name, role, invitedBy } },
+      { ...entry, action: "session.opened", details: { by: "invitation" } },
+    ]);
+  });
+  const user = await users.byId(userId);
+  if (user === null) throw linkEnded();
+  return openSession(dependencies, user, origin);
+}
+
+function shown(invitation: NewInvitation, nowMs: number): ConsoleInvitation {
+  const { invitationId: id, email, name, role, expiresAtMs } = invitation;
+  return { id, email, name, role, createdAt: toIso(nowMs), expiresAt: toIso(expiresAtMs) };
+}
+
+function linkEnded(): ApiError {
+  return new ApiError("NOT_FOUND", {
+    text: "This link does not work: it was used, replaced or cancelled, or it expired",
+  });
+}
+
+function emailTaken(): ApiError {
+  return issueOf("email", "belongs to a user already");
+}
+
+function issueOf(field: string, message: string): ApiError {
+  return new ApiError("VALIDATION_FAILED", { issues: [{ path: [field], code: "custom", message }] });
+}

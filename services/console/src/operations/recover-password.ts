@@ -1,0 +1,121 @@
+/** A forgotten password is recovered by a link in a mail. */
+import { createHash } from "node:crypto";
+
+import { ApiError } from "@kapi/http";
+import type { Clock } from "@kapi/kernel";
+
+import { networkOf } from "../domain/network-address.ts";
+import type { Mailer, PasswordRecoveries, RecoveryLimits } from "../domain/people-ports.ts";
+import type { Passwords, PeopleStore, Users } from "../domain/ports.ts";
+import { hashPassword } from "./check-password.ts";
+import { hashOfToken, createLinkToken } from "./link-token.ts";
+
+/** Time in which the link of a mail works. */
+export const RECOVERY_LIFE_MS = 3_600_000;
+/** Maximum number of requests that are worked on. Further requests are dropped, and logged. */
+export const MAX_PENDING_RECOVERIES = 20;
+
+export interface RecoveryDependencies {
+  readonly users: Users;
+  readonly store: PeopleStore;
+  readonly recoveries: PasswordRecoveries;
+  readonly recoveryLimits: RecoveryLimits;
+  readonly passwords: Passwords;
+  readonly clock: Clock;
+  /** Null: no mail server. */
+  readonly mail: Mailer | null;
+  /** Reports a request that could not be carried out: nobody waits for it. */
+  readonly logMailFailure: (error: unknown) => void;
+}
+
+/** Requests for mails that run behind their answers. */
+export class PasswordRecovery {
+  readonly #dependencies: RecoveryDependencies;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(dependencies: RecoveryDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Sends a link to the user of an e-mail address. Returns before the user is looked up: neither
+   * the answer nor its time shows whether the address is known. Throws 429 after too many requests
+   * of one network, and 404 without a mail server.
+   */
+  async request(email: string, address: string): Promise<void> {
+    const { recoveryLimits, mail, logMailFailure } = this.#dependencies;
+    if (mail === null) throw new ApiError("NOT_FOUND", { text: "This installation sends no mail: ask an owner" });
+    const emailHash = createHash("sha256").update(email).digest("hex");
+    const { waitMs, isSilent } = await recoveryLimits.count(emailHash, networkOf(address));
+    if (waitMs > 0) {
+      const headers = { "retry-after": String(Math.ceil(waitMs / 1_000)) };
+      throw new ApiError("RATE_LIMITED", { text: "Too many requests for mails; wait a little", headers });
+    }
+    if (isSilent) return;
+    if (this.#running.size >= MAX_PENDING_RECOVERIES) {
+      logMailFailure(new Error("too many requests for mails at once"));
+      return;
+    }
+    const sent: Promise<void> = this.#send(email, address)
+      .catch(logMailFailure)
+      .finally(() => this.#running.delete(sent));
+    this.#running.add(sent);
+  }
+
+  /** Waits for the requests that are worked on. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #send(email: string, address: string): Promise<void> {
+    const { users, store, clock, mail } = this.#dependencies;
+    const user = await users.byEmail(email);
+    if (user === null || mail === null) return;
+    const { userId, organizationId } = user;
+    const { token, tokenHash } = createLinkToken();
+    const nowMs = clock.nowMs();
+    await store.transaction(async (tx) => {
+      await tx.recoveries.put(userId, tokenHash, nowMs + RECOVERY_LIFE_MS);
+      const subject = { type: "user", id: userId } as const;
+      const action = "user.password_recovery_requested" as const;
+      tx.recordAudit([{ actor: null, address, organizationId, action, subject, atMs: nowMs }]);
+    });
+    const text = [
+      `Hello ${user.name},`,
+      "Somebody asked for a new password for your kapi console. Open this link within one hour. It works once:",
+      mail.linkTo("recover", token),
+      "If it was not you, ignore this mail: your password stays.",
+    ].join("\n\n");
+    await mail.send({ to: email, subject: "A new password for your kapi console", text });
+  }
+}
+
+/**
+ * Sets the password of the person of a link, and ends all their sessions. The sign-in afterwards
+ * asks for the second factor. Throws 404 for an unknown, used or expired link.
+ */
+export async function completeRecovery(
+  { passwords, store, clock, recoveries }: Pick<RecoveryDependencies, "passwords" | "store" | "clock" | "recoveries">,
+  { token, newPassword }: { readonly token: string; readonly newPassword: string },
+  address: string,
+): Promise<void> {
+  const tokenHash = hashOfToken(token);
+  // Hashing is expensive: only a valid link gets it.
+  if (!(await recoveries.isOpen(tokenHash, clock.nowMs()))) throw linkEnded();
+  const passwordHash = await hashPassword(passwords, newPassword);
+  const nowMs = clock.nowMs();
+  await store.transaction(async (tx) => {
+    const userId = await tx.recoveries.use(tokenHash, nowMs);
+    const changed = userId === null ? null : await tx.users.setPassword(userId, passwordHash);
+    if (userId === null || changed === null) throw linkEnded();
+    const self = { type: "user", id: userId } as const;
+    const { organizationId } = changed;
+    tx.recordAudit([
+      { actor: self, address, organizationId, action: "user.password_recovered", subject: self, atMs: nowMs },
+    ]);
+  });
+}
+
+function linkEnded(): ApiError {
+  return new ApiError("NOT_FOUND", { text: "This link does not work: it was used or replaced, or it expired" });
+}

@@ -1,0 +1,34 @@
+import type { RedisConnection } from "@kapi/redis";
+
+import type { RecoveryLimits } from "../../domain/people-ports.ts";
+
+/** Time after which requests for mails are forgotten. */
+export const RECOVERY_WINDOW_MS = 15 * 60_000;
+/** Maximum number of mails to one e-mail address within the time. */
+export const MAX_MAILS_PER_EMAIL = 3;
+/** Maximum number of requests from one network within the time: a whole office may share it. */
+export const MAX_RECOVERIES_PER_ADDRESS = 20;
+
+/** Number: requests for mails to an e-mail address. */
+export const recoveryEmailKey = (emailHash: string): string => `console:recovery:email:${emailHash}`;
+/** Number: requests for mails from a network. */
+export const recoveryAddressKey = (network: string): string => `console:recovery:address:${network}`;
+
+/** Counts requests for mails in Redis. */
+export function createRecoveryLimits({ commands }: RedisConnection): RecoveryLimits {
+  const count = async (key: string): Promise<number> => {
+    // The life first: a key without one would be counted for good.
+    await commands.set(key, 0, "PX", RECOVERY_WINDOW_MS, "NX");
+    return commands.incr(key);
+  };
+  return {
+    count: async (emailHash, network) => {
+      const ofNetwork = await count(recoveryAddressKey(network));
+      if (ofNetwork > MAX_RECOVERIES_PER_ADDRESS) {
+        const leftMs = await commands.pttl(recoveryAddressKey(network));
+        return { waitMs: Math.max(1, leftMs), isSilent: true };
+      }
+      return { waitMs: 0, isSilent: (await count(recoveryEmailKey(emailHash))) > MAX_MAILS_PER_EMAIL };
+    },
+  };
+}

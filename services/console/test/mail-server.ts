@@ -1,0 +1,63 @@
+import { eventually } from "@kapi/testkit";
+import { SMTPServer } from "smtp-server";
+
+export interface MailServer {
+  readonly url: string;
+  /** The mails to an address, as their source. */
+  to(email: string): readonly string[];
+  /** Waits for the newest mail to an address with a link, and returns the token of the link. */
+  tokenTo(email: string, page: "accept" | "recover"): Promise<string>;
+  /** Refuses all further mails, or accepts them again. */
+  refuse(isRefusing: boolean): void;
+  stop(): Promise<void>;
+}
+
+interface Received {
+  readonly to: readonly string[];
+  readonly source: string;
+}
+
+/** Starts an SMTP server on this machine that keeps its mails. */
+export async function startMailServer(): Promise<MailServer> {
+  const received: Received[] = [];
+  let refusing = false;
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    logger: false,
+    onData: (stream, session, done) => {
+      const pieces: Buffer[] = [];
+      stream.on("data", (piece: Buffer) => pieces.push(piece));
+      stream.on("end", () => {
+        if (refusing) return done(new Error("refused"));
+        // Undoes the line breaks of quoted-printable.
+        const source = Buffer.concat(pieces).toString("utf8").replaceAll("=\r\n", "").replaceAll("=3D", "=");
+        received.push({ to: session.envelope.rcptTo.map(({ address }) => address), source });
+        return done();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const to = (email: string): string[] =>
+    received.filter((mail) => mail.to.includes(email)).map(({ source }) => source);
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    to,
+    tokenTo: async (email, page) => {
+      let token = "";
+      await eventually(() => {
+        const found = new RegExp(`/console/${page}#([A-Za-z0-9_-]{43})`).exec(to(email).at(-1) ?? "")?.[1];
+        if (found === undefined) throw new Error(`no mail to ${email} has a link to ${page}`);
+        token = found;
+      });
+      return token;
+    },
+    refuse: (isRefusing) => {
+      refusing = isRefusing;
+    },
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
