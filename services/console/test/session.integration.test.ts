@@ -91,7 +91,7 @@ describe("a session", () => {
     expect(keys.length).toBeGreaterThan(0);
     const values = {
       hash: (key: string) => commands.hgetall(key),
-      zset: (key: string) => commands.zrange(key, 0, -1),
+      zset: (key: string) => commands.zrange(key, "0", "-1"),
       string: (key: string) => commands.get(key),
     };
     const everything = await Promise.all(
