@@ -135,11 +135,11 @@ const EXPECTED: readonly { readonly what: string; readonly pattern: RegExp; read
     times: 19,
   },
   {
-    what: "all but console and the jobs of PostgreSQL reach Kafka at the brokers' port",
+    what: "all but the jobs of PostgreSQL reach Kafka at the brokers' port",
     pattern: /- { port: 9096, /gm,
-    times: 11,
+    times: 12,
   },
-  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 11 },
+  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 12 },
   {
     what: "account and finance know the authority of trading servers",
     pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,

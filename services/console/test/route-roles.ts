@@ -64,6 +64,16 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   "GET /requests": EVERYBODY,
   "GET /requests/:id": EVERYBODY,
 
+  [`POST ${ACCOUNT}/actions/deposit`]: FINANCE,
+  [`POST ${ACCOUNT}/actions/withdraw`]: FINANCE,
+  [`POST ${ACCOUNT}/actions/archive`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/close-only`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/disable`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/enable`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/flatten`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/reset-investor-password`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/reset-password`]: OPERATORS,
+
   "GET /webhooks": EVERYBODY,
   "POST /webhooks": OPERATORS,
   [`GET ${ENDPOINT}`]: EVERYBODY,
