@@ -28,7 +28,8 @@ const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (e
 });`;
 
 export const WIDE = { width: 1280, height: 900 };
-export const NARROW = { width: 390, height: 844 };
+/** The narrowest telephone. */
+export const NARROW = { width: 360, height: 740 };
 
 export type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 

@@ -12,11 +12,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { registerDocsRoutes } from "../../services/gateway/src/inbound/http/docs-routes.ts";
 import { sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
-import { ConsoleUser, startBrowser } from "./console-user.ts";
+import { ConsoleUser, NARROW, startBrowser } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
-
-/** The narrowest telephone. */
-const NARROWEST = { width: 360, height: 740 };
 
 let browser: Browser;
 let app: FastifyInstance;
@@ -56,7 +53,7 @@ it.each([
 ])("the page /%s can be read by everybody, in light and dark, wide and narrow", async (page) => {
   await user.open(`/${page}`);
   await checkPage(user, page.replaceAll("/", "-"));
-  await user.page.setViewportSize(NARROWEST);
+  await user.page.setViewportSize(NARROW);
   expect(await sidewaysPixels(user.page)).toBe(0);
 });
 

@@ -76,6 +76,10 @@ export async function startRiskService(): Promise<RiskService> {
   serve(app, RISK_ROUTES.getRiskBreach, ({ params }) => ({
     breach: one(params.accountNumber, params.breachId).breach,
   }));
+  serve(app, RISK_ROUTES.findRiskBreach, ({ body: { serverIds, breachId } }) => {
+    const found = state.breaches.find(({ breach }) => breach.id === breachId && serverIds.includes(breach.serverId));
+    return { breach: found?.breach ?? null };
+  });
   serveRaw(app, RISK_ROUTES.getBreachEvidence, ({ params }, _request, reply) => {
     const { document, breach } = one(params.accountNumber, params.breachId);
     if (document === null) {

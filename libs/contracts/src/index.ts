@@ -22,6 +22,7 @@ export * from "./http/console-deliveries.ts";
 export * from "./http/console-requests.ts";
 export * from "./http/console-people.ts";
 export * from "./http/console-roles.ts";
+export * from "./http/console-search.ts";
 export * from "./http/console.ts";
 export * from "./http/console-accounts.ts";
 export * from "./http/credits.ts";

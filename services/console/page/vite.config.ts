@@ -7,5 +7,18 @@ import { defineConfig } from "vite";
  */
 export default defineConfig({
   base: "/console/",
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false }, reportCompressedSize: true },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+    rolldownOptions: {
+      output: {
+        // What most pages share is one file beside the first: a page then needs few requests.
+        codeSplitting: {
+          groups: [{ name: "parts", test: /src\/(?:parts|api|format|router|time-zone)|node_modules\/preact/ }],
+        },
+      },
+    },
+  },
 });

@@ -16,6 +16,8 @@ import { z } from "zod";
 
 import { type Neighbours, startNeighbours } from "./neighbours.ts";
 
+/** A larger file is compressed, in bytes. */
+const LARGE_ENOUGH_TO_COMPRESS = 2_000;
 /** Password of every person that {@link ConsoleHarness.person} creates. */
 export const PASSWORD = "correct horse battery";
 
@@ -242,7 +244,7 @@ function builtPage({ stateDir }: TestEnvironment): string {
   const folder = path.join(stateDir, "page");
   mkdirSync(path.join(folder, "assets"), { recursive: true });
   writeFileSync(path.join(folder, "index.html"), "<!doctype html><title>Console</title>");
-  writeFileSync(path.join(folder, "assets", "index-0a1b2c.js"), "export {};");
+  writeFileSync(path.join(folder, "assets", "index-0a1b2c.js"), "export {};".padEnd(LARGE_ENOUGH_TO_COMPRESS));
   return folder;
 }
 

@@ -285,6 +285,29 @@ describe("the console's listener", () => {
     }
   });
 
+  it("sends files compressed with the best method that the browser accepts, each with an ETag of its own", async () => {
+    const browser = harness.browser();
+    const script = "/console/assets/index-0a1b2c.js";
+    const etags = [];
+    for (const [accepted, encoding] of [
+      ["gzip, deflate, br", "br"],
+      ["gzip, br;q=0", "gzip"],
+      ["identity", null],
+    ] as const) {
+      const { status, headers } = await browser.open("GET", script, undefined, { "accept-encoding": accepted });
+      expect([status, headers.get("content-encoding"), headers.get("vary")]).toEqual([
+        200,
+        encoding,
+        "accept-encoding",
+      ]);
+      const etag = headers.get("etag") ?? "";
+      etags.push(etag);
+      const again = { "accept-encoding": accepted, "if-none-match": etag };
+      expect((await browser.open("GET", script, undefined, again)).status).toBe(304);
+    }
+    expect(new Set(etags).size).toBe(3);
+  });
+
   it("shows its page under every path of the page, and 404 for unknown files and API routes", async () => {
     const browser = harness.browser();
     for (const path of ["/console/", "/console/keys", "/console/servers/1/accounts"]) {

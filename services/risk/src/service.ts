@@ -34,7 +34,7 @@ import { createRiskExecutor } from "./operations/risk-executor.ts";
 import { createAccountReader, createSelectedAccounts } from "./outbound/http/accounts.ts";
 import { createPositionReader } from "./outbound/http/positions.ts";
 import { createAccountLog } from "./outbound/kafka/account-log.ts";
-import { createBreachReader, createSingleBreachReader } from "./outbound/postgres/breach-reader.ts";
+import { createBreachFinder, createBreachReader, createSingleBreachReader } from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
@@ -121,6 +121,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         readRules: rules.active,
         readBreaches: createBreachReader(database),
         readBreach: createSingleBreachReader(database),
+        findBreach: createBreachFinder(database),
         readBreachEvidence: (name, breachId) => readBreachEvidence({ store: evidence, clock }, name, breachId),
         readIntervalEvidence: createIntervalEvidence({
           readAccount,

@@ -246,6 +246,10 @@ describe("evidence of a breach", () => {
       expect(listed).toMatchObject([{ id: breachId, evidence }]);
       const read = await callRoute(risk, RISK_ROUTES.getRiskBreach, { params: { serverId, accountNumber, breachId } });
       expect(read.breach).toEqual(listed[0]);
+      const findOn = (serverIds: readonly string[]) =>
+        callRoute(risk, RISK_ROUTES.findRiskBreach, { body: { serverIds, breachId } });
+      expect((await findOn([randomUUID(), serverId])).breach).toEqual(listed[0]);
+      expect((await findOn([randomUUID()])).breach).toBeNull();
       const elsewhere = { params: { serverId, accountNumber: anyAccountNumber(), breachId } };
       for (const route of [RISK_ROUTES.getRiskBreach, RISK_ROUTES.getBreachEvidence]) {
         const { status, headers } = await callRouteRaw(risk, route, elsewhere);

@@ -1,12 +1,18 @@
 /** The internal routes of the risk service. */
+import { z } from "zod";
+
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ConsoleBreachAnswer } from "../http/console.ts";
 import { RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
-import { ListRiskBreachesQuery, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
+import { ListRiskBreachesQuery, RiskBreach, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
+import { Guid } from "../values.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
 const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
+
+/** Maximum number of servers per `findRiskBreach` request. */
+const MAX_SERVERS = 1_000;
 
 /** The gateway checks that the account exists. */
 export const RISK_ROUTES = {
@@ -23,6 +29,14 @@ export const RISK_ROUTES = {
     path: `${ACCOUNT}/breaches/:breachId`,
     callers: ["console"],
     answer: ConsoleBreachAnswer,
+  },
+  /** A breach on one of the servers, by its id alone; null: there is none. */
+  findRiskBreach: {
+    method: "POST",
+    path: "/internal/breaches/find",
+    callers: ["console"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SERVERS), breachId: Guid }),
+    answer: z.object({ breach: RiskBreach.nullable() }),
   },
   getBreachEvidence: {
     method: "GET",

@@ -1,15 +1,20 @@
 /** What is around every page: the header with search and time zone, and the navigation. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 
 import type { ConsoleApi } from "./api/console-api.ts";
 import { SignedInContext } from "./api/context.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
 import { FIRST_PAGE, navigationFor } from "./navigation.ts";
+import { lazyPage } from "./parts/lazy-page.tsx";
 import { Problem } from "./parts/notice.tsx";
 import { useAction } from "./parts/use-data.ts";
 import { ZoneChoice } from "./parts/zone-choice.tsx";
 import { Link, type Place } from "./router.tsx";
+import { useShortcuts } from "./search/use-shortcuts.ts";
+
+const SearchDialog = lazyPage(async () => (await import("./search/search-dialog.tsx")).SearchDialog);
+const ShortcutsDialog = lazyPage(async () => (await import("./search/shortcuts-dialog.tsx")).ShortcutsDialog);
 
 interface FrameProps {
   readonly api: ConsoleApi;
@@ -26,6 +31,9 @@ export function Frame({ api, session, place, onSignedOut, children }: FrameProps
     onSignedOut();
   });
   const [shown = FIRST_PAGE] = place.segments;
+  const [dialog, setDialog] = useState<"search" | "shortcuts" | null>(null);
+  useShortcuts(setDialog);
+  const close = useCallback(() => setDialog(null), []);
   return (
     <SignedInContext.Provider value={signedIn}>
       <a class="skip" href="#page">
@@ -34,6 +42,15 @@ export function Frame({ api, session, place, onSignedOut, children }: FrameProps
       <header class="top">
         <span class="brand">kapi console</span>
         <span class="organization">{session.organization.name}</span>
+        <button
+          type="button"
+          class="search"
+          aria-label="Search all"
+          aria-keyshortcuts="Control+K"
+          onClick={() => setDialog("search")}
+        >
+          Search <kbd aria-hidden="true">Ctrl K</kbd>
+        </button>
         <span class="person">
           <ZoneChoice />
           <Link to="/profile" current={shown === "profile"}>
@@ -49,6 +66,8 @@ export function Frame({ api, session, place, onSignedOut, children }: FrameProps
       <main id="page" tabIndex={-1}>
         {children}
       </main>
+      {dialog === "search" ? <SearchDialog onClose={close} /> : null}
+      {dialog === "shortcuts" ? <ShortcutsDialog onClose={close} /> : null}
     </SignedInContext.Provider>
   );
 }

@@ -1,10 +1,10 @@
 /** Which address shows which page. The script of a page is loaded with the page. */
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, isValidElement } from "preact";
 
 import type { ConsoleSession } from "./api/shapes.ts";
 import { FIRST_PAGE } from "./navigation.ts";
 import { NotFoundPage } from "./pages/not-found.tsx";
-import { lazyPage } from "./parts/lazy-page.tsx";
+import { lazyPage, preloadPage } from "./parts/lazy-page.tsx";
 import type { Place } from "./router.tsx";
 
 const AccountPage = lazyPage(async () => (await import("./pages/account/account.tsx")).AccountPage);
@@ -77,6 +77,12 @@ const ROUTES: readonly Route[] = [
     page: ({ at, query }) => <WebhookPage endpointId={at("endpoint")} query={query} />,
   },
 ];
+
+/** Begins to load the script of the page of an address, for example while the session is read. */
+export function preloadPageAt(place: Place): void {
+  const page = pageAt(place, () => undefined);
+  if (isValidElement(page)) preloadPage(page.type);
+}
 
 /** The page of an address. */
 export function pageAt({ segments, query }: Place, changes: SessionChanges): ComponentChildren {

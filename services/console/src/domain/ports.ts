@@ -10,6 +10,7 @@ import type {
   Issue,
   ListCommandsQuery,
   ListRiskBreachesQuery,
+  RiskBreach,
   ListTradingAccountsQuery,
   METRICS_ROUTES,
   PageQuery,
@@ -336,6 +337,8 @@ export interface Risk {
   breaches(account: AccountName, query: ListRiskBreachesQuery): Promise<Buffer>;
   /** Body of one breach. */
   breach(account: AccountName, breachId: string): Promise<Buffer>;
+  /** A breach on one of the servers, by its id alone; null: there is none. */
+  find(serverIds: readonly string[], breachId: string): Promise<RiskBreach | null>;
   /** The signed document of a breach: the bytes that were signed. */
   evidence(account: AccountName, breachId: string): Promise<Buffer>;
 }

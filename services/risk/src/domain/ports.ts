@@ -191,6 +191,9 @@ export type ReadBreaches = (
 /** One breach of an account; null: the account has no such breach. */
 export type ReadBreach = (account: AccountName, breachId: string) => Promise<RiskBreach | null>;
 
+/** A breach on one of the servers, by its id alone; null: there is none. */
+export type FindBreach = (serverIds: readonly string[], breachId: string) => Promise<RiskBreach | null>;
+
 /** A part of the log of one partition. */
 export interface AccountLogRange {
   readonly partition: number;

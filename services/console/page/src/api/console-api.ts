@@ -20,6 +20,7 @@ import type {
   Pagination,
   RiskBreach,
   ScopesAnswer,
+  SearchAnswer,
   TradingAccount,
   UpdateConsoleServerBody,
   UsageByDayAnswer,
@@ -293,6 +294,10 @@ export class ConsoleApi {
   async redeliverWebhook(endpointId: string, deliveryId: string): Promise<void> {
     const path = `${webhook(endpointId)}/deliveries/${encodeURIComponent(deliveryId)}/redeliver`;
     await this.#client.request(path, { method: "POST" });
+  }
+
+  search(text: string, signal: AbortSignal): Promise<SearchAnswer> {
+    return this.#client.request(`/search${queryOf({ q: text })}`, { signal });
   }
 
   /** A file that the server streams, such as a list as CSV. */

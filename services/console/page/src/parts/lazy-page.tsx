@@ -3,13 +3,25 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Notice } from "./notice.tsx";
 
+/** What loads the script of each lazy page. */
+const loaders = new WeakMap<object, () => Promise<unknown>>();
+
+/** Begins to load the script of a lazy page before it is shown. */
+export function preloadPage(page: unknown): void {
+  if (typeof page !== "function") return;
+  // A failure is shown when the page itself loads the script.
+  loaders
+    .get(page)?.()
+    .catch(() => undefined);
+}
+
 /**
  * A page whose script is loaded when the page is shown for the first time. `load` returns the
  * component of the page.
  */
 export function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null;
-  return function LazyPage(props: Props) {
+  function LazyPage(props: Props) {
     const [Shown, setShown] = useState<ComponentType<Props> | null>(() => loaded);
     const [hasFailed, setFailed] = useState(false);
     useEffect(() => {
@@ -29,7 +41,9 @@ export function lazyPage<Props extends object>(load: () => Promise<ComponentType
     }, []);
     if (hasFailed) return <ReloadNotice />;
     return Shown === null ? <p class="hidden">Loading the page…</p> : <Shown {...props} />;
-  };
+  }
+  loaders.set(LazyPage, load);
+  return LazyPage;
 }
 
 /** After an upgrade of kapi, scripts of the previous release no longer exist. */

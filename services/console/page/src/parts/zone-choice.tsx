@@ -30,7 +30,7 @@ export function ZoneChoice() {
           currentTarget.value = value;
         }}
       >
-        <option value={BROWSER}>{named(browsers)} – browser</option>
+        <option value={BROWSER}>{named(browsers)} (browser)</option>
         <option value={UTC}>UTC</option>
         {value === BROWSER || value === UTC ? null : <option value={value}>{named(value)}</option>}
         <option value={OTHER}>Other…</option>
@@ -41,7 +41,8 @@ export function ZoneChoice() {
 }
 
 function named(zone: string): string {
-  return `${zone} (${zoneName(zone, Date.now())})`;
+  const offset = zoneName(zone, Date.now());
+  return offset === zone ? zone : `${offset} ${zone}`;
 }
 
 /** Chooses any zone by its IANA name. */

@@ -30,6 +30,7 @@ import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-rou
 import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
 import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
+import { registerSearchRoutes } from "./search-routes.ts";
 import { registerServerRoutes } from "./server-routes.ts";
 import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
 import { signedInRoutes } from "./signed-in-routes.ts";
@@ -103,5 +104,6 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerLiveRoutes(app, routes, dependencies);
   registerWebhookRoutes(routes, dependencies);
   registerAuditRoutes(routes, dependencies);
+  registerSearchRoutes(routes, dependencies);
   registerPageRoutes(app, dependencies.assets);
 }

@@ -1,5 +1,5 @@
 import { type InternalRoute, pathOf, RISK_ROUTES, type RouteRequest } from "@kapi/contracts";
-import { callRouteRaw, type CallOptions, errorFromResponse, type InternalClient } from "@kapi/http";
+import { callRoute, callRouteRaw, type CallOptions, errorFromResponse, type InternalClient } from "@kapi/http";
 
 import type { Risk } from "../../domain/ports.ts";
 
@@ -22,6 +22,10 @@ export function createRisk(client: InternalClient): Risk {
     rules: (account) => bytesOf(RISK_ROUTES.getRiskRules, { params: { ...account } }),
     breaches: (account, query) => bytesOf(RISK_ROUTES.listRiskBreaches, { params: { ...account }, query }),
     breach: (account, breachId) => bytesOf(RISK_ROUTES.getRiskBreach, { params: { ...account, breachId } }),
+    find: async (serverIds, breachId) => {
+      const asked = { body: { serverIds, breachId } };
+      return (await callRoute(client, RISK_ROUTES.findRiskBreach, asked, { repeatable: true })).breach;
+    },
     evidence: (account, breachId) => {
       const params = { ...account, breachId };
       return bytesOf(RISK_ROUTES.getBreachEvidence, { params }, { timeoutMs: EVIDENCE_TIMEOUT_MS });

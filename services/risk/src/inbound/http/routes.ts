@@ -2,7 +2,7 @@
 import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
-import type { AccountName, ReadBreach, ReadBreaches, ReadRules } from "../../domain/ports.ts";
+import type { AccountName, FindBreach, ReadBreach, ReadBreaches, ReadRules } from "../../domain/ports.ts";
 import type { TemplateRepository } from "../../domain/template-ports.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
@@ -11,6 +11,7 @@ export interface RiskReads {
   readonly readRules: ReadRules;
   readonly readBreaches: ReadBreaches;
   readonly readBreach: ReadBreach;
+  readonly findBreach: FindBreach;
   /** A signed document, as JSON. */
   readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
@@ -19,8 +20,16 @@ export interface RiskReads {
 }
 
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
-  const { readRules, readBreaches, readBreach, readBreachEvidence, readIntervalEvidence, templates, evidenceKeys } =
-    reads;
+  const {
+    readRules,
+    readBreaches,
+    readBreach,
+    findBreach,
+    readBreachEvidence,
+    readIntervalEvidence,
+    templates,
+    evidenceKeys,
+  } = reads;
   serve(app, RISK_ROUTES.getRiskRules, async ({ params }) => ({ riskRules: await readRules(params) }));
   serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query }) => listRiskBreaches(readBreaches, params, query));
   serve(app, RISK_ROUTES.getRiskBreach, async ({ params }) => {
@@ -28,6 +37,9 @@ export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void
     if (breach === null) throw new ApiError("BREACH_NOT_FOUND");
     return { breach };
   });
+  serve(app, RISK_ROUTES.findRiskBreach, async ({ body: { serverIds, breachId } }) => ({
+    breach: await findBreach(serverIds, breachId),
+  }));
   // The bytes that were signed are sent as they are.
   serveRaw(app, RISK_ROUTES.getBreachEvidence, async ({ params }, _request, reply) =>
     sendJson(reply, await readBreachEvidence(params, params.breachId)),

@@ -1,7 +1,7 @@
-/** Breaches of an account: a page, newest first, and one of them. */
+/** Breaches of an account: a page, newest first, and one of them; a breach by its id alone. */
 import { type Database, instantText, statement } from "@kapi/postgres";
 
-import type { ReadBreach, ReadBreaches } from "../../domain/ports.ts";
+import type { FindBreach, ReadBreach, ReadBreaches } from "../../domain/ports.ts";
 import { BREACH_COLUMNS, breachFromRow, type BreachRow } from "./breach-row.ts";
 
 interface ListedRow extends BreachRow {
@@ -32,6 +32,13 @@ const ONE = statement<BreachRow>(
    where a.server_id = $1 and a.account_number = $2 and a.id = $3 and a.kind = 'breached'`,
 );
 
+// $1 servers, $2 id: the primary key.
+const FIND = statement<BreachRow>(
+  "risk-find-breach",
+  `select ${BREACH_COLUMNS} from alerts a left join evidence e on e.breach_id = a.id
+   where a.id = $2 and a.server_id = any($1::uuid[]) and a.kind = 'breached'`,
+);
+
 export function createBreachReader(database: Database): ReadBreaches {
   return async ({ serverId, accountNumber }, { from, to, ruleId }, { limit, offset, after }) => {
     const filters = [serverId, accountNumber, from ?? null, to ?? null, ruleId ?? null];
@@ -50,6 +57,14 @@ export function createBreachReader(database: Database): ReadBreaches {
 export function createSingleBreachReader(database: Database): ReadBreach {
   return async ({ serverId, accountNumber }, breachId) => {
     const [row] = await database.query(ONE, [serverId, accountNumber, breachId]);
+    return row === undefined ? null : breachFromRow(row);
+  };
+}
+
+/** Finds a breach by its id. */
+export function createBreachFinder(database: Database): FindBreach {
+  return async (serverIds, breachId) => {
+    const [row] = await database.query(FIND, [serverIds, breachId]);
     return row === undefined ? null : breachFromRow(row);
   };
 }

@@ -1,0 +1,54 @@
+/** The global search of the console: GET /search. */
+import { z } from "zod";
+
+import { Guid } from "../values.ts";
+
+/** Maximum length of a searched text, in characters. */
+export const MAX_SEARCH_CHARACTERS = 100;
+/**
+ * Minimum length of a searched account number, name or request id: a shorter text would read all
+ * accounts.
+ */
+export const MIN_SEARCH_CHARACTERS = 3;
+
+/** Query of GET /search. */
+export const SearchQuery = z.object({ q: z.string().trim().min(1).max(MAX_SEARCH_CHARACTERS) });
+
+/** What is searched. */
+export const SEARCH_SOURCES = ["accounts", "commands", "breaches", "keys"] as const;
+export const SearchSource = z.enum(SEARCH_SOURCES);
+export type SearchSource = z.infer<typeof SearchSource>;
+
+const OfAccount = z.object({ serverId: Guid, accountNumber: z.string() });
+
+/** One found thing, with what its page needs and what tells it apart. */
+export const SearchResult = z.discriminatedUnion("kind", [
+  OfAccount.extend({ kind: z.literal("account"), accountName: z.string(), status: z.string() }),
+  z.object({
+    kind: z.literal("command"),
+    serverId: Guid,
+    commandId: Guid,
+    operation: z.string(),
+    status: z.string(),
+    requestId: z.string().nullable(),
+    accountNumber: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+  }),
+  OfAccount.extend({
+    kind: z.literal("breach"),
+    breachId: Guid,
+    ruleId: z.string(),
+    measuredAt: z.iso.datetime(),
+  }),
+  z.object({ kind: z.literal("key"), keyId: z.string(), name: z.string(), status: z.string() }),
+]);
+export type SearchResult = z.infer<typeof SearchResult>;
+
+/** Answer of GET /search. */
+export const SearchAnswer = z.object({
+  /** At most a few of each kind; the newest first. */
+  results: z.array(SearchResult),
+  /** What did not answer in time: it may have more. */
+  unavailable: z.array(SearchSource),
+});
+export type SearchAnswer = z.infer<typeof SearchAnswer>;

@@ -1,0 +1,64 @@
+/** Results of the global search as the dialog shows them: in groups, each with its address. */
+import type { SearchResult, SearchSource } from "../api/shapes.ts";
+import { moment } from "../format.ts";
+import { part } from "../router.tsx";
+
+/** One line of the list. */
+export interface Hit {
+  readonly to: string;
+  readonly title: string;
+  readonly detail: string;
+}
+
+export interface HitGroup {
+  readonly title: string;
+  readonly hits: readonly Hit[];
+}
+
+export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
+  accounts: "accounts",
+  commands: "commands",
+  breaches: "breaches",
+  keys: "keys",
+};
+
+const GROUPS: readonly (readonly [kind: SearchResult["kind"], title: string])[] = [
+  ["account", "Accounts"],
+  ["command", "Commands"],
+  ["breach", "Breaches"],
+  ["key", "Keys"],
+];
+
+/** The results in groups; a group without results is left out. */
+export function groupsOf(results: readonly SearchResult[]): HitGroup[] {
+  return GROUPS.map(([kind, title]) => ({
+    title,
+    hits: results.filter((result) => result.kind === kind).map(hitOf),
+  })).filter(({ hits }) => hits.length > 0);
+}
+
+function hitOf(result: SearchResult): Hit {
+  switch (result.kind) {
+    case "account": {
+      const { accountNumber, accountName, status } = result;
+      return { to: accountPath(result), title: accountNumber, detail: `${accountName} · ${status}` };
+    }
+    case "command": {
+      const { serverId, commandId, operation, status, requestId, createdAt } = result;
+      const to = `/commands/${part(serverId)}/${part(commandId)}`;
+      const request = requestId === null ? "" : ` · request ${requestId}`;
+      return { to, title: operation, detail: `${status} · ${moment(createdAt)}${request}` };
+    }
+    case "breach": {
+      const { accountNumber, breachId, ruleId, measuredAt } = result;
+      const to = `${accountPath(result)}/breaches/${part(breachId)}`;
+      return { to, title: `Rule ${ruleId}`, detail: `account ${accountNumber} · ${moment(measuredAt)}` };
+    }
+    case "key":
+      return { to: "/keys", title: result.name, detail: `${result.keyId} · ${result.status}` };
+  }
+}
+
+function accountPath({ serverId, accountNumber }: { readonly serverId: string; readonly accountNumber: string }) {
+  return `/accounts/${part(serverId)}/${part(accountNumber)}`;
+}

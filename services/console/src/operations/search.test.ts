@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+
+import { beforeEach, expect, it, vi } from "vitest";
+
+import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
+import { search } from "./search.ts";
+
+const ORGANIZATION = randomUUID();
+const SERVERS = [randomUUID(), randomUUID()];
+const AT = "2026-11-27T09:00:00.000Z";
+const never = (): Promise<never> => new Promise(() => undefined);
+
+let asked: string[];
+
+/** An organization with two servers, and a key; everything else is empty. */
+function dependencies(more: {
+  readonly accounts?: Partial<Accounts>;
+  readonly commands?: Partial<Commands>;
+  readonly risk?: Partial<Risk>;
+  readonly directory?: Partial<Directory>;
+}) {
+  const page = { page: 1, limit: 5, total: 0, totalPages: 0, nextCursor: null };
+  const bytes = (body: unknown): Promise<Buffer> => Promise.resolve(Buffer.from(JSON.stringify(body)));
+  const record = (what: string): void => void asked.push(what);
+  return {
+    directory: {
+      servers: () => Promise.resolve(SERVERS.map((serverId) => ({ serverId }))),
+      keys: () => Promise.resolve([{ keyId: "key_1", name: "Backend", status: "active" }]),
+      ...more.directory,
+    } as Partial<Directory> as Directory,
+    accounts: {
+      list: () => (record("accounts"), bytes({ accounts: [], pagination: page })),
+      ...more.accounts,
+    } as Partial<Accounts> as Accounts,
+    commands: {
+      list: () => (record("commands"), bytes({ commands: [], pagination: page })),
+      read: () => (record("command"), Promise.resolve(null)),
+      ...more.commands,
+    },
+    risk: { find: () => (record("breach"), Promise.resolve(null)), ...more.risk } as Partial<Risk> as Risk,
+  };
+}
+
+beforeEach(() => {
+  asked = [];
+});
+
+it("looks for an id among commands and breaches, and for any text among accounts, requests and keys", async () => {
+  await search(dependencies({}), ORGANIZATION, randomUUID());
+  expect(asked.toSorted()).toEqual(["accounts", "accounts", "breach", "command", "commands", "commands"]);
+  asked = [];
+  const { results } = await search(dependencies({}), ORGANIZATION, "backend");
+  expect(asked.toSorted()).toEqual(["accounts", "accounts", "commands", "commands"]);
+  expect(results).toEqual([{ kind: "key", keyId: "key_1", name: "Backend", status: "active" }]);
+});
+
+it("asks no service for an account or a request of fewer than 3 characters", async () => {
+  await search(dependencies({}), ORGANIZATION, "10");
+  expect(asked).toEqual([]);
+});
+
+it("shows no command of a server that the organization no longer has", async () => {
+  const command = {
+    id: randomUUID(),
+    serverId: randomUUID(),
+    operation: "finance.deposit",
+    status: "queued",
+    attempts: 0,
+    result: null,
+    errorCode: null,
+    idempotencyKey: "one",
+    createdAt: AT,
+    createdBy: { type: "key", id: "key_1" },
+  };
+  const body = { command };
+  const read = (): Promise<Buffer> => Promise.resolve(Buffer.from(JSON.stringify(body)));
+  const { results, unavailable } = await search(dependencies({ commands: { read } }), ORGANIZATION, command.id);
+  expect(results).toEqual([]);
+  expect(unavailable).toEqual([]);
+});
+
+it("answers within a second without the services that fail or do not answer, and names them", async () => {
+  vi.useFakeTimers();
+  const failing = { find: () => Promise.reject(new Error("unavailable")) };
+  const answer = search(dependencies({ accounts: { list: never }, risk: failing }), ORGANIZATION, randomUUID());
+  await vi.advanceTimersByTimeAsync(1_000);
+  vi.useRealTimers();
+  expect((await answer).unavailable).toEqual(["accounts", "breaches"]);
+});

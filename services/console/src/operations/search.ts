@@ -1,0 +1,146 @@
+import type { Readable } from "node:stream";
+import { buffer as readAll } from "node:stream/consumers";
+
+import {
+  CommandsAnswer,
+  CommandAnswer,
+  ConsoleAccountsAnswer,
+  Guid,
+  MIN_SEARCH_CHARACTERS,
+  SEARCH_SOURCES,
+  type Command,
+  type SearchAnswer,
+  type SearchResult,
+  type SearchSource,
+  type TradingAccount,
+} from "@kapi/contracts";
+
+import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
+
+/** Maximum results of one source. */
+const MAX_RESULTS = 5;
+/** Maximum number of servers that are searched for accounts and request ids, the oldest first. */
+const MAX_SERVERS = 20;
+/** Each source has this long; a source that does not answer in time is named in the answer. */
+const SOURCE_DEADLINE_MS = 1_000;
+
+export interface SearchDependencies {
+  readonly directory: Directory;
+  readonly accounts: Accounts;
+  readonly commands: Commands;
+  readonly risk: Risk;
+}
+
+/** A search of one source; null: the text cannot be found there. */
+type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
+
+/**
+ * Finds what a text names. A UUID is the id of a command or a breach; any text may be
+ * a request id, a part of an account's number or name, or a part of a key's name or id.
+ */
+export async function search(
+  dependencies: SearchDependencies,
+  organizationId: string,
+  text: string,
+): Promise<SearchAnswer> {
+  const servers = inTime(dependencies.directory.servers(organizationId));
+  const searches = searchesOf(dependencies, organizationId);
+  const answers = await Promise.all(
+    SEARCH_SOURCES.map(async (source): Promise<SearchAnswer> => {
+      try {
+        const serverIds = (await servers).map(({ serverId }) => serverId);
+        return { results: [...(await inTime(searches[source](text, serverIds)))], unavailable: [] };
+      } catch {
+        return { results: [], unavailable: [source] };
+      }
+    }),
+  );
+  return {
+    results: answers.flatMap(({ results }) => results),
+    unavailable: answers.flatMap(({ unavailable }) => unavailable),
+  };
+}
+
+function searchesOf(dependencies: SearchDependencies, organizationId: string): Readonly<Record<SearchSource, Search>> {
+  const { directory, accounts, commands, risk } = dependencies;
+  return {
+    accounts: async (text, serverIds) => {
+      if (text.length < MIN_SEARCH_CHARACTERS) return [];
+      const query = { search: text, page: 1, limit: MAX_RESULTS };
+      const bodies = await Promise.all(searched(serverIds).map((serverId) => accounts.list(serverId, query)));
+      const found = bodies.flatMap((body) => (body === null ? [] : ConsoleAccountsAnswer.parse(parsed(body)).accounts));
+      return found
+        .toSorted((a, b) => Number(b.accountNumber === text) - Number(a.accountNumber === text))
+        .slice(0, MAX_RESULTS)
+        .map(accountResult);
+    },
+    commands: async (text, serverIds) => {
+      if (text.length < MIN_SEARCH_CHARACTERS) return [];
+      const id = guidOf(text);
+      const query = { requestId: text, page: 1, limit: MAX_RESULTS };
+      const [body, ...lists] = await Promise.all([
+        id === null ? null : commands.read(organizationId, id),
+        ...searched(serverIds).map((serverId) => commands.list(organizationId, serverId, query)),
+      ]);
+      const named = body === null ? [] : [CommandAnswer.parse(parsed(body)).command];
+      const own = named.filter(({ serverId }) => serverIds.includes(serverId));
+      const requested = await Promise.all(
+        lists.map(async (list) => CommandsAnswer.parse(parsed(await wholeOf(list))).commands),
+      );
+      return [...own, ...requested.flat()].slice(0, MAX_RESULTS).map(commandResult);
+    },
+    breaches: async (text, serverIds) => {
+      const id = guidOf(text);
+      const found = id === null ? null : await risk.find(serverIds, id);
+      if (found === null) return [];
+      const { serverId, accountNumber, rule, measuredAt } = found;
+      return [{ kind: "breach", breachId: found.id, serverId, accountNumber, ruleId: rule.id, measuredAt }];
+    },
+    keys: async (text) => {
+      const part = text.toLowerCase();
+      const keys = await directory.keys(organizationId);
+      return keys
+        .filter(({ name, keyId }) => name.toLowerCase().includes(part) || keyId.toLowerCase() === part)
+        .slice(0, MAX_RESULTS)
+        .map(({ keyId, name, status }) => ({ kind: "key", keyId, name, status }));
+    },
+  };
+}
+
+function searched(serverIds: readonly string[]): readonly string[] {
+  return serverIds.slice(0, MAX_SERVERS);
+}
+
+function guidOf(text: string): string | null {
+  const guid = Guid.safeParse(text);
+  return guid.success ? guid.data : null;
+}
+
+function parsed(body: Buffer): unknown {
+  return JSON.parse(body.toString("utf8"));
+}
+
+function wholeOf(body: Buffer | Readable): Buffer | Promise<Buffer> {
+  return Buffer.isBuffer(body) ? body : readAll(body);
+}
+
+function accountResult({ serverId, accountNumber, accountName, status }: TradingAccount): SearchResult {
+  return { kind: "account", serverId, accountNumber, accountName, status };
+}
+
+function commandResult({ id, accountNumber, ...command }: Command): SearchResult {
+  const { serverId, operation, status, requestId = null, createdAt } = command;
+  const shown = { serverId, operation, status, requestId, createdAt };
+  return { kind: "command", commandId: id, accountNumber: accountNumber ?? null, ...shown };
+}
+
+/** Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its client. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(new Error("no answer in time")), SOURCE_DEADLINE_MS);
+  try {
+    return await Promise.race([work, timeout.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

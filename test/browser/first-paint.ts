@@ -1,0 +1,70 @@
+/**
+ * Measures how long a signed-in person waits for a page of the console on a fast 3G line: with an
+ * empty cache, until its heading and until its data are on the screen. `npm run bench -- console`
+ * measures a running kapi (`npm start` prints the values of the variables).
+ */
+import type { Browser, BrowserContext } from "playwright-core";
+
+import { type Account, ConsoleUser, type Cookies, startBrowser } from "./console-user.ts";
+
+const RUNS = 5;
+/** "Fast 3G" of WebPageTest: 1.6 Mbit/s down, 768 kbit/s up, 150 ms for each round trip. */
+const FAST_3G = { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 96_000 };
+
+/** Medians, in milliseconds. */
+interface FirstPaint {
+  readonly headingMs: number;
+  readonly dataMs: number;
+}
+
+/** Measures the page of accounts at `consoleUrl`, with the session of `cookies`. */
+export async function measureFirstPaint(browser: Browser, consoleUrl: string, cookies: Cookies): Promise<FirstPaint> {
+  const headings: number[] = [];
+  const data: number[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    const context = await browser.newContext();
+    await context.addCookies(cookies);
+    const { headingMs, dataMs } = await measureOnce(context, `${consoleUrl}accounts`);
+    headings.push(headingMs);
+    data.push(dataMs);
+    await context.close();
+  }
+  return { headingMs: medianOf(headings), dataMs: medianOf(data) };
+}
+
+async function measureOnce(context: BrowserContext, address: string): Promise<FirstPaint> {
+  const page = await context.newPage();
+  const protocol = await context.newCDPSession(page);
+  await protocol.send("Network.enable");
+  await protocol.send("Network.emulateNetworkConditions", FAST_3G);
+  const beganMs = performance.now();
+  await page.goto(address, { waitUntil: "commit" });
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  const headingMs = performance.now() - beganMs;
+  await page.getByRole("table").waitFor();
+  return { headingMs, dataMs: performance.now() - beganMs };
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+async function main(): Promise<void> {
+  const { CONSOLE_URL: url, CONSOLE_EMAIL: email, CONSOLE_PASSWORD: password } = process.env;
+  if (url === undefined || email === undefined || password === undefined) {
+    throw new Error("Set CONSOLE_URL (with a slash at its end), CONSOLE_EMAIL and CONSOLE_PASSWORD.");
+  }
+  const account: Account = { email, password };
+  const browser = await startBrowser();
+  const user = await ConsoleUser.at(browser, url);
+  await user.open("/");
+  await user.signIn(account);
+  await user.button("Sign out").waitFor();
+  const { headingMs, dataMs } = await measureFirstPaint(browser, url, await user.cookies());
+  process.stdout.write(
+    `heading after ${Math.round(headingMs)} ms, data after ${Math.round(dataMs)} ms (p50 of ${RUNS})\n`,
+  );
+  await browser.close();
+}
+
+if (import.meta.main) await main();

@@ -1,0 +1,231 @@
+/** Tests what all pages of the console share: search, time zone, states, keyboard, size. */
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { type Cookies, ConsoleUser, startBrowser } from "./console-user.ts";
+import { createKey } from "./create-key.ts";
+import { measureFirstPaint } from "./first-paint.ts";
+import { checkPage } from "./page-check.ts";
+
+const SCRIPTS = path.resolve(import.meta.dirname, "../../services/console/page/dist/assets");
+/** Maximum total of all compressed scripts. */
+const MOST_SCRIPT_BYTES = 120_000;
+/** Until a page's heading is on the screen, on a fast 3G line and a busy machine. */
+const SLOWEST_HEADING_MS = 2_000;
+/** More than the links, buttons and fields of any page. */
+const MOST_TABS = 250;
+
+let system: RunningSystem;
+let client: OutsideClient;
+let browser: Browser;
+let session: Cookies;
+let user: ConsoleUser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  const first = await ConsoleUser.at(browser, system.demo.consoleUrl);
+  await first.open("/");
+  await first.signIn({ email: system.demo.consoleEmail, password: system.demo.consolePassword });
+  await first.button("Sign out").waitFor();
+  session = await first.cookies();
+  await first.leave();
+}, INSTALL_DEADLINE_MS);
+
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, system.demo.consoleUrl);
+  await user.takeCookies(session);
+});
+
+afterEach(async () => {
+  await user.leave();
+});
+
+async function at(address: string): Promise<void> {
+  await user.open(address);
+  await user.button("Sign out").waitFor();
+  await user.settled();
+}
+
+describe("the search", () => {
+  const combobox = () => user.page.getByRole("combobox", { name: /^Account, command/ });
+  const find = async (text: string): Promise<void> => {
+    await user.page.keyboard.press("Control+k");
+    await combobox().fill(text);
+    await user.page.getByRole("option").first().waitFor();
+  };
+
+  it("finds an account by its number, and a command, a request and a key, with the keyboard alone", async () => {
+    const number = await client.openAccount(250);
+    const { body } = await client.deposit(number, { amount: 5, description: "Found", requestId: `find-${number}` });
+    await client.succeeded(body.command.id);
+    await at("/keys");
+    await createKey(user, `key of ${number}`);
+    for (const [text, group, heading] of [
+      [number, "Accounts", `Account ${number}`],
+      [body.command.id, "Commands", "Command"],
+      [`find-${number}`, "Commands", "Command"],
+      [`key of ${number}`, "Keys", "Management keys"],
+    ] as const) {
+      await find(text);
+      await user.page.getByRole("group", { name: group }).getByRole("option").first().waitFor();
+      expect(await combobox().getAttribute("aria-activedescendant")).toBe(
+        await user.page.getByRole("option", { selected: true }).getAttribute("id"),
+      );
+      await user.page.keyboard.press("Enter");
+      await user.heading(heading).waitFor();
+    }
+    await user.page.getByRole("heading", { level: 1 }).click();
+    await user.page.keyboard.press("/");
+    expect(await user.page.getByRole("group", { name: "Last found" }).getByRole("option").count()).toBe(4);
+    await checkPage(user, "search");
+    expect(user.complaints).toEqual([]);
+  });
+
+  it("shows what the others found while a service does not answer, and names what is missing", async () => {
+    await at("/credits");
+    const answer = {
+      results: [{ kind: "key", keyId: "k", name: "backend", status: "active" }],
+      unavailable: ["commands"],
+    };
+    await user.page.route("**/console/api/search*", (route) => route.fulfill({ json: answer }));
+    await find("backend");
+    await user.page.getByText("These did not answer in time and may have more: commands.").waitFor();
+  });
+});
+
+describe("the time zone", () => {
+  it("is named beside each time, is chosen once for all pages, and stays after a reload", async () => {
+    await client.openAccount(1);
+    await at("/accounts");
+    const created = user.page.getByRole("row").nth(1).locator("time");
+    expect(await created.innerText()).toMatch(/ GMT\+1$/);
+    const zone = user.page.getByLabel("Time zone of all times");
+    await zone.selectOption("UTC");
+    expect(await created.innerText()).toMatch(/ UTC$/);
+    await zone.selectOption("Other…");
+    await user.page.getByLabel(/^Name of the zone/).fill("Asia/Kolkata");
+    await user.button("Use this zone").click();
+    await eventually(async () => expect(await created.innerText()).toMatch(/ GMT\+5:30$/));
+    await user.page.reload();
+    await user.visit("Commands");
+    await user.settled();
+    expect(await user.page.getByRole("row").nth(1).locator("time").first().innerText()).toMatch(/ GMT\+5:30$/);
+    await user.page.getByLabel("Time", { exact: true }).selectOption("Today");
+    await user.page.getByText(/^Since .*, 00:00 GMT\+5:30 \(Asia\/Kolkata\)$/).waitFor();
+    expect(user.page.url()).toContain("range=today");
+    await user.page.goBack();
+    expect(await user.page.getByLabel("Time", { exact: true }).inputValue()).toBe("all");
+    expect(user.complaints).toEqual([]);
+  });
+});
+
+describe("a list", () => {
+  const failWith = (status: number, code: string, error: string): Promise<void> =>
+    user.page.route("**/console/api/servers/*/accounts*", (route) =>
+      route.fulfill({ status, headers: { "x-error-code": code, "x-request-id": "request-7" }, json: { error } }),
+    );
+
+  it("that fails says what failed, shows the id of the request, and is loaded again on request", async () => {
+    await failWith(500, "INTERNAL", "Internal error");
+    await at("/accounts");
+    const problem = user.page.getByRole("alert");
+    expect(await problem.innerText()).toMatch(/^Loading the accounts failed\./);
+    expect(await problem.locator("code").innerText()).toBe("request-7");
+    await checkPage(user, "state-failing");
+    await user.page.unroute("**/console/api/servers/*/accounts*");
+    await user.button("Try again").click();
+    await user.page.getByRole("table").waitFor();
+  });
+
+  it("that the role does not permit names the roles that may see it, and whom to ask", async () => {
+    await failWith(403, "MISSING_PERMISSION", "Your role does not allow this: money:move");
+    await at("/accounts");
+    const text = await user.page.getByRole("alert").innerText();
+    expect(text).toMatch(/^Your role does not allow this\. It needs the role owner or finance\. Ask an owner of /);
+    await checkPage(user, "state-forbidden");
+  });
+
+  it("that is loading keeps its place, and is empty with a way on", async () => {
+    let answer = (): void => undefined;
+    await user.page.route("**/console/api/servers/*/accounts*", async (route) => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.continue();
+    });
+    await user.open("/accounts?search=nobody");
+    await user.page.getByText("Loading the accounts…").waitFor({ state: "attached" });
+    await eventually(async () => {
+      const opacity = await user.page.locator(".skeleton").evaluate("(place) => getComputedStyle(place).opacity");
+      expect(opacity).toBe("1");
+    });
+    answer();
+    await user.page.getByText("No account matches.").waitFor();
+    await user.page.getByRole("link", { name: "Show all accounts" }).click();
+    await user.page.waitForURL(/accounts\?server=[^&]+$/);
+  });
+});
+
+it("shows only what the role of the person permits", async () => {
+  await user.page.route("**/console/api/session", async (route) => {
+    const answer = await route.fetch();
+    const body = (await answer.json()) as object;
+    await route.fulfill({ response: answer, json: { ...body, permissions: ["self", "read"] } });
+  });
+  await at("/keys");
+  const pages = await user.page.getByRole("navigation", { name: "Pages" }).getByRole("link").allInnerTexts();
+  expect(pages).toContain("Keys");
+  expect(pages).not.toContain("Audit log");
+  expect(await user.button("Create a key").count()).toBe(0);
+});
+
+it("can be used with the keyboard alone: Tab reaches the end of every page, and the focus is visible", async () => {
+  const focused = `(() => {
+    const element = document.activeElement;
+    if (element === null || element === document.body) return "end";
+    const { width, height } = element.getBoundingClientRect();
+    const { outlineStyle } = getComputedStyle(element);
+    return width > 0 && height > 0 && outlineStyle !== "none" ? "visible" : "invisible: " + element.outerHTML.slice(0, 200);
+  })()`;
+  await at("/credits");
+  const links = user.page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+  for (const name of await links.allInnerTexts()) {
+    await at("/credits");
+    await links.filter({ hasText: new RegExp(`^${name}$`) }).press("Enter");
+    await user.settled();
+    await user.page.evaluate("document.activeElement.blur()");
+    const seen = new Set<string>();
+    for (let tab = 0; tab < MOST_TABS && !seen.has("end"); tab += 1) {
+      await user.page.keyboard.press("Tab");
+      seen.add(await user.page.evaluate<string>(focused));
+    }
+    expect([name, ...seen].toSorted()).toEqual([name, "end", "visible"].toSorted());
+  }
+});
+
+describe("the page", () => {
+  it("has less than 120 KB of compressed JavaScript, all pages together", () => {
+    const scripts = readdirSync(SCRIPTS).filter((name) => name.endsWith(".js"));
+    const bytes = scripts.map((name) => gzipSync(readFileSync(path.join(SCRIPTS, name))).length);
+    expect(bytes.reduce((sum, one) => sum + one)).toBeLessThan(MOST_SCRIPT_BYTES);
+  });
+
+  it("is useful soon on a fast 3G line", async () => {
+    const { headingMs, dataMs } = await measureFirstPaint(browser, system.demo.consoleUrl, session);
+    process.stdout.write(`first paint: heading ${Math.round(headingMs)} ms, data ${Math.round(dataMs)} ms\n`);
+    expect(headingMs).toBeLessThan(SLOWEST_HEADING_MS);
+  });
+});
