@@ -135,7 +135,7 @@ describe("the time zone", () => {
 });
 
 describe("a list", () => {
-  const failWith = (status: number, code: string, error: string): Promise<void> =>
+  const failWith = (status: number, code: string, error: string) =>
     user.page.route("**/console/api/servers/*/accounts*", (route) =>
       route.fulfill({ status, headers: { "x-error-code": code, "x-request-id": "request-7" }, json: { error } }),
     );

@@ -15,7 +15,7 @@ export const MIN_SEARCH_CHARACTERS = 3;
 export const SearchQuery = z.object({ q: z.string().trim().min(1).max(MAX_SEARCH_CHARACTERS) });
 
 /** What is searched. */
-export const SEARCH_SOURCES = ["accounts", "commands", "breaches", "keys"] as const;
+export const SEARCH_SOURCES = ["accounts", "commands", "requests", "events", "breaches", "keys"] as const;
 export const SearchSource = z.enum(SEARCH_SOURCES);
 export type SearchSource = z.infer<typeof SearchSource>;
 
@@ -31,6 +31,21 @@ export const SearchResult = z.discriminatedUnion("kind", [
     operation: z.string(),
     status: z.string(),
     requestId: z.string().nullable(),
+    accountNumber: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+  }),
+  z.object({
+    kind: z.literal("request"),
+    id: z.uuid(),
+    requestId: z.string(),
+    operation: z.string(),
+    status: z.int().nullable(),
+    at: z.iso.datetime(),
+  }),
+  z.object({
+    kind: z.literal("event"),
+    eventId: z.uuid(),
+    type: z.string(),
     accountNumber: z.string().nullable(),
     createdAt: z.iso.datetime(),
   }),

@@ -1,13 +1,18 @@
 import { randomUUID } from "node:crypto";
 
+import { ApiError } from "@kapi/http";
 import { beforeEach, expect, it, vi } from "vitest";
 
 import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
 import { search } from "./search.ts";
 
-const ORGANIZATION = randomUUID();
+const PERSON = {
+  organizationId: randomUUID(),
+  caller: { actor: { type: "user", id: randomUUID() }, address: null },
+} as const;
 const SERVERS = [randomUUID(), randomUUID()];
 const AT = "2026-11-27T09:00:00.000Z";
+const NONE_OMITTED = { reads: 0, others: 0 };
 const never = (): Promise<never> => new Promise(() => undefined);
 
 let asked: string[];
@@ -37,6 +42,13 @@ function dependencies(more: {
       read: () => (record("command"), Promise.resolve(null)),
       ...more.commands,
     },
+    requestLog: {
+      list: () => (
+        record("requests"),
+        Promise.resolve({ requests: [], nextCursor: null, searchedTo: null, omitted: NONE_OMITTED })
+      ),
+    },
+    webhooks: () => (record("event"), Promise.resolve({ rejection: new ApiError("NOT_FOUND") })),
     risk: { find: () => (record("breach"), Promise.resolve(null)), ...more.risk } as Partial<Risk> as Risk,
   };
 }
@@ -45,17 +57,26 @@ beforeEach(() => {
   asked = [];
 });
 
-it("looks for an id among commands and breaches, and for any text among accounts, requests and keys", async () => {
-  await search(dependencies({}), ORGANIZATION, randomUUID());
-  expect(asked.toSorted()).toEqual(["accounts", "accounts", "breach", "command", "commands", "commands"]);
+it("looks for an id among commands, events and breaches, and for any text among accounts, requests and keys", async () => {
+  await search(dependencies({}), PERSON, randomUUID());
+  expect(asked.toSorted()).toEqual([
+    "accounts",
+    "accounts",
+    "breach",
+    "command",
+    "commands",
+    "commands",
+    "event",
+    "requests",
+  ]);
   asked = [];
-  const { results } = await search(dependencies({}), ORGANIZATION, "backend");
-  expect(asked.toSorted()).toEqual(["accounts", "accounts", "commands", "commands"]);
+  const { results } = await search(dependencies({}), PERSON, "backend");
+  expect(asked.toSorted()).toEqual(["accounts", "accounts", "commands", "commands", "requests"]);
   expect(results).toEqual([{ kind: "key", keyId: "key_1", name: "Backend", status: "active" }]);
 });
 
 it("asks no service for an account or a request of fewer than 3 characters", async () => {
-  await search(dependencies({}), ORGANIZATION, "10");
+  await search(dependencies({}), PERSON, "10");
   expect(asked).toEqual([]);
 });
 
@@ -74,7 +95,7 @@ it("shows no command of a server that the organization no longer has", async () 
   };
   const body = { command };
   const read = (): Promise<Buffer> => Promise.resolve(Buffer.from(JSON.stringify(body)));
-  const { results, unavailable } = await search(dependencies({ commands: { read } }), ORGANIZATION, command.id);
+  const { results, unavailable } = await search(dependencies({ commands: { read } }), PERSON, command.id);
   expect(results).toEqual([]);
   expect(unavailable).toEqual([]);
 });
@@ -82,7 +103,7 @@ it("shows no command of a server that the organization no longer has", async () 
 it("answers within a second without the services that fail or do not answer, and names them", async () => {
   vi.useFakeTimers();
   const failing = { find: () => Promise.reject(new Error("unavailable")) };
-  const answer = search(dependencies({ accounts: { list: never }, risk: failing }), ORGANIZATION, randomUUID());
+  const answer = search(dependencies({ accounts: { list: never }, risk: failing }), PERSON, randomUUID());
   await vi.advanceTimersByTimeAsync(1_000);
   vi.useRealTimers();
   expect((await answer).unavailable).toEqual(["accounts", "breaches"]);

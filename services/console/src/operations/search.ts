@@ -7,15 +7,20 @@ import {
   ConsoleAccountsAnswer,
   Guid,
   MIN_SEARCH_CHARACTERS,
+  EventDeliveriesAnswer,
   SEARCH_SOURCES,
   type Command,
   type SearchAnswer,
+  WEBHOOKS_ROUTES,
+  type ConsoleRequest,
   type SearchResult,
   type SearchSource,
   type TradingAccount,
 } from "@kapi/contracts";
+import type { Caller } from "@kapi/http";
 
-import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
+import type { Accounts, Commands, Directory, Risk, Webhooks } from "../domain/ports.ts";
+import type { RequestLogStore } from "../domain/request-log.ts";
 
 /** Maximum results of one source. */
 const MAX_RESULTS = 5;
@@ -23,28 +28,37 @@ const MAX_RESULTS = 5;
 const MAX_SERVERS = 20;
 /** Each source has this long; a source that does not answer in time is named in the answer. */
 const SOURCE_DEADLINE_MS = 1_000;
+const NOT_FOUND = 404;
 
 export interface SearchDependencies {
   readonly directory: Directory;
   readonly accounts: Accounts;
   readonly commands: Commands;
   readonly risk: Risk;
+  readonly requestLog: Pick<RequestLogStore, "list">;
+  readonly webhooks: Webhooks;
+}
+
+/** The person for whom the console searches. */
+export interface SearchingPerson {
+  readonly organizationId: string;
+  readonly caller: Caller;
 }
 
 /** A search of one source; null: the text cannot be found there. */
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**
- * Finds what a text names. A UUID is the id of a command or a breach; any text may be
+ * Finds what a text names. A UUID is the id of a command, an event or a breach; any text may be
  * a request id, a part of an account's number or name, or a part of a key's name or id.
  */
 export async function search(
   dependencies: SearchDependencies,
-  organizationId: string,
+  person: SearchingPerson,
   text: string,
 ): Promise<SearchAnswer> {
-  const servers = inTime(dependencies.directory.servers(organizationId));
-  const searches = searchesOf(dependencies, organizationId);
+  const servers = inTime(dependencies.directory.servers(person.organizationId));
+  const searches = searchesOf(dependencies, person);
   const answers = await Promise.all(
     SEARCH_SOURCES.map(async (source): Promise<SearchAnswer> => {
       try {
@@ -61,8 +75,11 @@ export async function search(
   };
 }
 
-function searchesOf(dependencies: SearchDependencies, organizationId: string): Readonly<Record<SearchSource, Search>> {
-  const { directory, accounts, commands, risk } = dependencies;
+function searchesOf(
+  dependencies: SearchDependencies,
+  { organizationId, caller }: SearchingPerson,
+): Readonly<Record<SearchSource, Search>> {
+  const { directory, accounts, commands, risk, requestLog, webhooks } = dependencies;
   return {
     accounts: async (text, serverIds) => {
       if (text.length < MIN_SEARCH_CHARACTERS) return [];
@@ -88,6 +105,24 @@ function searchesOf(dependencies: SearchDependencies, organizationId: string): R
         lists.map(async (list) => CommandsAnswer.parse(parsed(await wholeOf(list))).commands),
       );
       return [...own, ...requested.flat()].slice(0, MAX_RESULTS).map(commandResult);
+    },
+    requests: async (text) => {
+      if (text.length < MIN_SEARCH_CHARACTERS) return [];
+      const query = { requestId: text, limit: MAX_RESULTS };
+      const { requests } = await requestLog.list(organizationId, query);
+      return requests.map(requestResult);
+    },
+    events: async (text) => {
+      const id = guidOf(text);
+      if (id === null) return [];
+      const request = { route: WEBHOOKS_ROUTES.getEvent, params: { eventId: id }, caller };
+      const answer = await webhooks(organizationId, request);
+      if ("rejection" in answer) {
+        if (answer.rejection.status === NOT_FOUND) return [];
+        throw answer.rejection;
+      }
+      const { type, accountNumber, createdAt } = EventDeliveriesAnswer.parse(parsed(answer.body)).event;
+      return [{ kind: "event", eventId: id, type, accountNumber, createdAt }];
     },
     breaches: async (text, serverIds) => {
       const id = guidOf(text);
@@ -126,6 +161,10 @@ function wholeOf(body: Buffer | Readable): Buffer | Promise<Buffer> {
 
 function accountResult({ serverId, accountNumber, accountName, status }: TradingAccount): SearchResult {
   return { kind: "account", serverId, accountNumber, accountName, status };
+}
+
+function requestResult({ id, requestId, operation, status, at }: ConsoleRequest): SearchResult {
+  return { kind: "request", id, requestId, operation, status, at };
 }
 
 function commandResult({ id, accountNumber, ...command }: Command): SearchResult {

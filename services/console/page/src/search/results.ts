@@ -18,6 +18,8 @@ export interface HitGroup {
 export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
   accounts: "accounts",
   commands: "commands",
+  requests: "requests",
+  events: "webhook events",
   breaches: "breaches",
   keys: "keys",
 };
@@ -25,6 +27,8 @@ export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
 const GROUPS: readonly (readonly [kind: SearchResult["kind"], title: string])[] = [
   ["account", "Accounts"],
   ["command", "Commands"],
+  ["request", "Requests"],
+  ["event", "Webhook events"],
   ["breach", "Breaches"],
   ["key", "Keys"],
 ];
@@ -48,6 +52,16 @@ function hitOf(result: SearchResult): Hit {
       const to = `/commands/${part(serverId)}/${part(commandId)}`;
       const request = requestId === null ? "" : ` · request ${requestId}`;
       return { to, title: operation, detail: `${status} · ${moment(createdAt)}${request}` };
+    }
+    case "request": {
+      const { id, requestId, operation, status, at } = result;
+      const detail = `${status ?? "disconnected"} · ${moment(at)} · ${requestId}`;
+      return { to: `/requests/${part(id)}`, title: operation, detail };
+    }
+    case "event": {
+      const { eventId, type, accountNumber, createdAt } = result;
+      const detail = accountNumber === null ? moment(createdAt) : `account ${accountNumber} · ${moment(createdAt)}`;
+      return { to: `/webhooks/events/${part(eventId)}`, title: type, detail };
     }
     case "breach": {
       const { accountNumber, breachId, ruleId, measuredAt } = result;
