@@ -45,11 +45,11 @@ export function Frame({ api, session, place, onSignedOut, children }: FrameProps
         <button
           type="button"
           class="search"
-          aria-label="Search all"
+
           aria-keyshortcuts="Control+K"
           onClick={() => setDialog("search")}
         >
-          Search <kbd aria-hidden="true">Ctrl K</kbd>
+          Search <kbd>Ctrl K</kbd>
         </button>
         <span class="person">
           <ZoneChoice />

@@ -111,7 +111,7 @@ export function Loaded<T>({ data, what, lines = SKELETON_LINES, children }: Load
     <>
       {failure === null ? null : (
         <Notice kind="problem">
-          {isForbidden(failure) ? null : <strong>Loading {what} failed. </strong>}
+          {isForbidden(failure) ? null : <strong>Could not load {what}. </strong>}
           <FailureText failure={failure} />{" "}
           {isForbidden(failure) ? null : (
             <button type="button" class="plain" onClick={reload}>
