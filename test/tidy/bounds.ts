@@ -43,6 +43,8 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/account/src/operations/delete-trading-account-immediately.ts MAX_DUE",
     "services/command-status/src/operations/list-commands.ts MAX_WHOLE_BYTES",
     "services/command-status/src/outbound/postgres/command-repository.ts MAX_LARGE_BYTES",
+    "services/console/src/operations/search.ts MAX_RESULTS",
+    "services/console/src/operations/search.ts MAX_SERVERS",
     "services/metrics/src/domain/acceptance-rule.ts MAX_FRAME_BYTES",
     "services/metrics/src/inbound/ws/subscription-hub.ts MAX_PIECE_BYTES",
     "services/metrics/src/inbound/ws/live-server.ts MAX_MESSAGE_BYTES",

@@ -62,6 +62,7 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   [`GET ${ACCOUNT}/deliveries`]: EVERYBODY,
   "GET /events/:eventId": EVERYBODY,
   "GET /requests": EVERYBODY,
+  "GET /search": EVERYBODY,
   "GET /requests/:id": EVERYBODY,
 
   [`POST ${ACCOUNT}/actions/deposit`]: FINANCE,

@@ -80,7 +80,7 @@ const ROUTES: readonly Route[] = [
 
 /** Begins to load the script of the page of an address, for example while the session is read. */
 export function preloadPageAt(place: Place): void {
-  const page = pageAt(place, () => undefined);
+  const page = pageAt(place, { onNewSession: () => undefined, onChanged: () => Promise.resolve() });
   if (isValidElement(page)) preloadPage(page.type);
 }
 

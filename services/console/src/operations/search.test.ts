@@ -34,7 +34,7 @@ function dependencies(more: {
       ...more.directory,
     } as Partial<Directory> as Directory,
     accounts: {
-      list: () => (record("accounts"), bytes({ accounts: [], pagination: page })),
+      list: () => (record("accounts"), Promise.resolve({ accounts: [], pagination: page })),
       ...more.accounts,
     } as Partial<Accounts> as Accounts,
     commands: {

@@ -4,7 +4,6 @@ import { buffer as readAll } from "node:stream/consumers";
 import {
   CommandsAnswer,
   CommandAnswer,
-  ConsoleAccountsAnswer,
   Guid,
   MIN_SEARCH_CHARACTERS,
   EventDeliveriesAnswer,
@@ -84,9 +83,9 @@ function searchesOf(
     accounts: async (text, serverIds) => {
       if (text.length < MIN_SEARCH_CHARACTERS) return [];
       const query = { search: text, page: 1, limit: MAX_RESULTS };
-      const bodies = await Promise.all(searched(serverIds).map((serverId) => accounts.list(serverId, query)));
-      const found = bodies.flatMap((body) => (body === null ? [] : ConsoleAccountsAnswer.parse(parsed(body)).accounts));
-      return found
+      const pages = await Promise.all(searched(serverIds).map((serverId) => accounts.list(serverId, query)));
+      return pages
+        .flatMap((page) => page.accounts)
         .toSorted((a, b) => Number(b.accountNumber === text) - Number(a.accountNumber === text))
         .slice(0, MAX_RESULTS)
         .map(accountResult);
@@ -173,7 +172,9 @@ function commandResult({ id, accountNumber, ...command }: Command): SearchResult
   return { kind: "command", commandId: id, accountNumber: accountNumber ?? null, ...shown };
 }
 
-/** Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its client. */
+/**
+ * Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its client.
+ */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(new Error("no answer in time")), SOURCE_DEADLINE_MS);

@@ -14,7 +14,7 @@ const HASHED_FOLDER = "assets/";
 const FOREVER = "public, max-age=31536000, immutable";
 /** Smaller files are not compressed, in bytes. */
 const COMPRESSED_FROM_BYTES = 1_024;
-/** All files together take about 50 ms at the start; the highest quality would take ten times that. */
+/** All files take about 50 ms at the start; the highest quality would take ten times that. */
 const BROTLI_QUALITY = 9;
 const COMPRESSIBLE = new Set([".html", ".js", ".css", ".svg", ".json", ".txt"]);
 const NOT_MODIFIED = 304;
