@@ -173,7 +173,8 @@ function commandResult({ id, accountNumber, ...command }: Command): SearchResult
 }
 
 /**
- * Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its client.
+ * Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its
+ * client.
  */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   const timeout = Promise.withResolvers<never>();
