@@ -146,6 +146,7 @@ describe("a list", () => {
     );
 
   it("that fails says what failed, shows the id of the request, and is loaded again on request", async () => {
+    await client.openAccount(1);
     await failWith(500, "INTERNAL", "Internal error");
     await at("/accounts");
     const problem = user.page.getByRole("alert");
