@@ -1,21 +1,28 @@
-/** The list of accounts in a real browser, with all services of kapi. */
+/** The overview and the list of accounts in a real browser, with all services of kapi. */
 import { readFileSync } from "node:fs";
 
+import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
 import { sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
-import { type Cookies, ConsoleUser, startBrowser } from "./console-user.ts";
+import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
 
 const PHONE = { width: 360, height: 800 };
 /** More than a page has. */
 const ACCOUNTS = 55;
+/** Above the interval of the checkpoints that limits are read from. */
+const LIMITS_SHOWN_WITHIN_MS = 30_000;
+const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 5 }, basis: "equity", action: "notify" };
 
 let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
 let browser: Browser;
 let session: Cookies;
 let user: ConsoleUser;
@@ -24,7 +31,8 @@ let opened: string[];
 
 beforeAll(async () => {
   [system, browser] = await Promise.all([startSystem(), startBrowser()]);
-  const client = new OutsideClient(system.demo);
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
   const numbers = await Promise.all(Array.from({ length: ACCOUNTS }, () => client.openAccount(10_000)));
   opened = numbers.toSorted((a, b) => a.localeCompare(b));
   const { consoleUrl, consoleEmail, consolePassword } = system.demo;
@@ -54,17 +62,59 @@ afterEach(async () => {
 /** The numbers of the accounts in the table, in order. */
 async function listed(): Promise<string[]> {
   await user.settled();
-  return user.page.getByRole("rowheader").locator(".cell").allInnerTexts();
+  return user.page.getByRole("rowheader").getByRole("link").allInnerTexts();
 }
+
+describe("the overview", () => {
+  it("is the first page, shows what needs attention, and each number leads to its list", async () => {
+    await user.open("/");
+    await user.heading("Overview").waitFor();
+    await user.settled();
+    const main = user.page.getByRole("main");
+    expect(await user.fact("Servers that do not answer").innerText()).toBe("0");
+    await main.getByRole("link", { name: /active/ }).click();
+    await user.heading("Accounts").waitFor();
+    await user.page.goBack();
+    await user.heading("Overview").waitFor();
+    await checkPage(user, "overview");
+    await user.page.setViewportSize(PHONE);
+    await user.screenshot("overview-phone");
+    expect(await sidewaysPixels(user.page)).toBe(0);
+  });
+
+  it("shows which accounts are within 1 % of their daily limit in three steps", async () => {
+    const [number = ""] = opened;
+    const body = { rules: [DAILY_LOSS], requestId: "limits" };
+    await client.queue("PUT", `/accounts/${number}/risk-rules`, body);
+    await control.buy(number, "EURUSD", 0.01);
+    await eventually(
+      async () => {
+        await user.open("/");
+        await user.page.getByRole("link", { name: "All limits" }).click();
+        await user.page.getByLabel("Limit", { exact: true }).selectOption("Daily loss");
+        await user.settled();
+        expect(await user.row(number).count()).toBe(1);
+      },
+      { timeoutMs: LIMITS_SHOWN_WITHIN_MS },
+    );
+    await checkPage(user, "limits");
+    await user.page.getByLabel("Distance").selectOption("Within 1 % of the limit");
+    await user.page.getByText("No account is this near to a limit").waitFor();
+    expect(user.page.url()).toMatch(/type=dailyLoss&within=1$/);
+    await user.page.setViewportSize(WIDE);
+    await user.visit("Breaches");
+    await user.page.getByText("No rule was breached in this time.").waitFor();
+  });
+});
 
 describe("the list of accounts", () => {
   it("sorts by a head with the keyboard, and its address restores sort and page", async () => {
     await user.open("/accounts");
     await user.heading("Accounts").waitFor();
-    await user.button("Number").focus();
+    await user.button("Number and name").focus();
     await user.page.keyboard.press("Enter");
     await user.page
-      .getByRole("columnheader", { name: "Number", exact: true })
+      .getByRole("columnheader", { name: "Number and name", exact: true })
       .and(user.page.locator("[aria-sort=ascending]"))
       .waitFor();
     const firstPage = await listed();
@@ -100,7 +150,7 @@ describe("the list of accounts", () => {
   });
 
   it("has no serious accessibility problem, and no horizontal scrolling on a phone", async () => {
-    await user.open("/accounts?sort=-equity");
+    await user.open("/accounts?sort=-equity&search=1000000");
     await user.heading("Accounts").waitFor();
     await checkPage(user, "accounts-sorted");
     await user.page.setViewportSize(PHONE);

@@ -51,7 +51,7 @@ async function signedInAt(address: string): Promise<void> {
   if (session === null) {
     await user.open("/");
     await user.signIn(account);
-    await user.heading("Credits").waitFor();
+    await user.button("Sign out").waitFor();
     session = await user.cookies();
     user.complaints.splice(0);
   }
@@ -73,7 +73,7 @@ describe("a user", () => {
     }
     expect(answers).toEqual(["E-mail or password is wrong.", "E-mail or password is wrong."]);
     await user.signIn(account);
-    await user.heading("Credits").waitFor();
+    await user.button("Sign out").waitFor();
     await user.button("Sign out").click();
     await user.heading("Sign in").waitFor();
     await user.open("/keys");
@@ -123,7 +123,7 @@ describe("a user", () => {
     account = { ...account, password };
     session = null;
     await user.signIn(account);
-    await user.heading("Credits").waitFor();
+    await user.button("Sign out").waitFor();
   });
 });
 
@@ -316,7 +316,7 @@ describe("a user without a mouse", () => {
     await user.reportCloseLate();
     await signedInAt("/credits");
     await user.page.reload();
-    await user.heading("Credits").waitFor();
+    await user.button("Sign out").waitFor();
     await user.page.keyboard.press("Tab");
     await focusIsOn("textContent", "Skip to content");
     await user.page.keyboard.press("Enter");

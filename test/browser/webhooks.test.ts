@@ -27,7 +27,7 @@ beforeAll(async () => {
   const first = await ConsoleUser.at(browser, consoleUrl);
   await first.open("/");
   await first.signIn({ email: consoleEmail, password: consolePassword });
-  await first.heading("Credits").waitFor();
+  await first.button("Sign out").waitFor();
   session = await first.cookies();
   await first.leave();
 }, INSTALL_DEADLINE_MS);

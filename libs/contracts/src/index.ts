@@ -25,6 +25,7 @@ export * from "./http/console-roles.ts";
 export * from "./http/console-search.ts";
 export * from "./http/console.ts";
 export * from "./http/console-accounts.ts";
+export * from "./http/console-overview.ts";
 export * from "./http/credits.ts";
 export * from "./http/cursor.ts";
 export * from "./http/digests.ts";

@@ -36,6 +36,7 @@ import { createTradingAccounts } from "./operations/create-trading-account.ts";
 import { deleteTradingAccountImmediately, resumeDeletions } from "./operations/delete-trading-account-immediately.ts";
 import { queuedOperations } from "./operations/queued-operations.ts";
 import type { PasswordOf } from "./operations/reset-password.ts";
+import { TradingServerChecks } from "./operations/check-trading-servers.ts";
 import { updateServerConfiguration } from "./operations/update-server-configuration.ts";
 import { createAccountChanger } from "./outbound/http/account-changer.ts";
 import { createAccountOpener } from "./outbound/http/account-opener.ts";
@@ -146,6 +147,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         samples: createSamples(metrics),
         valuations: createValuations(tradingServer),
         quotes: createQuotes(tradingServer),
+        // Any answer is enough: no account has this number.
+        serverChecks: new TradingServerChecks((serverId) => tradingServer.eventSequence(serverId, "0000"), clock),
         onStale: (error) =>
           logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),
       });

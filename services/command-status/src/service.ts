@@ -21,7 +21,7 @@ import { startMonthMaintenance } from "./operations/maintain-months.ts";
 import { createIngestion } from "./operations/ingest-commands.ts";
 import { CommandWaiters, notifyingWaiters, startPolling } from "./operations/wait-for-command.ts";
 import { createLogEndOffsets } from "./outbound/kafka/log-end-offsets.ts";
-import { createCommandAges } from "./outbound/postgres/command-ages.ts";
+import { countWaitingCommands, createCommandAges } from "./outbound/postgres/command-ages.ts";
 import { createCommandLists, createFinalCommandRepository } from "./outbound/postgres/command-lists.ts";
 import { createCommandRepository } from "./outbound/postgres/command-repository.ts";
 import { createTopicIdRepository } from "./outbound/postgres/topic-id-repository.ts";
@@ -85,7 +85,8 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   const { url } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
-      registerCommandRoutes(app, { ...waits, endOffsets: createLogEndOffsets(kafka), topics, urgency });
+      const waitingOf = (organizationId: string) => countWaitingCommands(database, organizationId);
+      registerCommandRoutes(app, { ...waits, waitingOf, endOffsets: createLogEndOffsets(kafka), topics, urgency });
       registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
     },
   });

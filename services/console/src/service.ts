@@ -32,6 +32,7 @@ import { fetchAuditEvents } from "./operations/fetch-audit-events.ts";
 import { LiveAccounts } from "./operations/live-accounts.ts";
 import { createFailedSignIns, type FailedSignInRecorder } from "./operations/record-failed-sign-ins.ts";
 import { PasswordRecovery } from "./operations/recover-password.ts";
+import { Overviews } from "./operations/read-overview.ts";
 import type { SignInDependencies } from "./operations/sign-in.ts";
 import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import type { ProviderSignIn } from "./operations/sign-in-with-provider.ts";
@@ -43,6 +44,7 @@ import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
 import { createIdentityProvider } from "./outbound/http/identity-provider.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
+import { createOverviewSources } from "./outbound/http/overview-sources.ts";
 import { createRisk } from "./outbound/http/risk.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
@@ -273,15 +275,20 @@ async function startConsole(
     trustedProxies: settings.trustedProxies,
     isDependencyFailure: (error) => isTransient(error) || redis.check() !== null,
   });
+  const credits = createCredits(clients.organization);
+  const ranks = createAccountRanks(clients.metrics);
+  const sources = createOverviewSources(clients, { credits, ranks });
   registerConsoleRoutes(app, {
     ...people,
     accounts,
     accountOperations: createAccountOperations(clients.gateway),
     live,
     assets,
-    credits: createCredits(clients.organization),
+    credits,
     commands: createCommands(clients.commandStatus),
-    ranks: createAccountRanks(clients.metrics),
+    ranks,
+    sources,
+    overviews: new Overviews({ directory: people.directory, sources, clock, logger }),
     risk: createRisk(clients.risk),
     webhooks: createWebhooks(clients.webhooks),
     secureCookies: settings.secureCookies,

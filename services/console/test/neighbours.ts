@@ -6,8 +6,10 @@ import {
   ListCommandsQuery,
   ListRiskBreachesQuery,
   METRICS_ROUTES,
+  type NearLimit,
   PageQuery,
   pageNumbersOf,
+  RISK_ROUTES,
   type Server,
   type StoredAccountValues,
 } from "@kapi/contracts";
@@ -48,6 +50,8 @@ export interface Neighbours {
   readonly changes: { serverId: string; change: unknown }[];
   /** For each request for samples, the number of requested accounts. */
   readonly sampleQuestions: number[];
+  /** Requests whose path matches get no answer: their connection is closed. */
+  unanswered: RegExp | null;
   /** Whether the webhooks service closes the connection of every request. */
   webhooksAway: boolean;
   /** Entries for the audit log that the console has not confirmed. */
@@ -81,6 +85,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     endpoints: new Map(),
     changes: [],
     sampleQuestions: [],
+    unanswered: null,
     webhooksAway: false,
     auditEvents: new Map(),
     asked: [],
@@ -88,12 +93,14 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   app.addHook("onRequest", (request, _reply, done) => {
     // The console requests these entries once a second in every test.
     if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
-    if (state.webhooksAway && request.url.includes("/webhooks")) request.raw.destroy();
+    const isUnanswered = state.unanswered?.test(request.url) === true;
+    if (isUnanswered || (state.webhooksAway && request.url.includes("/webhooks"))) request.raw.destroy();
     else done();
   });
   installAccount(app, state);
   installCommandStatus(app, state);
   installRisk(app, state);
+  installOverview(app, state);
   installWebhooks(app, state);
   app.get("/internal/audit-outbox", () => ({ events: [...state.auditEvents.values()] }));
   app.post("/internal/audit-outbox/recorded", (request) => {
@@ -187,6 +194,34 @@ function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): 
     });
     return reply.type("application/x-ndjson").send(lines.join(""));
   });
+}
+
+/** Each server has one active account with an equity of 100.10, 5.05 less than in the morning. */
+function installOverview(app: App, { accounts }: Omit<Neighbours, "url">): void {
+  const ServerIds = z.object({ serverIds: z.array(z.guid()) });
+  const perServer = (request: FastifyRequest, answer: object): object => ({
+    servers: parse(ServerIds, request.body).serverIds.map(() => answer),
+  });
+  app.post("/internal/servers/account-counts", (request) => perServer(request, { active: 1 }));
+  app.post("/internal/servers/checks", (request) => perServer(request, { answers: true, answeredAt: null }));
+  app.post("/internal/servers/equity", (request) =>
+    perServer(request, { accounts: 1, equity: 100.1, dayStartEquity: 105.15, measuredAt: null }),
+  );
+  app.post("/internal/near-limits", (request) => {
+    const { serverIds, limit } = parse(RISK_ROUTES.listNearLimits.body, request.body);
+    const near = serverIds.flatMap((serverId) =>
+      (accounts.get(serverId) ?? []).map((accountNumber) => nearLimit(serverId, accountNumber)),
+    );
+    return { limits: near.slice(0, limit), total: near.length };
+  });
+  app.post("/internal/breaches/recent", () => ({ total: 0, breaches: [] }));
+  app.get("/internal/organizations/:organizationId/waiting-commands", () => ({ servers: [] }));
+}
+
+function nearLimit(serverId: string, accountNumber: string): NearLimit {
+  const rule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "notify" } as const;
+  const measuredAt = "2026-01-01T10:43:00.000Z";
+  return { serverId, accountNumber, rule, value: 91, threshold: 90, leftPercent: 10, measuredAt };
 }
 
 /** Answers contain the request, so that tests can check it. */

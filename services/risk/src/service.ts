@@ -34,9 +34,15 @@ import { createRiskExecutor } from "./operations/risk-executor.ts";
 import { createAccountReader, createSelectedAccounts } from "./outbound/http/accounts.ts";
 import { createPositionReader } from "./outbound/http/positions.ts";
 import { createAccountLog } from "./outbound/kafka/account-log.ts";
-import { createBreachFinder, createBreachReader, createSingleBreachReader } from "./outbound/postgres/breach-reader.ts";
+import {
+  createBreachFinder,
+  createBreachReader,
+  createRecentBreachReader,
+  createSingleBreachReader,
+} from "./outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
+import { createLimitReader } from "./outbound/postgres/limit-reader.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
 import { createTemplateStore } from "./outbound/postgres/template-repository.ts";
 import { createWaitingAccounts } from "./outbound/postgres/waiting-accounts.ts";
@@ -122,6 +128,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         readBreaches: createBreachReader(database),
         readBreach: createSingleBreachReader(database),
         findBreach: createBreachFinder(database),
+        readRecentBreaches: createRecentBreachReader(database),
+        limits: { reader: createLimitReader(database), clock },
         readBreachEvidence: (name, breachId) => readBreachEvidence({ store: evidence, clock }, name, breachId),
         readIntervalEvidence: createIntervalEvidence({
           readAccount,

@@ -142,6 +142,22 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
     answer: z.object({ servers: z.array(z.partialRecord(AccountStatus, z.int().min(0))) }),
   },
+  /** Whether the trading servers answer now, in the order of the request. */
+  checkTradingServers: {
+    method: "POST",
+    path: "/internal/servers/checks",
+    callers: ["console"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
+    answer: z.object({
+      servers: z.array(
+        z.object({
+          answers: z.boolean(),
+          /** Last answer to a check of this process; null: none. */
+          answeredAt: z.iso.datetime().nullable(),
+        }),
+      ),
+    }),
+  },
   /**
    * An account for its risk rules, with its values on the trading server now; null: it has none
    * yet. 500 while the trading server does not answer.

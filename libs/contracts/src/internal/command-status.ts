@@ -87,6 +87,22 @@ export const COMMAND_STATUS_ROUTES = {
       commands: z.array(z.object({ commandId: z.guid(), organizationId: z.guid(), reservedCredits: z.int().min(0) })),
     }),
   },
+  /** Commands of an organization without a final state, by server. */
+  countWaitingCommands: {
+    method: "GET",
+    path: "/internal/organizations/:organizationId/waiting-commands",
+    callers: ["console"],
+    answer: z.object({
+      servers: z.array(
+        z.object({
+          serverId: z.guid(),
+          waiting: z.int().min(1),
+          /** When the oldest was accepted; null: its message has not arrived yet. */
+          oldestCreatedAt: z.iso.datetime().nullable(),
+        }),
+      ),
+    }),
+  },
   /**
    * Answers once the service has read every record that the command topics had at the time of the
    * request; 503 after 10 s.

@@ -3,16 +3,20 @@ import { z } from "zod";
 
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ConsoleBreachAnswer } from "../http/console.ts";
+import { LossRuleType, NearLimit, RecentBreachesAnswer } from "../http/console-overview.ts";
 import { RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
 import { ListRiskBreachesQuery, RiskBreach, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
-import { Guid } from "../values.ts";
+import { AccountNumber, Guid } from "../values.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
 const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
 
-/** Maximum number of servers per `findRiskBreach` request. */
+/** Maximum number of servers, and of accounts or breaches, per request. */
 const MAX_SERVERS = 1_000;
+const MAX_ROWS = 101;
+const ServerIds = z.array(Guid).max(MAX_SERVERS);
+const Rows = z.int().min(1).max(MAX_ROWS);
 
 /** The gateway checks that the account exists. */
 export const RISK_ROUTES = {
@@ -62,6 +66,30 @@ export const RISK_ROUTES = {
     path: `${SERVER}/risk-templates/:templateName`,
     callers: ["gateway"],
     answer: RiskTemplateAnswer,
+  },
+  /** Accounts by the distance from their nearest limit of losses that is not breached. */
+  listNearLimits: {
+    method: "POST",
+    path: "/internal/near-limits",
+    callers: ["console"],
+    body: z.object({
+      serverIds: ServerIds,
+      /** Null: the nearest of all types. */
+      type: LossRuleType.nullable(),
+      /** Maximum distance in percent of the limit; null: any. */
+      within: z.number().nullable(),
+      after: z.object({ leftPercent: z.number(), serverId: Guid, accountNumber: AccountNumber }).nullable(),
+      limit: Rows,
+    }),
+    answer: z.object({ limits: z.array(NearLimit), total: z.int().min(0) }),
+  },
+  /** Breaches of servers since a time, newest first. */
+  listRecentBreaches: {
+    method: "POST",
+    path: "/internal/breaches/recent",
+    callers: ["console"],
+    body: z.object({ serverIds: ServerIds, from: z.iso.datetime(), limit: Rows }),
+    answer: RecentBreachesAnswer,
   },
   getEvidenceKeys: { method: "GET", path: "/internal/evidence-keys", callers: ["gateway"], answer: EvidenceKeys },
 } as const satisfies InternalRoutes;

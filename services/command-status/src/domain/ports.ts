@@ -164,3 +164,11 @@ export interface TopicIdRepository {
   storeIfMissing(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopicId[]>;
   findAll(): Promise<readonly StoredTopicId[]>;
 }
+
+/** The commands of one server that have no final state. */
+export interface WaitingCommands {
+  readonly serverId: string;
+  readonly waiting: number;
+  /** When the oldest of them was accepted; null: its message has not arrived yet. */
+  readonly oldestCreatedAt: string | null;
+}

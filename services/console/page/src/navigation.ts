@@ -17,7 +17,10 @@ const NAVIGATION: readonly NavigationGroup[] = [
   {
     title: "Trading",
     pages: [
+      { name: "overview", title: "Overview", permission: "read" },
       { name: "accounts", title: "Accounts", permission: "read" },
+      { name: "limits", title: "Limits", permission: "read" },
+      { name: "breaches", title: "Breaches", permission: "read" },
       { name: "commands", title: "Commands", permission: "read" },
     ],
   },
@@ -41,7 +44,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
 ];
 
 /** The page of the console's root. */
-export const FIRST_PAGE = "credits";
+export const FIRST_PAGE = "overview";
 
 /** The navigation for a person with these permissions. */
 export function navigationFor(permissions: readonly ConsolePermission[]): readonly NavigationGroup[] {

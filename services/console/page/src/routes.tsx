@@ -10,12 +10,15 @@ import type { Place } from "./router.tsx";
 const AccountPage = lazyPage(async () => (await import("./pages/account/account.tsx")).AccountPage);
 const AccountsPage = lazyPage(async () => (await import("./pages/accounts.tsx")).AccountsPage);
 const AuditPage = lazyPage(async () => (await import("./pages/audit.tsx")).AuditPage);
+const BreachesPage = lazyPage(async () => (await import("./pages/breaches.tsx")).BreachesPage);
 const BreachPage = lazyPage(async () => (await import("./pages/breach.tsx")).BreachPage);
 const CommandPage = lazyPage(async () => (await import("./pages/command.tsx")).CommandPage);
 const CommandsPage = lazyPage(async () => (await import("./pages/commands.tsx")).CommandsPage);
 const CreditsPage = lazyPage(async () => (await import("./pages/credits.tsx")).CreditsPage);
 const KeysPage = lazyPage(async () => (await import("./pages/keys.tsx")).KeysPage);
 const PeoplePage = lazyPage(async () => (await import("./pages/people.tsx")).PeoplePage);
+const LimitsPage = lazyPage(async () => (await import("./pages/limits.tsx")).LimitsPage);
+const OverviewPage = lazyPage(async () => (await import("./pages/overview.tsx")).OverviewPage);
 const ProfilePage = lazyPage(async () => (await import("./pages/profile.tsx")).ProfilePage);
 const RequestPage = lazyPage(async () => (await import("./pages/request.tsx")).RequestPage);
 const RequestsPage = lazyPage(async () => (await import("./pages/requests.tsx")).RequestsPage);
@@ -55,6 +58,7 @@ const ROUTES: readonly Route[] = [
     page: ({ at }) => <BreachPage serverId={at("server")} accountNumber={at("account")} breachId={at("breach")} />,
   },
   { path: "audit", page: ({ query }) => <AuditPage query={query} /> },
+  { path: "breaches", page: () => <BreachesPage /> },
   { path: "commands", page: ({ query }) => <CommandsPage query={query} /> },
   {
     path: "commands/:server/:command",
@@ -67,6 +71,8 @@ const ROUTES: readonly Route[] = [
     path: "profile",
     page: ({ onNewSession, onChanged }) => <ProfilePage onNewSession={onNewSession} onChanged={onChanged} />,
   },
+  { path: "limits", page: () => <LimitsPage /> },
+  { path: "overview", page: () => <OverviewPage /> },
   { path: "requests", page: () => <RequestsPage /> },
   { path: "requests/:id", page: ({ at }) => <RequestPage id={at("id")} /> },
   { path: "servers", page: () => <ServersPage /> },

@@ -72,6 +72,7 @@ export interface RuledAccount {
 export type CalendarOf = (timeZone: string, dayStart: string) => DayCalendar;
 
 const LIFETIME = "lifetime";
+const WHOLE_PERCENT = 100;
 
 /** The state of an account without valuations. */
 export function emptyState(): AccountState {
@@ -212,8 +213,60 @@ function raise(state: RuleState, basis: "equity" | "balance", values: AccountVal
   state.referenceAtMs = values.measuredAtMs;
 }
 
+/** How far an account is from a limit that it has not reached. */
+export interface LimitDistance {
+  readonly rule: Rule;
+  readonly thresholdMinor: number;
+  readonly valueMinor: number;
+  /** The distance between the two in percent of the limit. */
+  readonly leftPercent: number;
+  /** Until when the state applies; null: without end. */
+  readonly untilMs: number | null;
+}
+
+/** The distances from all limits that apply and are not breached, as of the newest values. */
+export function distancesOf({ last, rules }: AccountState, { rules: set }: RuleSet): LimitDistance[] {
+  if (last === null) return [];
+  return set.flatMap((rule) => {
+    const state = rules[rule.id];
+    if (state === undefined || state.breached) return [];
+    const measured = measure(rule, state, last);
+    if (measured === null || measured.limitMinor <= 0) return [];
+    const { thresholdMinor, valueMinor, limitMinor } = measured;
+    const leftMinor = rule.type === "profitTarget" ? thresholdMinor - valueMinor : valueMinor - thresholdMinor;
+    const leftPercent = (leftMinor / limitMinor) * WHOLE_PERCENT;
+    return [{ rule, thresholdMinor, valueMinor, leftPercent, untilMs: state.periodEndMs }];
+  });
+}
+
+/** A rule's value and threshold. */
+interface Measured {
+  readonly limitMinor: number;
+  readonly referenceMinor: number;
+  readonly thresholdMinor: number;
+  readonly valueMinor: number;
+  readonly reached: (thresholdMinor: number) => boolean;
+  readonly levelAt: (distanceMinor: number) => number;
+}
+
 function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | null {
   if (state.breached) return null;
+  const measured = measure(rule, state, values);
+  if (measured === null) return null;
+  const { limitMinor, referenceMinor, thresholdMinor, valueMinor, reached, levelAt } = measured;
+  const { period, baseMinor, referenceAtMs } = state;
+  const found = { rule, period, referenceMinor, baseMinor, referenceAtMs, thresholdMinor, valueMinor };
+  if (reached(thresholdMinor)) {
+    state.breached = true;
+    return { kind: "breached", ...found };
+  }
+  if (rule.warnShare === null || state.warned || !reached(levelAt(shareOf(limitMinor, rule.warnShare)))) return null;
+  state.warned = true;
+  return { kind: "warning", ...found };
+}
+
+/** Null: the limit is a share of a reference that is not positive. */
+function measure(rule: Rule, state: RuleState, values: AccountValues): Measured | null {
   const limitMinor = limitOf(rule.limit, state.baseMinor);
   if (limitMinor === null) return null;
   const referenceMinor = state.referenceMinor + netDeposits(values);
@@ -228,16 +281,7 @@ function compare(rule: Rule, state: RuleState, values: AccountValues): Alert | n
     if (lockMinor === null) return level;
     return Math.min(level, lockMinor + netDeposits(values) - state.depositsMinor);
   };
-  const thresholdMinor = levelAt(limitMinor);
-  const { period, baseMinor, referenceAtMs } = state;
-  const found = { rule, period, referenceMinor, baseMinor, referenceAtMs, thresholdMinor, valueMinor };
-  if (reached(thresholdMinor)) {
-    state.breached = true;
-    return { kind: "breached", ...found };
-  }
-  if (rule.warnShare === null || state.warned || !reached(levelAt(shareOf(limitMinor, rule.warnShare)))) return null;
-  state.warned = true;
-  return { kind: "warning", ...found };
+  return { limitMinor, referenceMinor, thresholdMinor: levelAt(limitMinor), valueMinor, reached, levelAt };
 }
 
 function valueOf(basis: "equity" | "balance" | "higher", { equityMinor, balanceMinor }: AccountValues): number {

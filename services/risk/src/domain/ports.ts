@@ -5,6 +5,7 @@ import type {
   CursorKey,
   EvidencePosition,
   ListRiskBreachesQuery,
+  LossRuleType,
   PageStart,
   ReadPage,
   RiskBreach,
@@ -73,6 +74,11 @@ export interface StateText extends AccountName {
   readonly version: number;
   /** JSON of an {@link AccountState}. */
   readonly state: string;
+  /** Distance from the nearest limit of each type in percent of the limit; null: none applies. */
+  readonly dailyLeft: number | null;
+  /** Until when `dailyLeft` applies. */
+  readonly dailyUntil: string | null;
+  readonly lossLeft: number | null;
 }
 
 /** What the owner of a partition begins with. */
@@ -262,3 +268,33 @@ export interface EvidenceStore {
   /** Deletes the oldest evidence stored before `before`, at most `limit`; returns how many. */
   deleteBefore(before: string, limit: number): Promise<number>;
 }
+
+/** The place of an account in a list of near limits. */
+export interface LimitPlace extends AccountName {
+  readonly leftPercent: number;
+}
+
+/** A query of accounts by the distance from their limits of losses. */
+export interface NearLimitQuery {
+  readonly serverIds: readonly string[];
+  /** Null: the nearest of all types. */
+  readonly type: LossRuleType | null;
+  /** Maximum distance in percent of the limit; null: any. */
+  readonly within: number | null;
+  readonly after: LimitPlace | null;
+  readonly limit: number;
+}
+
+/** Reads accounts by the distance from their limits; those that are nearest first. */
+export interface LimitReader {
+  /** An account with the rules and the state that its distance was computed from. */
+  near(query: NearLimitQuery): Promise<(StoredState & { readonly rules: readonly StoredRule[] })[]>;
+  count(query: Pick<NearLimitQuery, "serverIds" | "type" | "within">): Promise<number>;
+}
+
+/** Breaches of servers since a time, newest first, and their number. */
+export type ReadRecentBreaches = (
+  serverIds: readonly string[],
+  from: string,
+  limit: number,
+) => Promise<{ readonly total: number; readonly breaches: RiskBreach[] }>;

@@ -33,6 +33,7 @@ import type {
   StoredState,
 } from "../domain/ports.ts";
 import type { RuleSet } from "../domain/rule.ts";
+import { limitsLeft } from "./list-near-limits.ts";
 import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
 import { SharedRules } from "./shared-rules.ts";
 
@@ -336,9 +337,10 @@ function keyOf({ serverId, accountNumber }: AccountName): string {
   return accountKey(serverId, accountNumber);
 }
 
-function toStateText({ serverId, accountNumber, version, state }: TrackedAccount): StateText[] {
-  if (version === null) return [];
-  return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state) }];
+function toStateText({ serverId, accountNumber, version, rules, state }: TrackedAccount): StateText[] {
+  if (version === null || rules === null) return [];
+  const left = limitsLeft(state, rules);
+  return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state), ...left }];
 }
 
 function toRecorded(

@@ -6,6 +6,7 @@ import { ApiError, type FastifyInstance, sendStream, serve, serveRaw } from "@ka
 
 import type { ServerConfiguration } from "../../domain/account.ts";
 import type { AccountReader, Quotes } from "../../domain/ports.ts";
+import type { TradingServerChecks } from "../../operations/check-trading-servers.ts";
 import { getServerConfiguration } from "../../operations/get-server-configuration.ts";
 import { type AccountDetailsDependencies, getTradingAccount } from "../../operations/get-trading-account.ts";
 import { readAccountForRisk } from "../../operations/read-account-for-risk.ts";
@@ -21,6 +22,7 @@ const JSON_TYPE = "application/json; charset=utf-8";
 
 export interface AccountRouteDependencies extends AccountDetailsDependencies {
   readonly quotes: Quotes;
+  readonly serverChecks: TradingServerChecks;
 }
 
 export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountRouteDependencies): void {
@@ -77,6 +79,9 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
       ),
     };
   });
+  serve(app, ACCOUNT_ROUTES.checkTradingServers, async ({ body: { serverIds } }) => ({
+    servers: await dependencies.serverChecks.check(serverIds),
+  }));
   serve(app, ACCOUNT_ROUTES.countAccountsByState, async ({ body: { serverIds } }) => ({
     servers: await dependencies.reader.counts(serverIds),
   }));

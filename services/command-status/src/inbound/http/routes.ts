@@ -2,7 +2,7 @@ import { COMMAND_STATUS_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve, serveRaw } from "@kapi/http";
 import type { Clock, Urgency } from "@kapi/kernel";
 
-import type { CommandRepository, TopicIdRepository, LogEndOffsets } from "../../domain/ports.ts";
+import type { CommandRepository, LogEndOffsets, TopicIdRepository, WaitingCommands } from "../../domain/ports.ts";
 import { lookUpCommands } from "../../operations/look-up-commands.ts";
 import { readCommands } from "../../operations/read-commands.ts";
 import { waitUntilCaughtUp } from "../../operations/wait-until-caught-up.ts";
@@ -11,6 +11,7 @@ const SERVICE_UNAVAILABLE = 503;
 
 export interface RouteDependencies {
   readonly repository: CommandRepository;
+  readonly waitingOf: (organizationId: string) => Promise<WaitingCommands[]>;
   readonly endOffsets: LogEndOffsets;
   readonly topics: TopicIdRepository;
   /** The callers that wait for the topics. */
@@ -33,6 +34,9 @@ export function registerCommandRoutes(app: FastifyInstance, dependencies: RouteD
   });
   serve(app, COMMAND_STATUS_ROUTES.listOpenCommands, async ({ body: { organizationIds } }) => ({
     commands: await dependencies.repository.openOf(organizationIds),
+  }));
+  serve(app, COMMAND_STATUS_ROUTES.countWaitingCommands, async ({ params: { organizationId } }) => ({
+    servers: await dependencies.waitingOf(organizationId),
   }));
   serve(app, COMMAND_STATUS_ROUTES.waitUntilCaughtUp, async () => {
     const endUrgency = dependencies.urgency.begin();

@@ -1,6 +1,8 @@
 import type { CommandStatus } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 
+import type { WaitingCommands } from "../../domain/ports.ts";
+
 /** The number and age of the commands in one state that is not final. */
 export interface OpenState {
   readonly status: CommandStatus;
@@ -16,6 +18,18 @@ const OPEN_STATES = statement<OpenState>(
      extract(epoch from clock_timestamp() - min(coalesce(created_at, updated_at)))::float8 as oldest_seconds
    from commands_by_month where status in ('queued', 'leased') group by status`,
 );
+// Along the same index, of one organization.
+const WAITING = statement<WaitingRow>(
+  "waiting_commands",
+  `select server_id, count(*)::integer as waiting, min(created_at) as oldest
+   from commands_by_month where organization_id = $1 and status in ('queued', 'leased')
+   group by server_id order by server_id`,
+);
+interface WaitingRow {
+  readonly server_id: string;
+  readonly waiting: number;
+  readonly oldest: Date | null;
+}
 const OPEN = ["queued", "leased"] as const;
 /** Both metrics read the counts at the same time; within this period they share one query. */
 const SHARED_MS = 1_000;
@@ -34,4 +48,14 @@ export function createCommandAges(database: Database, nowMs: () => number): () =
     }
     return reading;
   };
+}
+
+/** Counts an organization's commands without a final state, by server. */
+export async function countWaitingCommands(database: Database, organizationId: string): Promise<WaitingCommands[]> {
+  const rows = await database.query(WAITING, [organizationId]);
+  return rows.map(({ server_id: serverId, waiting, oldest }) => ({
+    serverId,
+    waiting,
+    oldestCreatedAt: oldest?.toISOString() ?? null,
+  }));
 }

@@ -8,6 +8,7 @@ import type {
   BreachEvidence,
   Command,
   ConsoleAccountsAnswer,
+  ConsoleOverview,
   ConsoleRequest,
   ConsoleRequestsAnswer,
   ConsoleServer,
@@ -17,7 +18,9 @@ import type {
   CreditUsage,
   EventDeliveriesAnswer,
   ListedConsoleKey,
+  NearLimitsAnswer,
   Pagination,
+  RecentBreachesAnswer,
   RiskBreach,
   ScopesAnswer,
   SearchAnswer,
@@ -115,6 +118,18 @@ export class ConsoleApi {
   async changePassword(currentPassword: string, newPassword: string, code?: string): Promise<ConsoleSession> {
     const body = { currentPassword, newPassword, code };
     return this.#begin(await this.#client.request("/session/password", { method: "PUT", body }));
+  }
+
+  overview(signal: AbortSignal): Promise<ConsoleOverview> {
+    return this.#client.request("/overview", { signal });
+  }
+
+  nearLimits(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<NearLimitsAnswer> {
+    return this.#client.request(`/near-limits${queryOf(filter)}`, { signal });
+  }
+
+  recentBreaches(filter: Readonly<Record<string, string>>, signal: AbortSignal): Promise<RecentBreachesAnswer> {
+    return this.#client.request(`/breaches${queryOf(filter)}`, { signal });
   }
 
   async wallet(signal: AbortSignal): Promise<Wallet> {

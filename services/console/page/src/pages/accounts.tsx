@@ -124,11 +124,15 @@ function List({ answer: { accounts, pagination, orderedAt }, sort, state, isFilt
 
 const COLUMNS: readonly Column<ListedAccount>[] = [
   {
-    head: "Number",
+    head: "Number and name",
     sort: "number",
-    cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
+    cell: ({ serverId, accountNumber, accountName }) => (
+      <>
+        <AccountLink serverId={serverId} accountNumber={accountNumber} />
+        <span class="under">{accountName}</span>
+      </>
+    ),
   },
-  { head: "Name", cell: ({ accountName }) => accountName },
   { head: "State", cell: ({ status }) => <State of={status} /> },
   {
     head: "Balance",

@@ -14,9 +14,11 @@ import type {
   Risk,
   Webhooks,
 } from "../../domain/ports.ts";
+import type { OverviewSources } from "../../domain/overview-sources.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
+import type { Overviews } from "../../operations/read-overview.ts";
 import { registerAccountListRoutes } from "./account-list-routes.ts";
 import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
@@ -30,6 +32,7 @@ import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-rou
 import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
 import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
+import { registerOverviewRoutes } from "./overview-routes.ts";
 import { registerSearchRoutes } from "./search-routes.ts";
 import { registerServerRoutes } from "./server-routes.ts";
 import { registerSessionRoutes, type SessionRouteDependencies } from "./session-routes.ts";
@@ -70,6 +73,8 @@ export interface ConsoleDependencies
   readonly commands: Commands;
   readonly ranks: AccountRanks;
   readonly accountOperations: AccountOperations;
+  readonly sources: OverviewSources;
+  readonly overviews: Overviews;
   readonly risk: Risk;
   readonly webhooks: Webhooks;
   readonly auditLog: AuditLog;
@@ -100,6 +105,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
   registerActionRoutes(routes, dependencies);
+  registerOverviewRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
   registerWebhookRoutes(routes, dependencies);

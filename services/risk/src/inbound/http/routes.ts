@@ -2,8 +2,19 @@
 import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
-import type { AccountName, FindBreach, ReadBreach, ReadBreaches, ReadRules } from "../../domain/ports.ts";
+import type { Clock } from "@kapi/kernel";
+
+import type {
+  AccountName,
+  FindBreach,
+  LimitReader,
+  ReadBreach,
+  ReadBreaches,
+  ReadRecentBreaches,
+  ReadRules,
+} from "../../domain/ports.ts";
 import type { TemplateRepository } from "../../domain/template-ports.ts";
+import { listNearLimits } from "../../operations/list-near-limits.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
@@ -12,6 +23,8 @@ export interface RiskReads {
   readonly readBreaches: ReadBreaches;
   readonly readBreach: ReadBreach;
   readonly findBreach: FindBreach;
+  readonly readRecentBreaches: ReadRecentBreaches;
+  readonly limits: { readonly reader: LimitReader; readonly clock: Clock };
   /** A signed document, as JSON. */
   readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
@@ -55,6 +68,10 @@ export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void
     if (riskTemplate === undefined) throw new ApiError("RISK_TEMPLATE_NOT_FOUND");
     return { riskTemplate };
   });
+  serve(app, RISK_ROUTES.listNearLimits, ({ body }) => listNearLimits(reads.limits, body));
+  serve(app, RISK_ROUTES.listRecentBreaches, ({ body: { serverIds, from, limit } }) =>
+    reads.readRecentBreaches(serverIds, from, limit),
+  );
   serve(app, RISK_ROUTES.getEvidenceKeys, () => Promise.resolve(evidenceKeys));
 }
 

@@ -1,7 +1,11 @@
-/** Breaches of an account: a page, newest first, and one of them; a breach by its id alone. */
+/**
+ * Breaches of an account: a page, newest first, and one of them. The newest of servers; a breach by
+ * its id alone.
+ */
+import { column } from "@kapi/commands";
 import { type Database, instantText, statement } from "@kapi/postgres";
 
-import type { FindBreach, ReadBreach, ReadBreaches } from "../../domain/ports.ts";
+import type { FindBreach, ReadBreach, ReadBreaches, ReadRecentBreaches } from "../../domain/ports.ts";
 import { BREACH_COLUMNS, breachFromRow, type BreachRow } from "./breach-row.ts";
 
 interface ListedRow extends BreachRow {
@@ -66,5 +70,29 @@ export function createBreachFinder(database: Database): FindBreach {
   return async (serverIds, breachId) => {
     const [row] = await database.query(FIND, [serverIds, breachId]);
     return row === undefined ? null : breachFromRow(row);
+  };
+}
+
+// $1 servers, $2 from.
+const RECENT = `a.server_id = any($1::uuid[]) and a.kind = 'breached' and a.measured_at >= $2::timestamptz`;
+const COUNT_RECENT = statement<{ total: number }>(
+  "risk-count-recent-breaches",
+  `select count(*)::int as total from alerts a where ${RECENT}`,
+);
+const LIST_RECENT = statement<BreachRow>(
+  "risk-list-recent-breaches",
+  `select ${BREACH_COLUMNS} from alerts a left join evidence e on e.breach_id = a.id where ${RECENT}
+   order by a.measured_at desc, a.id desc limit $3`,
+);
+
+/** Reads the newest breaches of servers. */
+export function createRecentBreachReader(database: Database): ReadRecentBreaches {
+  return async (serverIds, from, limit) => {
+    const filters = [column(serverIds), from];
+    const [counted, rows] = await Promise.all([
+      database.query(COUNT_RECENT, filters),
+      database.query(LIST_RECENT, [...filters, limit]),
+    ]);
+    return { total: counted[0]?.total ?? 0, breaches: rows.map(breachFromRow) };
   };
 }

@@ -66,18 +66,20 @@ const STORE_POSITION = statement<{ number: number }>(
   "risk-store-position",
   `update partitions set next_offset = $3 where number = $1 and token = $2 and next_offset <= $3 returning number`,
 );
-// $1 partition, then server ids, numbers, versions, states.
+// $1 partition, then server ids, numbers, versions, states, and distances from limits.
 const STORE_STATES = statement<never>(
   "risk-store-states",
-  `insert into account_states (partition, server_id, account_number, version, state)
-   select $1, u.server_id, u.account_number, u.version, u.state::json
-   from unnest($2::uuid[], $3::text[], $4::integer[], string_to_array($5, E'\\n', ''))
-     as u(server_id, account_number, version, state)
+  `insert into account_states (partition, server_id, account_number, version, state, daily_left, daily_until, loss_left)
+   select $1, u.server_id, u.account_number, u.version, u.state::json, u.daily_left, u.daily_until, u.loss_left
+   from unnest($2::uuid[], $3::text[], $4::integer[], string_to_array($5, E'\\n', ''), $6::float8[],
+       $7::timestamptz[], $8::float8[])
+     as u(server_id, account_number, version, state, daily_left, daily_until, loss_left)
    -- The rules of a deleted account are deleted.
    where exists (
      select from rule_sets r where r.server_id = u.server_id and r.account_number = u.account_number
    )
-   on conflict (server_id, account_number) do update set version = excluded.version, state = excluded.state`,
+   on conflict (server_id, account_number) do update set version = excluded.version, state = excluded.state,
+     daily_left = excluded.daily_left, daily_until = excluded.daily_until, loss_left = excluded.loss_left`,
 );
 const RECORD = statement<{ id: string }>(
   "risk-record-alerts",
@@ -179,6 +181,9 @@ async function storeStates(transaction: Queryable, partition: number, states: re
     column(states.map(({ accountNumber }) => accountNumber)),
     column(states.map(({ version }) => version)),
     jsonLines(states.map(({ state }) => state)),
+    column(states.map(({ dailyLeft }) => dailyLeft)),
+    column(states.map(({ dailyUntil }) => dailyUntil)),
+    column(states.map(({ lossLeft }) => lossLeft)),
   ]);
 }
 

@@ -1,0 +1,157 @@
+/** The console's first page: what needs attention, and the lists behind it. */
+import { z } from "zod";
+
+import { AccountNumber, Currency, Guid, queryInteger } from "../values.ts";
+import { AccountStatus } from "./accounts.ts";
+import { StoredAccountValues } from "./console-accounts.ts";
+import { RiskBreach, RiskRule } from "./risk.ts";
+
+/** A part of the overview, or that its owner did not answer in time. */
+function partOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.discriminatedUnion("status", [
+    z.object({ status: z.literal("ok"), ...shape }),
+    z.object({ status: z.literal("unavailable") }),
+  ]);
+}
+
+/** The limits of an account that are nearest: how far the account is from each. */
+export const NearLimit = z.object({
+  serverId: z.guid(),
+  accountNumber: z.string(),
+  rule: RiskRule,
+  /** The value that is compared, and the value at which the rule is breached. */
+  value: z.number(),
+  threshold: z.number(),
+  /** The distance between them in percent of the limit. */
+  leftPercent: z.number(),
+  measuredAt: z.iso.datetime(),
+});
+export type NearLimit = z.infer<typeof NearLimit>;
+
+/** The kinds of limits in lists: of losses, not of profit targets. */
+export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
+export type LossRuleType = z.infer<typeof LossRuleType>;
+
+/** The number of servers whose values the overview shows; others are counted. */
+export const MAX_OVERVIEW_SERVERS = 20;
+/** The number of accounts in each list of the overview. */
+export const OVERVIEW_ROWS = 10;
+
+/** Answer of GET /overview. Money in units of currency; days are UTC. */
+export const ConsoleOverview = z.object({
+  /** When the parts were read; they are read again after some seconds. */
+  readAt: z.iso.datetime(),
+  /** Servers that are left out, because there are more than the overview shows. */
+  serversLeftOut: z.int().min(0),
+  servers: partOf({
+    servers: z.array(
+      z.object({
+        serverId: z.guid(),
+        serverName: z.string(),
+        currency: Currency,
+        /** Number of accounts by state. */
+        accounts: z.partialRecord(AccountStatus, z.int().min(0)),
+        /** Whether the trading server answers now. */
+        answers: z.boolean(),
+        /** When the trading server last answered this kind of question; null: unknown. */
+        answeredAt: z.iso.datetime().nullable(),
+      }),
+    ),
+  }),
+  /** Of all servers, by currency. */
+  equity: partOf({
+    sums: z.array(
+      z.object({
+        currency: Currency,
+        accounts: z.int().min(0),
+        equity: z.number(),
+        /** Since the start of the day (UTC), with deposits and withdrawals. */
+        change: z.number(),
+        /** The newest stored minute; null: none. */
+        measuredAt: z.iso.datetime().nullable(),
+      }),
+    ),
+  }),
+  /** The largest daily drawdowns. */
+  drawdowns: partOf({
+    accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string(), stored: StoredAccountValues })),
+  }),
+  limits: partOf({ limits: z.array(NearLimit) }),
+  /** Breaches of today, newest first. */
+  breaches: partOf({ total: z.int().min(0), breaches: z.array(RiskBreach) }),
+  webhooks: partOf({
+    endpoints: z.array(
+      z.object({
+        id: z.uuid(),
+        url: z.string(),
+        failingSince: z.iso.datetime().nullable(),
+        disabledReason: z.string().nullable(),
+      }),
+    ),
+  }),
+  commands: partOf({
+    servers: z.array(
+      z.object({ serverId: z.guid(), waiting: z.int().min(1), oldestCreatedAt: z.iso.datetime().nullable() }),
+    ),
+  }),
+  credits: partOf({
+    available: z.int(),
+    lowBalance: z.boolean(),
+    /** Credits of about the last 24 hours. */
+    perDay: z.number(),
+    /** At that rate; null without use. */
+    daysLeft: z.number().nullable(),
+  }),
+});
+export type ConsoleOverview = z.infer<typeof ConsoleOverview>;
+
+/** Where a page of near limits begins: after this account. */
+const LIMIT_CURSOR = /^(-?[\d.e+-]{1,25})~([0-9a-f-]{36})~([A-Za-z0-9_-]{4,32})$/;
+export const LimitCursor = z
+  .string()
+  .max(100)
+  .regex(LIMIT_CURSOR, "must be nextCursor of an earlier page of this list")
+  .transform((text) => {
+    const [, leftPercent = "", serverId = "", accountNumber = ""] = LIMIT_CURSOR.exec(text) ?? [];
+    return { leftPercent: Number(leftPercent), serverId, accountNumber };
+  })
+  .pipe(z.object({ leftPercent: z.number(), serverId: Guid, accountNumber: AccountNumber }));
+
+const WithinPercent = z
+  .string()
+  .regex(/^\d{1,3}(\.\d{1,4})?$/, "must be percent of the limit, such as 1")
+  .transform(Number)
+  .pipe(z.number().max(100));
+const MAX_LIMITS = 100;
+const DEFAULT_LIMITS = 50;
+
+/** Query of GET /near-limits. */
+export const ListNearLimitsQuery = z.object({
+  /** Absent: all servers of the organization. */
+  serverId: Guid.optional(),
+  type: LossRuleType.optional(),
+  /** Only accounts whose limit is at most this far, in percent of the limit. */
+  within: WithinPercent.optional(),
+  limit: queryInteger(1, MAX_LIMITS).default(DEFAULT_LIMITS),
+  cursor: LimitCursor.optional(),
+});
+export type ListNearLimitsQuery = z.infer<typeof ListNearLimitsQuery>;
+
+/** Answer of GET /near-limits, the nearest first: of each account its nearest limit. */
+export const NearLimitsAnswer = z.object({
+  limits: z.array(NearLimit),
+  total: z.int().min(0),
+  nextCursor: z.string().nullable(),
+});
+export type NearLimitsAnswer = z.infer<typeof NearLimitsAnswer>;
+
+/** Query of GET /breaches: of all servers of the organization, or one. */
+export const ListRecentBreachesQuery = z.object({
+  serverId: Guid.optional(),
+  from: z.iso.datetime({ offset: true }),
+  limit: queryInteger(1, MAX_LIMITS).default(DEFAULT_LIMITS),
+});
+
+/** Answer of GET /breaches: the newest first. */
+export const RecentBreachesAnswer = z.object({ total: z.int().min(0), breaches: z.array(RiskBreach) });
+export type RecentBreachesAnswer = z.infer<typeof RecentBreachesAnswer>;

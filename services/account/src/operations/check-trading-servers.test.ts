@@ -1,0 +1,33 @@
+import { TestClock } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import { TradingServerChecks } from "./check-trading-servers.ts";
+
+const FIRST = "2026-01-01T00:00:00.000Z";
+
+it("tells which server answers, and when one that does not answer last did; asks each once in 5 s", async () => {
+  const clock = new TestClock(Date.parse(FIRST));
+  const away = new Set<string>();
+  let asked = 0;
+  const ask = (serverId: string): Promise<void> => {
+    asked += 1;
+    return away.has(serverId) ? Promise.reject(new Error("no answer")) : Promise.resolve();
+  };
+  const checks = new TradingServerChecks(ask, clock);
+  expect(await checks.check(["a", "b"])).toEqual([
+    { answers: true, answeredAt: FIRST },
+    { answers: true, answeredAt: FIRST },
+  ]);
+  away.add("a");
+  await checks.check(["a", "b"]);
+  expect(asked).toBe(2);
+  clock.advance(6_000);
+  const [a, b] = await checks.check(["a", "b"]);
+  expect(a).toEqual({ answers: false, answeredAt: FIRST });
+  expect(b).toEqual({ answers: true, answeredAt: "2026-01-01T00:00:06.000Z" });
+});
+
+it("a server that does not answer within a second counts as one that does not answer", async () => {
+  const checks = new TradingServerChecks(() => new Promise(() => undefined), new TestClock(0));
+  expect(await checks.check(["a"])).toEqual([{ answers: false, answeredAt: null }]);
+});

@@ -1,0 +1,66 @@
+import { type Clock, toIso } from "@kapi/kernel";
+
+/** Maximum wait for the answer of a trading server, in milliseconds. */
+const CHECK_TIMEOUT_MS = 1_000;
+/** How long the result of a check is used. */
+const CHECK_TTL_MS = 5_000;
+/** Maximum number of servers whose last check is kept; others are checked again. */
+const MAX_CHECKED_SERVERS = 1_000;
+
+export interface ServerCheck {
+  readonly answers: boolean;
+  /** When the server last answered a check of this process; null: never. */
+  readonly answeredAt: string | null;
+}
+
+interface Checked {
+  readonly atMs: number;
+  readonly result: Promise<ServerCheck>;
+}
+
+/** Checks whether trading servers answer, each at most once in some seconds. */
+export class TradingServerChecks {
+  readonly #ask: (serverId: string) => Promise<unknown>;
+  readonly #clock: Clock;
+  /** The last check of each server, oldest first. */
+  readonly #checked = new Map<string, Checked>();
+
+  /** `ask` rejects if the server does not answer. */
+  constructor(ask: (serverId: string) => Promise<unknown>, clock: Clock) {
+    this.#ask = ask;
+    this.#clock = clock;
+  }
+
+  /** The result for each server, in order. */
+  check(serverIds: readonly string[]): Promise<ServerCheck[]> {
+    return Promise.all(serverIds.map((serverId) => this.#recent(serverId)));
+  }
+
+  #recent(serverId: string): Promise<ServerCheck> {
+    const nowMs = this.#clock.nowMs();
+    const known = this.#checked.get(serverId);
+    if (known !== undefined && Math.abs(nowMs - known.atMs) < CHECK_TTL_MS) return known.result;
+    const result = this.#checkNow(serverId, known);
+    this.#checked.delete(serverId);
+    this.#checked.set(serverId, { atMs: nowMs, result });
+    const [oldest = serverId] = this.#checked.keys();
+    if (this.#checked.size > MAX_CHECKED_SERVERS) this.#checked.delete(oldest);
+    return result;
+  }
+
+  async #checkNow(serverId: string, before: Checked | undefined): Promise<ServerCheck> {
+    const answers = await answersInTime(this.#ask(serverId));
+    if (answers) return { answers, answeredAt: toIso(this.#clock.nowMs()) };
+    return { answers, answeredAt: (await before?.result)?.answeredAt ?? null };
+  }
+}
+
+async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
+  const answered = asked.then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([answered, tooLate]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,36 @@
+import type {
+  ACCOUNT_ROUTES,
+  COMMAND_STATUS_ROUTES,
+  METRICS_ROUTES,
+  RISK_ROUTES,
+  WebhookEndpoint,
+} from "@kapi/contracts";
+import type { z } from "zod";
+
+import type { AccountRanks, Credits } from "./ports.ts";
+
+type Answer<R extends { readonly answer: z.ZodType }> = z.output<R["answer"]>;
+
+/**
+ * What the overview reads of other services. Servers are those of the organization. Answers are in
+ * the order of the servers.
+ */
+export interface OverviewSources {
+  readonly credits: Pick<Credits, "balance" | "usageByDay">;
+  readonly ranks: Pick<AccountRanks, "rank">;
+  accountCounts(serverIds: readonly string[]): Promise<Answer<typeof ACCOUNT_ROUTES.countAccountsByState>["servers"]>;
+  serverChecks(serverIds: readonly string[]): Promise<Answer<typeof ACCOUNT_ROUTES.checkTradingServers>["servers"]>;
+  equity(serverIds: readonly string[]): Promise<Answer<typeof METRICS_ROUTES.summarizeEquity>["servers"]>;
+  nearLimits(
+    query: z.output<typeof RISK_ROUTES.listNearLimits.body>,
+  ): Promise<Answer<typeof RISK_ROUTES.listNearLimits>>;
+  recentBreaches(
+    serverIds: readonly string[],
+    from: string,
+    limit: number,
+  ): Promise<Answer<typeof RISK_ROUTES.listRecentBreaches>>;
+  webhookEndpoints(organizationId: string): Promise<readonly WebhookEndpoint[]>;
+  waitingCommands(
+    organizationId: string,
+  ): Promise<Answer<typeof COMMAND_STATUS_ROUTES.countWaitingCommands>["servers"]>;
+}
