@@ -62,7 +62,6 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   [`GET ${ACCOUNT}/breaches/:breachId`]: EVERYBODY,
   [`GET ${ACCOUNT}/breaches/:breachId/evidence`]: EVERYBODY,
 
-  "GET /servers/:serverId/accounts.csv": EVERYBODY,
   [`GET ${ACCOUNT}/deliveries`]: EVERYBODY,
   "GET /events/:eventId": EVERYBODY,
   "GET /requests": EVERYBODY,
