@@ -3,10 +3,12 @@ import { type Client, type DownloadProgress, queryOf, streamAddress } from "./cl
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import { PeopleApi } from "./people-api.ts";
 import type {
+  AccountAction,
   AccountRiskRules,
   AuditAnswer,
   BreachEvidence,
   Command,
+  CommandEnvelope,
   ConsoleAccountsAnswer,
   ConsoleOverview,
   ConsoleRequest,
@@ -239,6 +241,25 @@ export class ConsoleApi {
   ): Promise<LoadedEvidence> {
     const bytes = await this.#client.bytes(`${breach(serverId, accountNumber, breachId)}/evidence`, signal);
     return { document: JSON.parse(await bytes.text()) as BreachEvidence, bytes };
+  }
+
+  /**
+   * An action on an account. Every attempt has the same key: the action is carried out once. Only
+   * this answer has the new password of a reset.
+   */
+  act(
+    serverId: string,
+    accountNumber: string,
+    action: AccountAction,
+    body: Readonly<Record<string, unknown>> & { readonly idempotencyKey: string },
+  ): Promise<CommandEnvelope> {
+    return this.#client.request(`${account(serverId, accountNumber)}/actions/${action}`, { method: "POST", body });
+  }
+
+  /** The command of a person's action; null if command-status does not have it. */
+  async commandOfKey(serverId: string, idempotencyKey: string, signal: AbortSignal): Promise<Command | null> {
+    const path = `${server(serverId)}/commands${queryOf({ idempotencyKey, limit: 1 })}`;
+    return (await this.#client.request<{ commands: Command[] }>(path, { signal })).commands[0] ?? null;
   }
 
   commands(

@@ -2,12 +2,14 @@
 import type { EventDeliveriesAnswer, EvidenceDocument, WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
 
 export type {
+  AccountAction,
   AccountMetricsFrame,
   AccountRiskRules,
   AccountStatus,
   AuditAnswer,
   AuditEntry,
   Command,
+  CommandEnvelope,
   CommandOperation,
   CommandStatus,
   ConsoleAccountsAnswer,

@@ -10,6 +10,7 @@ import { useData } from "../../parts/use-data.ts";
 import { Detail, DetailList, Moment, Money, Nothing, State } from "../../parts/values.tsx";
 import { Link, part } from "../../router.tsx";
 import { Breaches, RiskRules } from "./account-risk.tsx";
+import { AccountActions } from "./actions/account-actions.tsx";
 
 interface AccountProps {
   readonly serverId: string;
@@ -45,6 +46,7 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
       <Loaded data={account} what="the account">
         {(value) => (
           <>
+            <AccountActions account={value} onChanged={account.reload} />
             <section class="card">
               <h2>Live equity</h2>
               <LiveEquity serverId={serverId} accountNumber={accountNumber} currency={value.currency} />

@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+
+import { decidedAtMs, type Intent, intentPlace, isRefused, keepIntent, loadIntent, newIntent } from "./intents.ts";
+
+const PLACE = intentPlace("user", "server", "10000001");
+const NOW_MS = Date.UTC(2026, 10, 27, 12);
+
+class Tab {
+  readonly #values = new Map<string, string>();
+  getItem(name: string): string | null {
+    return this.#values.get(name) ?? null;
+  }
+  setItem(name: string, value: string): void {
+    this.#values.set(name, value);
+  }
+  removeItem(name: string): void {
+    this.#values.delete(name);
+  }
+}
+
+it("a reload while an action is sent keeps its key, and says that the outcome is unknown", () => {
+  const tab = new Tab();
+  const intent = newIntent("deposit", { amount: 100 }, NOW_MS);
+  keepIntent(tab, PLACE, intent);
+  expect(loadIntent(tab, PLACE)).toEqual({ ...intent, state: "unknown" });
+  keepIntent(tab, PLACE, null);
+  expect(loadIntent(tab, PLACE)).toBeNull();
+});
+
+it("every intent has a key of its own, and is kept for one person and account", () => {
+  const keys = [1, 2].map(() => newIntent("deposit", {}, NOW_MS).key);
+  expect(new Set(keys).size).toBe(2);
+  const places = [PLACE, intentPlace("other", "server", "10000001"), intentPlace("user", "server", "10000002")];
+  expect(new Set(places).size).toBe(3);
+});
+
+it.each([
+  [400, "sending", true],
+  [402, "sending", true],
+  [429, "sending", true],
+  [500, "sending", false],
+  [null, "sending", false],
+  // An earlier attempt had no answer: it may have been accepted.
+  [402, "unknown", false],
+  [404, "unknown", false],
+] as const)(
+  "an attempt answered %s, of an intent that was %s before: certainly refused is %s",
+  (status, before, refused) => {
+    expect(isRefused({ status }, before)).toBe(refused);
+  },
+);
+
+it("an unknown outcome is decided a minute after the deadline of the command", () => {
+  const intent: Intent = newIntent("withdraw", {}, NOW_MS);
+  expect(decidedAtMs(intent)).toBe(NOW_MS + 16 * 60_000);
+  const deadlineAt = "2026-11-27T12:15:00.000Z";
+  expect(decidedAtMs({ ...intent, deadlineAt })).toBe(NOW_MS + 16 * 60_000);
+});

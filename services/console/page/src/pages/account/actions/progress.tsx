@@ -1,0 +1,133 @@
+import type { TradingAccount } from "../../../api/shapes.ts";
+import { minuteMoment } from "../../../format.ts";
+import { Notice } from "../../../parts/notice.tsx";
+import { useAction } from "../../../parts/use-data.ts";
+import { CommandLink, Copy } from "../../../parts/values.tsx";
+import { decidedAtMs, type Intent } from "./intents.ts";
+import { type AccountIntent, isFinal } from "./use-intent.ts";
+import { actionText, failureText, resultText } from "./words.ts";
+
+interface ProgressProps {
+  readonly account: TradingAccount;
+  readonly current: AccountIntent;
+}
+
+/**
+ * How far the last action is. It is called done only after its command has succeeded. Its place is
+ * announced to screen readers.
+ */
+export function Progress({ account, current }: ProgressProps) {
+  const { intent, command } = current;
+  if (intent === null) return <div aria-live="polite" />;
+  const what = actionText(intent.action, intent.fields, account.currency);
+  return (
+    <div aria-live="polite">
+      {isFinal(command) ? (
+        <Outcome what={what} account={account} current={current} />
+      ) : intent.state === "unknown" ? (
+        <Unknown what={what} intent={intent} current={current} />
+      ) : (
+        <Running what={what} account={account} intent={intent} current={current} />
+      )}
+      <NewPassword intent={intent} current={current} />
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly what: string;
+  readonly current: AccountIntent;
+}
+
+function Running({ what, account, intent, current }: PartProps & { account: TradingAccount; intent: Intent }) {
+  const { commandId } = intent;
+  return (
+    <Notice kind="warning">
+      <strong>{what}:</strong>{" "}
+      {commandId === null
+        ? "sending…"
+        : current.isOverdue
+          ? "its outcome is not known yet, although its deadline is over. Contact your provider with the command id."
+          : `accepted, not done yet. It will be decided by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
+      {commandId === null ? null : (
+        <CommandLink serverId={account.serverId} commandId={commandId}>
+          Command
+        </CommandLink>
+      )}{" "}
+      {current.isOverdue ? <Dismiss current={current} /> : null}
+    </Notice>
+  );
+}
+
+function Unknown({ what, intent, current }: PartProps & { readonly intent: Intent }) {
+  const again = useAction(current.sendAgain);
+  if (current.isOverdue) {
+    return (
+      <Notice kind="warning">
+        <strong>{what}:</strong> it was not accepted, and will not be. You can start it again.{" "}
+        <Dismiss current={current} />
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="warning">
+      <strong>{what}: not known yet whether it was accepted.</strong> Do not start it again. This page looks for it, and
+      it will be decided by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried out
+      at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
+      <div class="buttons">
+        <button type="button" disabled={again.busy} onClick={again.run}>
+          {again.busy ? "Sending…" : "Send again"}
+        </button>
+      </div>
+    </Notice>
+  );
+}
+
+function Outcome({ what, account, current }: PartProps & { readonly account: TradingAccount }) {
+  const { command } = current;
+  if (command === null) return null;
+  const isDone = command.status === "succeeded";
+  return (
+    <Notice kind={isDone ? "good" : "problem"}>
+      <strong>
+        {what}: {isDone ? "done." : command.status === "expired" ? "expired." : "failed."}
+      </strong>{" "}
+      {isDone ? resultText(command, account.currency) : failureText(command)}{" "}
+      {command.errorCode === null ? null : <code>{command.errorCode}</code>}{" "}
+      <CommandLink serverId={command.serverId} commandId={command.id}>
+        Command
+      </CommandLink>{" "}
+      <Dismiss current={current} />
+    </Notice>
+  );
+}
+
+/** The new password of a reset: shown to the person who reset it, and never stored. */
+function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: AccountIntent }) {
+  const again = useAction(current.sendAgain);
+  const { action, commandId } = intent;
+  if ((action !== "reset-password" && action !== "reset-investor-password") || commandId === null) return null;
+  if (current.password === null) {
+    return (
+      <p>
+        <button type="button" disabled={again.busy} onClick={again.run}>
+          Show the new password
+        </button>
+      </p>
+    );
+  }
+  return (
+    <p class="new-password">
+      New password: <code>{current.password}</code> <Copy text={current.password} what="the password" /> It is valid
+      once the reset is done. Copy it now: it is not shown again.
+    </p>
+  );
+}
+
+function Dismiss({ current }: { readonly current: AccountIntent }) {
+  return (
+    <button type="button" class="plain" onClick={current.dismiss}>
+      Close
+    </button>
+  );
+}

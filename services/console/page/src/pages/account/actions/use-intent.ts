@@ -1,0 +1,185 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import type { ConsoleApi } from "../../../api/console-api.ts";
+import { useApi, useSession } from "../../../api/context.ts";
+import { asFailure, type Failure } from "../../../api/failure.ts";
+import type { AccountAction, Command, TradingAccount } from "../../../api/shapes.ts";
+import {
+  acceptedAs,
+  decidedAtMs,
+  type Intent,
+  intentPlace,
+  isRefused,
+  keepIntent,
+  loadIntent,
+  newIntent,
+} from "./intents.ts";
+
+/** Pauses before the further attempts of a request without an answer; each has the same key. */
+const ATTEMPT_PAUSES_MS = [1_000, 2_000];
+/** Pauses between two reads of a command that is not final. */
+const FIRST_READ_PAUSE_MS = 200;
+const MAX_READ_PAUSE_MS = 2_000;
+const PAUSE_GROWTH = 1.5;
+const NOT_FOUND = 404;
+
+export interface AccountIntent {
+  /** Null: no action is in progress, and no outcome is shown. */
+  readonly intent: Intent | null;
+  /** The newest state of its command; null while it is unknown. */
+  readonly command: Command | null;
+  /** The new password of a reset, as long as the page is open. */
+  readonly password: string | null;
+  /** Why the last attempt had no answer; null if it had one. */
+  readonly failure: Failure | null;
+  /** Whether the command is not decided although the time for it is over. */
+  readonly isOverdue: boolean;
+  /** Sends a new action. Rejects with the Failure of a certain rejection. */
+  readonly start: (action: AccountAction, fields: Intent["fields"]) => Promise<void>;
+  /** Sends the same intent again, under the same key. */
+  readonly sendAgain: () => Promise<void>;
+  /** Forgets the intent. */
+  readonly dismiss: () => void;
+}
+
+/** The action in progress on an account, followed to its end. `onDone`: a command succeeded. */
+export function useIntent({ serverId, accountNumber }: TradingAccount, onDone: () => void): AccountIntent {
+  const api = useApi();
+  const { user } = useSession();
+  const place = intentPlace(user.id, serverId, accountNumber);
+  const [intent, setIntent] = useState(() => loadIntent(sessionStorage, place));
+  const [command, setCommand] = useState<Command | null>(null);
+  const [password, setPassword] = useState<string | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isOverdue, setOverdue] = useState(false);
+  const done = useRef(onDone);
+  done.current = onDone;
+
+  const keep = (next: Intent | null): void => {
+    keepIntent(sessionStorage, place, next);
+    setIntent(next);
+  };
+  const forget = (): void => {
+    keep(null);
+    setCommand(null);
+    setPassword(null);
+    setFailure(null);
+    setOverdue(false);
+  };
+
+  /** Whether the command was found while an attempt was running. */
+  const isFound = (): boolean => (loadIntent(sessionStorage, place)?.commandId ?? null) !== null;
+
+  const send = async (given: Intent): Promise<void> => {
+    let { state } = given;
+    for (let attempt = 0; ; attempt += 1) {
+      const sent: Intent = { ...given, state, sentAtMs: Date.now() };
+      // Kept before it is sent: the page may be closed at any moment.
+      keep(sent);
+      try {
+        const { action, key, fields } = sent;
+        const answer = await api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
+        setFailure(null);
+        setPassword(answer.password ?? null);
+        setCommand(answer.command);
+        keep(acceptedAs(sent, answer.command));
+        return;
+      } catch (error) {
+        const problem = asFailure(error);
+        if (isRefused(problem, state)) {
+          forget();
+          throw problem;
+        }
+        if (state === "sending") state = "unknown";
+        setFailure(problem);
+        if (!isFound()) keep({ ...sent, state });
+      }
+      const pauseMs = ATTEMPT_PAUSES_MS[attempt];
+      if (pauseMs === undefined) return;
+      await pause(pauseMs);
+      if (isFound()) return;
+    }
+  };
+
+  const isWatched = intent !== null && intent.state !== "sending" && !isFinal(command);
+  useEffect(() => {
+    if (intent === null || !isWatched) return undefined;
+    const stop = new AbortController();
+    const read = (): Promise<Command | null> => readCommand(api, serverId, user.id, intent, stop.signal);
+    void watch(read, decidedAtMs(intent), stop.signal, {
+      found: (found) => {
+        if (intent.commandId === null) {
+          const accepted = acceptedAs(intent, found);
+          keepIntent(sessionStorage, place, accepted);
+          setIntent(accepted);
+        }
+        setCommand(found);
+        if (found.status === "succeeded") done.current();
+      },
+      overdue: () => setOverdue(true),
+    });
+    return () => stop.abort();
+  }, [api, serverId, user.id, place, intent, isWatched]);
+
+  return {
+    intent,
+    command,
+    password,
+    failure,
+    isOverdue,
+    start: (action, fields) => {
+      forget();
+      return send(newIntent(action, fields, Date.now()));
+    },
+    sendAgain: async () => {
+      if (intent !== null) await send(intent);
+    },
+    dismiss: forget,
+  };
+}
+
+/** Whether the command never changes again. */
+export function isFinal(command: Command | null): boolean {
+  return command !== null && command.status !== "queued" && command.status !== "leased";
+}
+
+function readCommand(
+  api: ConsoleApi,
+  serverId: string,
+  userId: string,
+  { commandId, key }: Intent,
+  signal: AbortSignal,
+): Promise<Command | null> {
+  if (commandId !== null) return api.command(serverId, commandId, signal);
+  return api.commandOfKey(serverId, `user/${userId}/${key}`, signal);
+}
+
+/** Reads a command until it is final, or until it must have been decided. */
+async function watch(
+  read: () => Promise<Command | null>,
+  untilMs: number,
+  signal: AbortSignal,
+  report: { readonly found: (command: Command) => void; readonly overdue: () => void },
+): Promise<void> {
+  for (let pauseMs = FIRST_READ_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, MAX_READ_PAUSE_MS)) {
+    let command: Command | null = null;
+    let isAnswered = true;
+    try {
+      command = await read();
+    } catch (error) {
+      // A command that was accepted a moment ago is 404. Any other failure says nothing about it.
+      isAnswered = asFailure(error).status === NOT_FOUND;
+    }
+    if (signal.aborted) return;
+    if (command !== null) report.found(command);
+    if (isFinal(command)) return;
+    if (isAnswered && Date.now() > untilMs) return report.overdue();
+    await pause(pauseMs);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

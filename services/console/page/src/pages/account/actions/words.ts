@@ -1,0 +1,159 @@
+/** Actions on accounts in words: buttons, what an action does, and what it did. */
+import type { AccountAction, AccountStatus, Command, ConsolePermission, TradingAccount } from "../../../api/shapes.ts";
+import { credits as whole, money } from "../../../format.ts";
+
+export interface ActionWords {
+  /** The button. */
+  readonly name: string;
+  readonly permission: ConsolePermission;
+  /** States of an account in which the action changes something. */
+  readonly states: readonly AccountStatus[];
+  readonly dangerous?: boolean;
+  /** The question, without the account: "Deposit to". */
+  readonly question: string;
+  /** What the action does, in sentences. */
+  readonly effect: (account: TradingAccount) => string;
+}
+
+const OPENED = ["active", "close_only", "disabled", "archived"] as const;
+const TRADING = ["active", "close_only"] as const;
+
+function positions({ openPositionCount: count }: TradingAccount): string {
+  return count === 1 ? "1 open position" : `${whole(count)} open positions`;
+}
+
+/** Every action, in the order of the buttons; the type ensures that none is missing. */
+export const ACTIONS: Readonly<Record<AccountAction, ActionWords>> = {
+  deposit: {
+    name: "Deposit",
+    permission: "money:move",
+    states: OPENED,
+    question: "Deposit to",
+    effect: () => "The amount is added to the balance.",
+  },
+  withdraw: {
+    name: "Withdraw",
+    permission: "money:move",
+    states: OPENED,
+    question: "Withdraw from",
+    effect: () => "The amount is taken from the balance: at most the free margin, and at most the balance.",
+  },
+  disable: {
+    name: "Disable",
+    permission: "accounts:manage",
+    states: TRADING,
+    dangerous: true,
+    question: "Disable",
+    effect: ({ openPositionCount: count }) =>
+      count === 0
+        ? "The account accepts no order."
+        : `The account accepts no order. ${count === 1 ? "Its open position stays" : `Its ${count} open positions stay`} open unless you close ${count === 1 ? "it" : "them"}.`,
+  },
+  enable: {
+    name: "Enable",
+    permission: "accounts:manage",
+    states: ["close_only", "disabled", "archived"],
+    question: "Enable",
+    effect: () => "The account can trade again.",
+  },
+  "close-only": {
+    name: "Close-only",
+    permission: "accounts:manage",
+    states: ["active"],
+    dangerous: true,
+    question: "Make close-only:",
+    effect: (account) =>
+      `Positions can be reduced and closed; none can be opened. Pending orders are cancelled. ` +
+      `The account has ${positions(account)}.`,
+  },
+  flatten: {
+    name: "Flatten",
+    permission: "accounts:manage",
+    states: OPENED,
+    dangerous: true,
+    question: "Flatten",
+    effect: (account) => `Closes ${positions(account)} at the current price, and cancels all pending orders.`,
+  },
+  archive: {
+    name: "Archive",
+    permission: "accounts:manage",
+    states: ["active", "close_only", "disabled"],
+    dangerous: true,
+    question: "Archive",
+    effect: (account) =>
+      account.openPositionCount === 0
+        ? "The account accepts no order. It can be enabled again."
+        : `The trading server refuses it: the account has ${positions(account)}. Flatten the account first.`,
+  },
+  "reset-password": {
+    name: "Reset password",
+    permission: "accounts:manage",
+    states: OPENED,
+    dangerous: true,
+    question: "Reset the trading password of",
+    effect: () =>
+      "The trader's current password stops working. The new password is shown to you once, and is not stored.",
+  },
+  "reset-investor-password": {
+    name: "Reset investor password",
+    permission: "accounts:manage",
+    states: OPENED,
+    dangerous: true,
+    question: "Reset the investor password of",
+    effect: () =>
+      "The current password for reading stops working. The new one is shown to you once, and is not stored.",
+  },
+};
+
+/** The text of each button that confirms; for money with the amount. */
+export function confirmText(action: AccountAction, amount: number | null, currency: string): string {
+  return amount === null ? ACTIONS[action].name : `${ACTIONS[action].name} ${money(amount, currency)}`;
+}
+
+/** What an action was: "Deposit of 100.00 USD". */
+export function actionText(action: AccountAction, fields: Readonly<Record<string, unknown>>, currency: string): string {
+  const { amount, flatten } = fields;
+  if (typeof amount === "number") return `${ACTIONS[action].name} of ${money(amount, currency)}`;
+  return flatten === true ? `${ACTIONS[action].name} and flatten` : ACTIONS[action].name;
+}
+
+const STATUS_TEXTS: Readonly<Record<string, string>> = {
+  active: "The account is active.",
+  close_only: "The account is close-only.",
+  disabled: "The account is disabled.",
+  archived: "The account is archived.",
+};
+
+/** What a succeeded command did, in sentences. */
+export function resultText({ result }: Pick<Command, "result">, currency: string): string {
+  const { balanceAfter, status, closed, cancelled } = result ?? {};
+  const closings = Array.isArray(closed) ? [`Positions closed: ${closed.length}.`] : [];
+  const cancellations = Array.isArray(cancelled) ? [`Orders cancelled: ${cancelled.length}.`] : [];
+  return [
+    ...(typeof balanceAfter === "number" ? [`The balance is now ${money(balanceAfter, currency)}.`] : []),
+    ...(typeof status === "string" ? [STATUS_TEXTS[status] ?? ""] : []),
+    ...closings,
+    ...cancellations,
+  ].join(" ");
+}
+
+/** Why commands fail, and what to do. */
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
+  ACCOUNT_NOT_FOUND: "The account does not exist any more.",
+  ACCOUNT_NOT_READY: "The account is still being created. Try again in a minute.",
+  ACCOUNT_DISABLED: "The account is disabled. Enable it first.",
+  ACCOUNT_ARCHIVED: "The account is archived. Enable it first.",
+  ACCOUNT_HAS_OPEN_POSITIONS: "The account has open positions. Flatten it first.",
+  INVALID_STATE_TRANSITION: "The state of the account does not allow this.",
+  INSUFFICIENT_FUNDS: "The amount is above the balance or the free margin.",
+  SERVER_DISABLED: "The server is disabled. Set it to active first, on the page Servers.",
+  SERVER_UNAVAILABLE: "The trading server could not be reached in time. Try again when it is available.",
+  REJECTED_BY_SERVER: "The trading server refused it.",
+  INTERNAL: "It failed on our side. Contact your provider with the command id.",
+};
+
+/** Why a command failed or expired. Nothing was changed. */
+export function failureText({ status, errorCode, errorMessage }: Command): string {
+  if (status === "expired") return "It was not carried out before its deadline, and will not be.";
+  return ERROR_TEXTS[errorCode ?? ""] ?? errorMessage ?? "It failed.";
+}

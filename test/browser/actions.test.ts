@@ -1,0 +1,192 @@
+/** Tests the actions on an account in a real browser, with all services of kapi. */
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser } from "./console-user.ts";
+import { checkPage } from "./page-check.ts";
+
+const PASSWORD = "correct horse battery";
+const DEPOSITS = "**/actions/deposit";
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+let browser: Browser;
+let user: ConsoleUser;
+let number: string;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+}, INSTALL_DEADLINE_MS);
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, system.demo.consoleUrl);
+  number = await client.openAccount(1_000);
+});
+afterEach(async () => {
+  await user.page.unrouteAll({ behavior: "ignoreErrors" });
+  await user.leave();
+});
+
+/** Opens the page of the account, as a person with the role. */
+async function openAccountAs(role: "owner" | "operator" | "finance" | "read_only"): Promise<void> {
+  await user.open(`/accounts/${client.demo.serverId}/${number}`);
+  await user.signIn(role === "owner" ? owner() : await personWith(role));
+  await user.heading(`Account ${number}`).waitFor();
+  await user.settled();
+  user.complaints.splice(0);
+}
+
+function owner() {
+  return { email: system.demo.consoleEmail, password: system.demo.consolePassword };
+}
+
+/** A new person of the organization with a role. */
+async function personWith(role: string) {
+  const person = { email: `${role}-${number}@example.com`, password: PASSWORD };
+  const path = `/internal/organizations/${system.demo.organizationId}/users`;
+  const response = await fetch(system.stack.url("console") + path, {
+    method: "POST",
+    headers: { "x-service-token": system.stack.secrets.serviceTokens.operator, "content-type": "application/json" },
+    body: JSON.stringify({ ...person, name: role, role }),
+  });
+  expect(response.status).toBe(201);
+  return person;
+}
+
+async function deposits(): Promise<unknown[]> {
+  const { body } = await client.call("GET", client.server(`/accounts/${number}/transactions?type=deposit`));
+  return (body as { transactions: unknown[] }).transactions;
+}
+
+async function fillDeposit(amount: string): Promise<void> {
+  await user.button("Deposit").click();
+  await user.page.getByLabel("Amount (USD)").fill(amount);
+}
+
+const done = (text: string) => user.page.getByText(text, { exact: true }).waitFor();
+
+describe("a deposit", () => {
+  it("names account, amount and balance after, is followed to its end, and changes the balance", async () => {
+    await openAccountAs("finance");
+    await fillDeposit("0");
+    await user.button("Deposit").last().click();
+    await user.page.getByText("Enter an amount above 0, with at most two decimals.").waitFor();
+    await user.page.getByLabel("Amount (USD)").fill("100.50");
+    const dialog = user.page.getByRole("dialog");
+    await dialog.getByRole("heading", { name: new RegExp(`Deposit to account ${number}`) }).waitFor();
+    expect(await dialog.innerText()).toContain("1,100.50 USD");
+    await checkPage(user, "deposit");
+    await user.button("Deposit 100.50 USD").click();
+    await done("Deposit of 100.50 USD: done.");
+    await user.page.getByText("The balance is now 1,100.50 USD.").waitFor();
+    await eventually(async () => expect(await user.fact("Balance").first().innerText()).toBe("1,100.50 USD"));
+    expect(await deposits()).toMatchObject([{ amount: 100.5, createdBy: { type: "user" } }]);
+    await checkPage(user, "deposit-done");
+    expect(user.complaints).toEqual([]);
+  });
+
+  it("whose answers are lost is booked once: the page says that the outcome is unknown, and finds it after a reload", async () => {
+    await openAccountAs("owner");
+    let attempts = 0;
+    // The server gets every attempt; the browser gets no answer.
+    await user.page.route(DEPOSITS, async (route) => {
+      attempts += 1;
+      await route.fetch();
+      await route.abort();
+    });
+    // The command is found only after the reload.
+    await user.page.route("**/commands**", (route) => route.abort());
+    await fillDeposit("100");
+    await user.button("Deposit 100.00 USD").click();
+    await user.page.getByText("Do not start it again.").waitFor();
+    await user.button("Send again").waitFor();
+    expect(await user.button("Deposit").isDisabled()).toBe(true);
+    // The first attempt, and two more.
+    await eventually(() => expect(attempts).toBe(3));
+    await user.page.getByRole("dialog").waitFor({ state: "detached" });
+    await checkPage(user, "deposit-unknown");
+    await user.page.unroute("**/commands**");
+    await user.page.reload();
+    await done("Deposit of 100.00 USD: done.");
+    expect(await deposits()).toHaveLength(1);
+  });
+
+  it("that lost its first answer is sent again under the same key, and is done", async () => {
+    await openAccountAs("owner");
+    let isFirst = true;
+    await user.page.route(DEPOSITS, async (route) => {
+      const response = await route.fetch();
+      if (isFirst) await route.abort();
+      else await route.fulfill({ response });
+      isFirst = false;
+    });
+    await fillDeposit("7");
+    // A double click.
+    await user.button("Deposit 7.00 USD").dblclick();
+    await done("Deposit of 7.00 USD: done.");
+    expect(await deposits()).toHaveLength(1);
+  });
+});
+
+it("an account is disabled and its positions are closed", async () => {
+  await control.buy(number, "EURUSD", 0.01);
+  await openAccountAs("operator");
+  await eventually(async () => {
+    await user.button("Refresh").click();
+    expect(await user.fact("Open positions").first().innerText()).toBe("1");
+  });
+  await user.button("Disable").click();
+  await user.page.getByLabel("Close the open position, and cancel pending orders").check();
+  await checkPage(user, "disable");
+  await user.button("Disable and flatten").click();
+  await done("Disable and flatten: done.");
+  await user.page.getByText("The account is disabled. Positions closed: 1.").waitFor();
+  await user.button("Enable").waitFor();
+  expect(await user.button("Disable").count()).toBe(0);
+});
+
+it("a failed action says why", async () => {
+  await openAccountAs("owner");
+  await user.button("Withdraw").click();
+  await user.page.getByLabel("Amount (USD)").fill("5000");
+  await user.button("Withdraw 5,000.00 USD").click();
+  await done("Withdraw of 5,000.00 USD: failed.");
+  await user.page.getByText("The amount is above the balance or the free margin.").waitFor();
+  await user.button("Close").click();
+  expect(await user.page.getByText("Withdraw of").count()).toBe(0);
+});
+
+it("a new password is shown once to the person who reset it, and stored nowhere", async () => {
+  await openAccountAs("owner");
+  await user.button("Reset investor password").click();
+  await user.button("Reset investor password").last().click();
+  await done("Reset investor password: done.");
+  const password = await user.page.locator(".new-password code").innerText();
+  expect(password.length).toBeGreaterThan(7);
+  expect(await user.page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain(
+    password,
+  );
+  const { body } = await client.call("GET", client.server(`/commands?accountNumber=${number}`));
+  expect(JSON.stringify(body)).not.toContain(password);
+});
+
+it("a role sees only what it may do", async () => {
+  const actions = user.page.getByRole("region", { name: "Actions" });
+  await openAccountAs("read_only");
+  expect(await actions.count()).toBe(0);
+  await user.button("Sign out").click();
+  await openAccountAs("finance");
+  expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
+});
