@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { decidedAtMs, type Intent, intentPlace, isRefused, keepIntent, loadIntent, newIntent } from "./intents.ts";
+import { decidedAtMs, type Intent, intentPlace, isRefused, keepIntent, loadIntent, createIntent } from "./intents.ts";
 
 const PLACE = intentPlace("user", "server", "10000001");
 const NOW_MS = Date.UTC(2026, 10, 27, 12);
@@ -20,7 +20,7 @@ class Tab {
 
 it("a reload while an action is sent keeps its key, and says that the outcome is unknown", () => {
   const tab = new Tab();
-  const intent = newIntent("deposit", { amount: 100 }, NOW_MS);
+  const intent = createIntent("deposit", { amount: 100 }, NOW_MS);
   keepIntent(tab, PLACE, intent);
   expect(loadIntent(tab, PLACE)).toEqual({ ...intent, state: "unknown" });
   keepIntent(tab, PLACE, null);
@@ -28,7 +28,7 @@ it("a reload while an action is sent keeps its key, and says that the outcome is
 });
 
 it("every intent has a key of its own, and is kept for one person and account", () => {
-  const keys = [1, 2].map(() => newIntent("deposit", {}, NOW_MS).key);
+  const keys = [1, 2].map(() => createIntent("deposit", {}, NOW_MS).key);
   expect(new Set(keys).size).toBe(2);
   const places = [PLACE, intentPlace("other", "server", "10000001"), intentPlace("user", "server", "10000002")];
   expect(new Set(places).size).toBe(3);
@@ -51,7 +51,7 @@ it.each([
 );
 
 it("an unknown outcome is decided a minute after the deadline of the command", () => {
-  const intent: Intent = newIntent("withdraw", {}, NOW_MS);
+  const intent: Intent = createIntent("withdraw", {}, NOW_MS);
   expect(decidedAtMs(intent)).toBe(NOW_MS + 16 * 60_000);
   const deadlineAt = "2026-11-27T12:15:00.000Z";
   expect(decidedAtMs({ ...intent, deadlineAt })).toBe(NOW_MS + 16 * 60_000);

@@ -1,6 +1,6 @@
 /**
- * What a person wants to do to an account, and how far it is. It is kept in the browser tab, so that
- * a reload neither forgets it nor carries it out again (decisions, 26.2).
+ * What a person wants to do to an account, and how far it is. It is kept in the browser tab, so
+ * that a reload neither forgets it nor carries it out again (decisions, 26.2).
  */
 import type { Failure } from "../../../api/failure.ts";
 import type { AccountAction, Command } from "../../../api/shapes.ts";
@@ -31,7 +31,7 @@ export interface Intent {
 }
 
 /** A new intent, with a key of its own. */
-export function newIntent(action: AccountAction, fields: Intent["fields"], nowMs: number): Intent {
+export function createIntent(action: AccountAction, fields: Intent["fields"], nowMs: number): Intent {
   const key = crypto.randomUUID();
   return { action, key, fields, sentAtMs: nowMs, state: "sending", commandId: null, deadlineAt: null };
 }

@@ -12,7 +12,7 @@ import {
   isRefused,
   keepIntent,
   loadIntent,
-  newIntent,
+  createIntent,
 } from "./intents.ts";
 
 /** Pauses before the further attempts of a request without an answer; each has the same key. */
@@ -129,7 +129,7 @@ export function useIntent({ serverId, accountNumber }: TradingAccount, onDone: (
     isOverdue,
     start: (action, fields) => {
       forget();
-      return send(newIntent(action, fields, Date.now()));
+      return send(createIntent(action, fields, Date.now()));
     },
     sendAgain: async () => {
       if (intent !== null) await send(intent);
