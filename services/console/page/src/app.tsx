@@ -7,13 +7,16 @@ import type { ConsoleApi } from "./api/console-api.ts";
 import { asFailure, type Failure } from "./api/failure.ts";
 import type { ConsoleSession } from "./api/shapes.ts";
 import { Frame } from "./frame.tsx";
-import { AcceptPage, RecoverPage } from "./pages/accept.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
-import { EnrolPage } from "./pages/two-factor.tsx";
+import { lazyPage } from "./parts/lazy-page.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { countMove, usePlace } from "./router.tsx";
 import { pageAt } from "./routes.tsx";
 import { loadZoneOf, onZoneChange } from "./time-zone.ts";
+
+const AcceptPage = lazyPage(async () => (await import("./pages/accept.tsx")).AcceptPage);
+const RecoverPage = lazyPage(async () => (await import("./pages/accept.tsx")).RecoverPage);
+const EnrolPage = lazyPage(async () => (await import("./pages/two-factor.tsx")).EnrolPage);
 
 type State =
   | { readonly kind: "asking" }

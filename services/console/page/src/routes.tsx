@@ -1,14 +1,17 @@
-/** Which address shows which page. The script of a page is loaded with the page. */
+/**
+ * Which address shows which page. The script of a page is loaded with the page. The page of
+ * accounts is part of the first script: many people begin there.
+ */
 import { type ComponentChildren, isValidElement } from "preact";
 
 import type { ConsoleSession } from "./api/shapes.ts";
 import { FIRST_PAGE } from "./navigation.ts";
+import { AccountsPage } from "./pages/accounts.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { lazyPage, preloadPage } from "./parts/lazy-page.tsx";
 import type { Place } from "./router.tsx";
 
 const AccountPage = lazyPage(async () => (await import("./pages/account/account.tsx")).AccountPage);
-const AccountsPage = lazyPage(async () => (await import("./pages/accounts.tsx")).AccountsPage);
 const AuditPage = lazyPage(async () => (await import("./pages/audit.tsx")).AuditPage);
 const BreachesPage = lazyPage(async () => (await import("./pages/breaches.tsx")).BreachesPage);
 const BreachPage = lazyPage(async () => (await import("./pages/breach.tsx")).BreachPage);

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useRef } from "preact/hooks";
 
 import type { Sort } from "./url-state.ts";
+import { useOverflow } from "./use-overflow.ts";
 import { type Rows, useVirtualRows } from "./virtual-rows.ts";
 
 /** One column of a table. */
@@ -36,8 +37,10 @@ export function Table<Row>({ caption, columns, rows, keyOf, sort, onSort }: Tabl
   const body = useRef<HTMLTableSectionElement>(null);
   const virtual = useVirtualRows(body, rows.length);
   const choose = onSort ?? (() => undefined);
+  const place = useRef<HTMLDivElement>(null);
+  const scrolls = useOverflow(place);
   return (
-    <div class="wide">
+    <div ref={place} class="wide" {...(scrolls ? { tabIndex: 0, role: "region", "aria-label": caption } : {})}>
       {sort === undefined ? null : <SortChoice columns={columns} sort={sort} onSort={choose} />}
       <table role="table" class="list" aria-rowcount={virtual === null ? undefined : rows.length + 1}>
         <caption class="hidden">{caption}</caption>
