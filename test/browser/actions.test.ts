@@ -81,7 +81,7 @@ describe("a deposit", () => {
   it("names account, amount and balance after, is followed to its end, and changes the balance", async () => {
     await openAccountAs("finance");
     await fillDeposit("0");
-    await user.button("Deposit").last().click();
+    await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
     await user.page.getByText("Enter an amount above 0, with at most two decimals.").waitFor();
     await user.page.getByLabel("Amount (USD)").fill("100.50");
     const dialog = user.page.getByRole("dialog");
@@ -171,7 +171,7 @@ it("a failed action says why", async () => {
 it("a new password is shown once to the person who reset it, and stored nowhere", async () => {
   await openAccountAs("owner");
   await user.button("Reset investor password").click();
-  await user.button("Reset investor password").last().click();
+  await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
   await done("Reset investor password: done.");
   const password = await user.page.locator(".new-password code").innerText();
   expect(password.length).toBeGreaterThan(7);
@@ -189,4 +189,22 @@ it("a role sees only what it may do", async () => {
   await user.button("Sign out").click();
   await openAccountAs("finance");
   expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
+});
+
+it("who withdrew 500 yesterday is found on the page of commands, with the name of the key", async () => {
+  await client.withdraw(number, { amount: 500, requestId: "payout" });
+  await client.withdraw(number, { amount: 5, requestId: "fee" });
+  await openAccountAs("owner");
+  // Three steps: the operation, the amount, and the search; the list says who.
+  await user.visit("Commands");
+  await user.page.getByLabel("Operation").selectOption("finance.withdraw");
+  await user.page.getByLabel("Amount (USD)").fill("500");
+  await user.button("Search").click();
+  const row = user.row("payout");
+  await row.waitFor();
+  await eventually(async () => expect(await row.innerText()).toMatch(/500\.00 USD[^]*\(key\)/));
+  expect(await user.row("fee").count()).toBe(0);
+  await checkPage(user, "commands-found");
+  await user.page.getByLabel("By", { exact: true }).selectOption({ label: "Me" });
+  await user.page.getByText("No command matches.").waitFor();
 });

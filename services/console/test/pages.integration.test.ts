@@ -315,6 +315,10 @@ describe("another organization", () => {
     for (const mine of [organizationId, key.keyId, serverId]) expect(seen).not.toContain(mine);
     const { keys } = (await browser.ask("GET", "/keys")).body as { keys: ConsoleKey[] };
     expect(keys.find(({ keyId }) => keyId === key.keyId)?.status).toBe("active");
+    const actors = `/actors?actors=key/${key.keyId},user/${person.userId},user/nobody`;
+    expect((await other.ask("GET", actors)).body).toEqual({ names: {} });
+    const names = { [`key/${key.keyId}`]: key.name, [`user/${person.userId}`]: "Person" };
+    expect((await browser.ask("GET", actors)).body).toEqual({ names });
   });
 
   it("without a session gets 401 from the routes of sessions, credits, keys and servers", async () => {

@@ -42,6 +42,7 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   "PUT /credits/threshold": FINANCE,
 
   "GET /scopes": EVERYBODY,
+  "GET /actors": EVERYBODY,
   "GET /keys": EVERYBODY,
   "POST /keys": OWNER,
   "DELETE /keys/:keyId": OWNER,

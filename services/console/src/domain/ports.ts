@@ -103,6 +103,8 @@ export interface Users {
   setRole(organizationId: string, userId: string, role: ConsoleRole): Promise<ConsoleRole | null>;
   /** Active users of an organization. */
   countActive(organizationId: string): Promise<number>;
+  /** Names of users of the organization by their id, also of disabled ones. */
+  names(organizationId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first, including disabled users. */
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;

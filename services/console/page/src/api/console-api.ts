@@ -19,6 +19,7 @@ import type {
   CreatedConsoleKeyAnswer,
   CreditUsage,
   EventDeliveriesAnswer,
+  FoundCommandsAnswer,
   ListedConsoleKey,
   NearLimitsAnswer,
   Pagination,
@@ -39,16 +40,8 @@ import type {
 /** The query of the list of accounts: filters, order and page, by their names in the API. */
 export type AccountFilter = Readonly<Record<string, string | number>>;
 
-export interface CommandFilter {
-  readonly page: number;
-  readonly limit: number;
-  readonly status: string;
-  readonly operation: string;
-  readonly accountNumber: string;
-  /** Inclusive; empty: without a limit. */
-  readonly from: string;
-  readonly to: string;
-}
+/** The query of the list of commands, by the names of its fields in the API. */
+export type CommandFilter = Readonly<Record<string, string | number>>;
 
 /** Filters of the audit log. Empty texts filter nothing. */
 export interface AuditFilter {
@@ -260,6 +253,17 @@ export class ConsoleApi {
   async commandOfKey(serverId: string, idempotencyKey: string, signal: AbortSignal): Promise<Command | null> {
     const path = `${server(serverId)}/commands${queryOf({ idempotencyKey, limit: 1 })}`;
     return (await this.#client.request<{ commands: Command[] }>(path, { signal })).commands[0] ?? null;
+  }
+
+  /** Names of actors, by their texts `key/<id>` and `user/<id>`; at most 100. */
+  async actorNames(actors: readonly string[], signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
+    const path = `/actors${queryOf({ actors: actors.join(",") })}`;
+    return (await this.#client.request<{ names: Record<string, string> }>(path, { signal })).names;
+  }
+
+  /** Commands by who requested them (`by`), or by `amount`; other filters as for `commands`. */
+  findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
+    return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });
   }
 
   commands(

@@ -3,10 +3,11 @@ import { useEffect } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import type { Command } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
+import { ActorName, useActorNames } from "../parts/actor.tsx";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { useData } from "../parts/use-data.ts";
-import { AccountLink, Block, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
+import { AccountLink, Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 /** Poll interval of a command that is not final. */
@@ -41,6 +42,7 @@ export function CommandPage({ serverId, commandId }: CommandProps) {
 
 function CommandView({ command }: { readonly command: Command }) {
   const { serverId, accountNumber, errorCode, errorMessage } = command;
+  const names = useActorNames([command.createdBy]);
   return (
     <>
       {errorCode === null ? null : (
@@ -58,7 +60,9 @@ function CommandView({ command }: { readonly command: Command }) {
             <AccountLink serverId={serverId} accountNumber={accountNumber} />
           </Detail>
           <Detail name="Attempts">{whole(command.attempts)}</Detail>
-          <Detail name="Requested by">{command.createdBy ? <Actor of={command.createdBy} /> : <Nothing />}</Detail>
+          <Detail name="Requested by">
+            <ActorName of={command.createdBy} names={names} />
+          </Detail>
           <Detail name="Accepted">
             <Moment at={command.createdAt} />
           </Detail>
@@ -95,14 +99,6 @@ function CommandView({ command }: { readonly command: Command }) {
           <Block text={JSON.stringify(command.result, null, 2)} label="Result" />
         )}
       </section>
-    </>
-  );
-}
-
-function Actor({ of: { type, id } }: { readonly of: NonNullable<Command["createdBy"]> }) {
-  return (
-    <>
-      {type} <code>{id}</code>
     </>
   );
 }

@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 
-import { useApi } from "../api/context.ts";
-import type { Command, CommandOperation, CommandStatus, ConsoleServer } from "../api/shapes.ts";
-import { credits as whole } from "../format.ts";
+import { useApi, useSession } from "../api/context.ts";
+import type { Command, CommandOperation, CommandStatus, ConsoleServer, Pagination } from "../api/shapes.ts";
+import { ActorName, type ActorNames, useActorNames } from "../parts/actor.tsx";
 import { Choice } from "../parts/choice.tsx";
+import { CursorPager } from "../parts/cursor-pager.tsx";
+import { Field } from "../parts/field.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
@@ -13,7 +15,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { TimeRange, useTimeRange } from "../parts/time-range.tsx";
 import { type UrlState, useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
-import { AccountLink, CommandLink, Moment, State } from "../parts/values.tsx";
+import { AccountLink, CommandLink, Moment, Money, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 const PATH = "/commands";
@@ -63,54 +65,91 @@ export function CommandsPage({ query }: QueryProps) {
   );
 }
 
+/** Fields of the address that filter the list. */
+const FILTERS = ["status", "operation", "accountNumber", "by", "amount"] as const;
+
+interface ListedCommands {
+  readonly commands: readonly Command[];
+  /** Null: the commands were found by comparing them, which counts nothing. */
+  readonly pagination: Pagination | null;
+  readonly nextCursor: string | null;
+  readonly searchedTo: string | null;
+}
+
 function Commands({ server, query }: QueryProps & { readonly server: ConsoleServer }) {
   const api = useApi();
   const [round, setRound] = useState(0);
   const state = useUrlState();
   const range = useTimeRange(state, "all", round);
-  const filter = {
-    page: pageIn(query),
-    limit: COMMANDS_A_PAGE,
-    status: query.get("status") ?? "",
-    operation: query.get("operation") ?? "",
-    accountNumber: query.get("accountNumber") ?? "",
-    from: range.from,
-    to: range.to,
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, state.get(name)]));
+  const { from, to } = range;
+  const asked = { ...filters, from, to, limit: COMMANDS_A_PAGE };
+  const isCompared = state.get("by") !== "" || state.get("amount") !== "";
+  const { cursor } = state;
+  const page = pageIn(query);
+  const load = async (signal: AbortSignal): Promise<ListedCommands> => {
+    if (isCompared) {
+      const found = await api.findCommands(server.serverId, { ...asked, cursor: cursor ?? "" }, signal);
+      return { ...found, pagination: null };
+    }
+    const { commands: list, pagination } = await api.commands(server.serverId, { ...asked, page }, signal);
+    return { commands: list, pagination, nextCursor: null, searchedTo: null };
   };
-  const commands = useData(`${round} ${JSON.stringify(filter)}`, (signal) =>
-    api.commands(server.serverId, filter, signal),
-  );
-  const filtered =
-    filter.status !== "" || filter.operation !== "" || filter.accountNumber !== "" || range.name !== "all";
+  const commands = useData(`${round} ${cursor} ${page} ${JSON.stringify(asked)}`, load);
+  const isFiltered = Object.values(filters).some((text) => text !== "") || range.name !== "all";
   return (
     <>
-      <Filter {...{ query, state, range }} reload={() => setRound(round + 1)} />
+      <Filter key={state.get("amount")} {...{ query, state, range, server }} reload={() => setRound(round + 1)} />
       <section class="card">
         <Loaded data={commands} what="the commands">
-          {({ commands: list, pagination }) =>
-            pagination.total === 0 ? (
-              <Empty
-                next={
-                  filtered ? <Link to={`${PATH}?server=${part(server.serverId)}`}>Show all commands</Link> : undefined
-                }
-              >
-                {filtered
-                  ? "No command matches."
-                  : "This server has no commands yet. Each requested change becomes a command."}
-              </Empty>
-            ) : (
-              <>
-                <Table caption="Commands, newest first" columns={COLUMNS} rows={list} keyOf={({ id }) => id} />
-                <Pager
-                  pagination={pagination}
-                  what={["command", "commands"]}
-                  go={(page) => filterBy(PATH, query, { page })}
-                />
-              </>
-            )
-          }
+          {(listed) => <Results listed={listed} server={server} isFiltered={isFiltered} />}
         </Loaded>
+        {isCompared ? (
+          <CursorPager state={state} next={commands.value?.nextCursor ?? null} what="commands" />
+        ) : commands.value?.pagination ? (
+          <Pager
+            pagination={commands.value.pagination}
+            what={["command", "commands"]}
+            go={(wanted) => filterBy(PATH, query, { page: wanted })}
+          />
+        ) : null}
       </section>
+    </>
+  );
+}
+
+interface ResultsProps {
+  readonly listed: ListedCommands;
+  readonly server: ConsoleServer;
+  readonly isFiltered: boolean;
+}
+
+function Results({ listed, server, isFiltered }: ResultsProps) {
+  const { commands, searchedTo } = listed;
+  const names = useActorNames(commands.map(({ createdBy }) => createdBy));
+  return (
+    <>
+      {commands.length > 0 ? (
+        <Table
+          caption="Commands, newest first"
+          columns={columns(names, server.configuration.currency)}
+          rows={commands}
+          keyOf={({ id }) => id}
+        />
+      ) : searchedTo === null ? (
+        <Empty
+          next={isFiltered ? <Link to={`${PATH}?server=${part(server.serverId)}`}>Show all commands</Link> : undefined}
+        >
+          {isFiltered
+            ? "No command matches."
+            : "This server has no commands yet. Each requested change becomes a command."}
+        </Empty>
+      ) : null}
+      {searchedTo === null ? null : (
+        <p class="quiet">
+          Searched back to <Moment at={searchedTo} />. Choose “Older” to search further.
+        </p>
+      )}
     </>
   );
 }
@@ -118,14 +157,19 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
 interface FilterProps extends QueryProps {
   readonly state: UrlState;
   readonly range: ReturnType<typeof useTimeRange>;
+  readonly server: ConsoleServer;
   readonly reload: () => void;
 }
 
-function Filter({ query, state, range, reload }: FilterProps) {
+function Filter({ query, state, range, server, reload }: FilterProps) {
   const accountNumber = query.get("accountNumber");
+  const [amount, setAmount] = useState(state.get("amount"));
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    state.set({ amount: amount.trim().replace(",", ".") });
+  };
   return (
     <div class="inline" role="search">
-      <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
       <Choice
         label="Operation"
         path={PATH}
@@ -133,7 +177,26 @@ function Filter({ query, state, range, reload }: FilterProps) {
         field="operation"
         options={Object.keys(OPERATIONS).map((value) => [value, value] as const)}
       />
+      <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
+      <ByChoice state={state} />
       <TimeRange state={state} range={range} />
+      <form class="inline" onSubmit={submit}>
+        <Field label={`Amount (${server.configuration.currency})`}>
+          {(tied) => (
+            <input
+              {...tied}
+              type="search"
+              inputMode="decimal"
+              pattern="\d{1,12}([.,]\d{1,2})?"
+              title="An amount with at most two decimals"
+              autoComplete="off"
+              value={amount}
+              onInput={({ currentTarget }) => setAmount(currentTarget.value)}
+            />
+          )}
+        </Field>
+        <button type="submit">Search</button>
+      </form>
       {accountNumber === null ? null : (
         <button type="button" onClick={() => filterBy(PATH, query, { accountNumber: "" })}>
           Only account {accountNumber} — show all
@@ -146,29 +209,74 @@ function Filter({ query, state, range, reload }: FilterProps) {
   );
 }
 
-const COLUMNS: readonly Column<Command>[] = [
-  {
-    head: "Operation",
-    cell: ({ id, serverId, operation }) => (
-      <CommandLink serverId={serverId} commandId={id}>
-        {operation}
-      </CommandLink>
-    ),
-  },
-  {
-    head: "State",
-    cell: ({ status, errorCode }) => (
-      <>
-        <State of={status} /> {errorCode === null ? null : <code>{errorCode}</code>}
-      </>
-    ),
-  },
-  {
-    head: "Account",
-    cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
-  },
-  { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
-  { head: "Attempts", numeric: true, cell: ({ attempts }) => whole(attempts) },
-  { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  { head: "Final", cell: ({ completedAt }) => <Moment at={completedAt} /> },
-];
+/** Filters by who requested a command: a key, the person who looks, or whoever a link names. */
+function ByChoice({ state }: { readonly state: UrlState }) {
+  const api = useApi();
+  const { user } = useSession();
+  const keys = useData("keys", (signal) => api.keys(signal));
+  const shown = state.get("by");
+  const slash = shown.indexOf("/");
+  const type = shown.slice(0, slash);
+  const linked = type === "key" || type === "user" ? ({ type, id: shown.slice(slash + 1) } as const) : null;
+  const names = useActorNames([linked]);
+  const options: (readonly [string, string])[] = [
+    [`user/${user.id}`, "Me"],
+    ...(keys.value ?? []).map(({ keyId, name }) => [`key/${keyId}`, `${name === "" ? keyId : name} (key)`] as const),
+    ["system/risk", "kapi (risk rules)"],
+  ];
+  const all =
+    shown === "" || options.some(([value]) => value === shown)
+      ? options
+      : [...options, [shown, names[shown] ?? shown] as const];
+  return (
+    <Field label="By">
+      {(tied) => (
+        <select {...tied} value={shown} onChange={({ currentTarget }) => state.set({ by: currentTarget.value })}>
+          <option value="">All</option>
+          {all.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function columns(names: ActorNames, currency: string): readonly Column<Command>[] {
+  return [
+    {
+      head: "Operation",
+      cell: ({ id, serverId, operation }) => (
+        <CommandLink serverId={serverId} commandId={id}>
+          {operation}
+        </CommandLink>
+      ),
+    },
+    {
+      head: "State",
+      cell: ({ status, errorCode }) => (
+        <>
+          <State of={status} /> {errorCode === null ? null : <code>{errorCode}</code>}
+        </>
+      ),
+    },
+    {
+      head: "Account",
+      cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
+    },
+    {
+      head: "Amount",
+      numeric: true,
+      cell: ({ payload }) => {
+        const amount = payload?.["amount"];
+        return <Money amount={typeof amount === "number" ? amount : null} currency={currency} />;
+      },
+    },
+    { head: "By", cell: ({ createdBy }) => <ActorName of={createdBy} names={names} /> },
+    { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
+    { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+    { head: "Final", cell: ({ completedAt }) => <Moment at={completedAt} /> },
+  ];
+}

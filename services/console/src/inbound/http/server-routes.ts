@@ -1,9 +1,11 @@
-import { AccountNumber, Guid, ListCommandsQuery, UpdateConsoleServerBody } from "@kapi/contracts";
+import { AccountNumber, ActorNamesQuery, ConsoleCommandsQuery, Guid, UpdateConsoleServerBody } from "@kapi/contracts";
 import { addressOf, ApiError, parse } from "@kapi/http";
 import { z } from "zod";
 
-import type { Commands } from "../../domain/ports.ts";
+import type { Commands, Users } from "../../domain/ports.ts";
+import { findCommands } from "../../operations/find-commands.ts";
 import { listServers, type ServerDependencies } from "../../operations/list-servers.ts";
+import { nameActors } from "../../operations/name-actors.ts";
 import { getAccount, getCommand, listCommands } from "../../operations/read-own-records.ts";
 import { updateServer } from "../../operations/update-server.ts";
 import { callerOf } from "../../operations/use-session.ts";
@@ -20,8 +22,12 @@ export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 /** The organization's servers, their accounts and commands. */
 export function registerServerRoutes(
   routes: SignedInRoutes,
-  dependencies: ServerDependencies & { readonly commands: Commands },
+  dependencies: ServerDependencies & { readonly commands: Commands; readonly users: Users },
 ): void {
+  routes.get("/actors", "read", async ({ user }, request) => {
+    const { actors } = parse(ActorNamesQuery, request.query);
+    return { names: await nameActors(dependencies, user.organizationId, actors) };
+  });
   routes.get("/servers", "read", async ({ user }) => ({
     servers: await listServers(dependencies, user.organizationId),
   }));
@@ -37,7 +43,10 @@ export function registerServerRoutes(
   });
   routes.get("/servers/:serverId/commands", "read", async ({ user }, request, reply) => {
     const { serverId } = parse(ServerPath, request.params);
-    const query = parse(ListCommandsQuery, request.query);
+    const { by, amount, ...query } = parse(ConsoleCommandsQuery, request.query);
+    if (by !== undefined || amount !== undefined) {
+      return findCommands(dependencies, user.organizationId, serverId, { by, amount, ...query });
+    }
     return reply.type(JSON_TYPE).send(await listCommands(dependencies, user.organizationId, serverId, query));
   });
   routes.get("/servers/:serverId/commands/:commandId", "read", async ({ user }, request, reply) => {

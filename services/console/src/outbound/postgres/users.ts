@@ -86,6 +86,10 @@ const SELECT_PAGE = statement<UserRow>(
   `select ${SHOWN} from users where organization_id = $1
    order by created_at desc, id desc limit $2 offset $3`,
 );
+const SELECT_NAMES = statement<{ id: string; name: string }>(
+  "users_select_names",
+  `select id, name from users where organization_id = $1 and id = any($2::uuid[])`,
+);
 const COUNT_ROWS = statement<{ total: number }>(
   "users_count",
   `select count(*) as total from users where organization_id = $1`,
@@ -144,6 +148,10 @@ export function createUsers(database: Queryable): Users {
     countActive: async (organizationId) => (await database.query(COUNT_ACTIVE, [organizationId]))[0]?.total ?? 0,
     page: async (organizationId, { limit, offset }) =>
       (await database.query(SELECT_PAGE, [organizationId, limit, offset])).map(fromRow),
+    names: async (organizationId, userIds) => {
+      const rows = await database.query(SELECT_NAMES, [organizationId, userIds]);
+      return new Map(rows.map(({ id, name }) => [id, name]));
+    },
     takeOver: (former) => takeOver(database, former),
     count: async (organizationId) => (await database.query(COUNT_ROWS, [organizationId]))[0]?.total ?? 0,
   };

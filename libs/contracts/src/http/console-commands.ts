@@ -1,0 +1,54 @@
+/** The commands of a server as the console finds them, and the names of who requested them. */
+import { z } from "zod";
+
+import { actorFromText } from "../actor.ts";
+import { Command, ListCommandsQuery } from "./commands.ts";
+
+/** Maximum number of actors per request for names. */
+export const MAX_NAMED_ACTORS = 100;
+/** The longest text of an actor: its type, a slash and its id. */
+const MAX_ACTOR_CHARACTERS = 71;
+const AMOUNT = /^\d{1,12}(?:\.\d{1,2})?$/;
+
+const ActorText = z
+  .string()
+  .max(MAX_ACTOR_CHARACTERS)
+  .refine((text) => actorFromText(text) !== null, "must be <type>/<id>, such as key/mfrggzdfmztwq2lk");
+
+/**
+ * Query of GET /servers/:serverId/commands of the console. `by` and `amount` are compared with the
+ * commands one by one, so a page may end before it is full: see {@link FoundCommandsAnswer}.
+ */
+export const ConsoleCommandsQuery = ListCommandsQuery.extend({
+  /** Who requested the command: `key/<id>`, `user/<id>`. */
+  by: ActorText.optional(),
+  /** The `amount` of its payload, in units of currency. */
+  amount: z
+    .string()
+    .regex(AMOUNT, "must be an amount with at most two decimals")
+    .transform((text) => Number(text))
+    .optional(),
+});
+export type ConsoleCommandsQuery = z.infer<typeof ConsoleCommandsQuery>;
+
+/** Answer if `by` or `amount` is given. */
+export const FoundCommandsAnswer = z.object({
+  commands: z.array(Command),
+  /** The next page; null at the end of the list. */
+  nextCursor: z.string().nullable(),
+  /** The time of the last compared command; null at the end of the list. */
+  searchedTo: z.iso.datetime().nullable(),
+});
+export type FoundCommandsAnswer = z.infer<typeof FoundCommandsAnswer>;
+
+/** Query of GET /actors: actors as texts, separated by commas. */
+export const ActorNamesQuery = z.object({
+  actors: z
+    .string()
+    .max(MAX_NAMED_ACTORS * (MAX_ACTOR_CHARACTERS + 1))
+    .transform((text) => text.split(","))
+    .pipe(z.array(ActorText).max(MAX_NAMED_ACTORS)),
+});
+/** Names by the text of the actor. Unknown actors, also of other organizations, are left out. */
+export const ActorNamesAnswer = z.object({ names: z.record(z.string(), z.string()) });
+export type ActorNamesAnswer = z.infer<typeof ActorNamesAnswer>;

@@ -1,0 +1,44 @@
+/** Who did something: a key, a person, or kapi itself, with its name. */
+import { useApi } from "../api/context.ts";
+import type { Actor } from "../api/shapes.ts";
+import { useData } from "./use-data.ts";
+import { Nothing } from "./values.tsx";
+
+/** Names by the texts of actors. */
+export type ActorNames = Readonly<Record<string, string>>;
+
+const NO_NAMES: ActorNames = {};
+const WORDS: Readonly<Record<Actor["type"], string>> = { key: "key", user: "person", system: "kapi" };
+
+/** The text of an actor in addresses: `key/<id>`. */
+export function actorText({ type, id }: Actor): string {
+  return `${type}/${id}`;
+}
+
+/** The names of the actors of a list, asked for together. */
+export function useActorNames(actors: readonly (Actor | null | undefined)[]): ActorNames {
+  const api = useApi();
+  const named = actors.filter((actor) => actor !== null && actor !== undefined && actor.type !== "system");
+  const texts = [...new Set(named.map((actor) => actorText(actor as Actor)))].toSorted();
+  const names = useData(texts.join(","), (signal) =>
+    texts.length === 0 ? Promise.resolve(NO_NAMES) : api.actorNames(texts, signal),
+  );
+  return names.value ?? NO_NAMES;
+}
+
+interface ActorNameProps {
+  readonly of: Actor | null | undefined;
+  readonly names: ActorNames;
+}
+
+/** The name of an actor, and what it is; the id if the name is unknown. */
+export function ActorName({ of: actor, names }: ActorNameProps) {
+  if (actor === null || actor === undefined) return <Nothing />;
+  if (actor.type === "system") return <>kapi ({actor.id})</>;
+  const name = names[actorText(actor)];
+  return (
+    <span title={actor.id}>
+      {name ?? <code>{actor.id}</code>} <span class="quiet">({WORDS[actor.type]})</span>
+    </span>
+  );
+}
