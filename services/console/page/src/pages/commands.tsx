@@ -277,6 +277,5 @@ function columns(names: ActorNames, currency: string): readonly Column<Command>[
     { head: "By", cell: ({ createdBy }) => <ActorName of={createdBy} names={names} /> },
     { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
     { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-    { head: "Final", cell: ({ completedAt }) => <Moment at={completedAt} /> },
   ];
 }
