@@ -176,7 +176,15 @@ const COLUMNS: readonly Column<ListedAccount>[] = [
     numeric: true,
     cell: ({ marginLevel }) => <Percent value={marginLevel} />,
   },
-  { head: "Created", sort: "created", cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  {
+    head: "Created",
+    sort: "created",
+    cell: ({ createdAt }) => (
+      <span class="wraps">
+        <Moment at={createdAt} />
+      </span>
+    ),
+  },
 ];
 
 function Percent({ value }: { readonly value: number | null }) {

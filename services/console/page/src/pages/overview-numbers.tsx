@@ -35,8 +35,7 @@ export function Totals({ overview: { equity, servers, credits } }: NumbersProps)
 
 function Equity({ sums }: { readonly sums: Ok<"equity">["sums"] }) {
   const stored = sums.filter(({ accounts }) => accounts > 0);
-  if (stored.length === 0)
-    return <span class="quiet">No values are stored yet. The first follow within two minutes.</span>;
+  if (stored.length === 0) return <span class="quiet">none stored yet</span>;
   return (
     <>
       {stored.map(({ currency, equity, change, accounts, measuredAt }) => (

@@ -1,4 +1,10 @@
-import { ACCOUNT_ORDERS, type AccountOrder, type AccountSort, type StoredAccountValues } from "@kapi/contracts";
+import {
+  type AccountFilters,
+  ACCOUNT_ORDERS,
+  type AccountOrder,
+  type AccountSort,
+  type StoredAccountValues,
+} from "@kapi/contracts";
 import { amountFromMinor, assertDefined, minorFromAmount } from "@kapi/kernel";
 import { type Database, instantText, type Statement, statement } from "@kapi/postgres";
 
@@ -36,17 +42,36 @@ const SETTINGS = statement<unknown>(
      set_config('enable_hashjoin', 'on', true), set_config('work_mem', '16MB', true)`,
 );
 
-const ACCOUNTS = "account_statuses as s left join account_states as v using (server_id, account_number)";
-// $1 server, $2 status, $3 pattern, then the ends of ranges; null: no filter.
-const MATCHES = `s.server_id = $1
-  and ($2::text is null or s.status = $2)
-  and ($3::text is null or s.account_number ilike $3 or s.account_name ilike $3)
-  and ($4::timestamptz is null or ${CREATED} >= $4) and ($5::timestamptz is null or ${CREATED} < $5)
-  and ($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
+/** Where the accounts of a page come from; `number` is their number. */
+interface Source {
+  readonly name: string;
+  readonly tables: string;
+  readonly number: string;
+  readonly conditions: string;
+}
+// $1 server, $2 status, $3 pattern, $4 and $5 creation, then the ends of ranges; null: no filter.
+const RANGES = `($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
   and ($8::bigint is null or v.equity_minor >= $8) and ($9::bigint is null or v.equity_minor <= $9)
   and ($10::float8 is null or ${DAILY_DRAWDOWN} >= $10) and ($11::float8 is null or ${DAILY_DRAWDOWN} <= $11)
   and ($12::float8 is null or ${TOTAL_DRAWDOWN} >= $12) and ($13::float8 is null or ${TOTAL_DRAWDOWN} <= $13)
   and ($14::float8 is null or ${MARGIN_LEVEL} >= $14) and ($15::float8 is null or ${MARGIN_LEVEL} <= $15)`;
+const ALL: Source = {
+  name: "all",
+  tables: "account_statuses as s left join account_states as v using (server_id, account_number)",
+  number: "s.account_number",
+  conditions: `s.server_id = $1
+    and ($2::text is null or s.status = $2)
+    and ($3::text is null or s.account_number ilike $3 or s.account_name ilike $3)
+    and ($4::timestamptz is null or ${CREATED} >= $4) and ($5::timestamptz is null or ${CREATED} < $5) and ${RANGES}`,
+};
+/** Accounts with values only, and only without a filter by anything else: half the work. */
+const WITH_VALUES: Source = {
+  name: "valued",
+  tables: "account_states as v",
+  number: "v.account_number",
+  conditions: `v.server_id = $1 and $2::text is null and $3::text is null and $4::timestamptz is null
+    and $5::timestamptz is null and ${RANGES}`,
+};
 
 interface StoredRow {
   readonly equity_minor: number | null;
@@ -64,11 +89,17 @@ interface RankRow extends StoredRow {
   readonly value: string | null;
 }
 
-const RANKS = new Map<AccountOrder, Statement<RankRow>>(ACCOUNT_ORDERS.map((order) => [order, rankStatement(order)]));
+const RANKS = new Map(ACCOUNT_ORDERS.map((order) => [order, rankStatement(order, ALL)]));
+const RANKS_WITH_VALUES = new Map(
+  ACCOUNT_ORDERS.filter((order) => !["created", "number"].includes(sortOf(order))).map((order) => [
+    order,
+    rankStatement(order, WITH_VALUES),
+  ]),
+);
 
 const COUNT = statement<{ total: number }>(
   "ranks_count",
-  `select count(*)::integer as total from ${ACCOUNTS} where ${MATCHES}`,
+  `select count(*)::integer as total from ${ALL.tables} where ${ALL.conditions}`,
 );
 const VALUES = statement<StoredRow>(
   "ranks_values",
@@ -93,9 +124,14 @@ export function createAccountRanks(database: Database): AccountRanks {
   return {
     rank: async (query) => {
       const { sort, after, limit } = query;
-      const ranked = assertDefined(RANKS.get(sort), "a statement for each sort");
       const place = [after?.accountNumber ?? null, after?.value ?? null];
-      const rows = await readAll(database, ranked, [...filterValues(query), ...place, limit]);
+      const values = [...filterValues(query), ...place, limit];
+      const withValues = hasOnlyRanges(query.filters) ? RANKS_WITH_VALUES.get(sort) : undefined;
+      let rows = withValues === undefined ? [] : await readAll(database, withValues, values);
+      // After the last account with a value come those without.
+      if (rows.length < limit) {
+        rows = await readAll(database, assertDefined(RANKS.get(sort), "a statement for each sort"), values);
+      }
       return rows.map((row) => ({ accountNumber: row.account_number, value: row.value, stored: storedFromRow(row) }));
     },
     count: async (serverId, filters) => {
@@ -108,29 +144,44 @@ export function createAccountRanks(database: Database): AccountRanks {
   };
 }
 
-/** $16 number of the account before the page, or null; $17 its value; $18 limit. */
-function rankStatement(order: AccountOrder): Statement<RankRow> {
-  const sort = order.replace("-", "") as AccountSort;
+function sortOf(order: AccountOrder): AccountSort {
+  return order.replace("-", "") as AccountSort;
+}
+
+/**
+ * $16 number of the account before the page, or null; $17 its value; $18 limit. Only the rows of
+ * the page are read whole.
+ */
+function rankStatement(order: AccountOrder, source: Source): Statement<RankRow> {
+  const sort = sortOf(order);
   const [direction, beyond] = order === sort ? ["asc", ">"] : ["desc", "<"];
   const { value, type } = SORTS[sort];
-  const text = type === "timestamptz" ? instantText(value) : `(${value})::text`;
+  const { number } = source;
+  const isBeyond =
+    sort === "number" ? `${number} ${beyond} coalesce($17::text, $16)` : valueBeyond(sort, number, beyond);
+  const text = type === "timestamptz" ? instantText("page.value") : "page.value::text";
   return statement<RankRow>(
-    `ranks_${sort.toLowerCase()}_${direction}`,
-    `select s.account_number, ${text} as value, ${STORED} from ${ACCOUNTS}
-     where ${MATCHES} and ($16::text is null or ${sort === "number" ? numberBeyond(beyond) : valueBeyond(value, type, beyond)})
-     order by ${value} ${direction} nulls last, s.account_number limit $18`,
+    `ranks_${source.name}_${sort.toLowerCase()}_${direction}`,
+    `select page.account_number, ${text} as value, ${STORED} from (
+       select ${number}, ${value} as value from ${source.tables}
+       where ${source.conditions} and ($16::text is null or ${isBeyond})
+         ${source === WITH_VALUES ? `and ${value} is not null` : ""}
+       order by ${value} ${direction} nulls last, ${number} limit $18
+     ) as page
+     left join account_states as v on v.server_id = $1 and v.account_number = page.account_number
+     order by page.value ${direction} nulls last, page.account_number`,
   );
 }
 
-/** The number is the value. */
-function numberBeyond(beyond: string): string {
-  return `s.account_number ${beyond} coalesce($17::text, $16)`;
+function valueBeyond(sort: AccountSort, number: string, beyond: string): string {
+  const { value, type } = SORTS[sort];
+  const isNext = `${value} ${beyond} $17 or (${value} = $17 and ${number} > $16)`;
+  return `case when $17::${type} is null then ${value} is null and ${number} > $16
+    else ${value} is null or ${isNext} end`;
 }
 
-function valueBeyond(value: string, type: string, beyond: string): string {
-  const isNext = `${value} ${beyond} $17 or (${value} = $17 and s.account_number > $16)`;
-  return `case when $17::${type} is null then ${value} is null and s.account_number > $16
-    else ${value} is null or ${isNext} end`;
+function hasOnlyRanges({ status, search, createdFrom, createdTo }: AccountFilters): boolean {
+  return [status, search, createdFrom, createdTo].every((filter) => filter === undefined);
 }
 
 /** Reads in a transaction, which limits the settings to it. */
