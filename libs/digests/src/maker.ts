@@ -22,7 +22,7 @@ import {
   tryLockServer,
 } from "./progress.ts";
 
-/** Pause between two looks for a day that is over, and for late records. */
+/** Pause between two rounds. A round looks for days that are over, and for late records. */
 const ROUND_PAUSE_MS = 2_000;
 /** Maximum number of accounts whose digests one transaction revises: of 400 days each at most. */
 const MAX_LATE_ACCOUNTS = 20;
@@ -69,7 +69,7 @@ export function startDigestMaker(options: DigestMakerOptions): Started<Repetitio
   const maker = new Maker(options);
   const endCount = observed(
     "digests.days.waiting",
-    "Days that are over and whose digests are not all made",
+    "Days that are over and whose digests are not all made, for the server that is furthest behind",
     "{day}",
     () => [{ value: maker.waitingDays, attributes: { service: options.service } }],
   );
