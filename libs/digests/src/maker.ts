@@ -26,7 +26,7 @@ import {
 const ROUND_PAUSE_MS = 2_000;
 /** Maximum number of accounts whose digests one transaction revises: of 400 days each at most. */
 const MAX_LATE_ACCOUNTS = 20;
-/** Maximum number of revisions of a server before other servers and days have their turn. */
+/** Maximum number of batches that revise a server before other servers and days have their turn. */
 const MAX_REVISION_BATCHES = 10;
 /** Maximum number of late records that one transaction deletes. */
 const MAX_DROPPED_RECORDS = 20_000;
