@@ -56,6 +56,7 @@ import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuation
 import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
 import { createAccountDescriptions } from "./outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "./outbound/postgres/account-ranks.ts";
+import { createEquityHistories } from "./outbound/postgres/equity-history.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
 import { createTopicGenerationStore } from "./outbound/postgres/topic-generations.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
@@ -176,6 +177,7 @@ export async function startService(main: Context): Promise<void> {
       registerAccountRankRoutes(routes, createAccountRanks(database));
       registerAccountMetricsRoutes(routes, {
         lists: createSnapshotLists(database),
+        equityHistories: createEquityHistories(database),
         organizationOf: (serverId) => directory.server(serverId)?.organizationId,
         clock,
         forget: (one) => deleteTradingAccountMetrics(deletion, one),
