@@ -38,13 +38,13 @@ import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import type { ProviderSignIn } from "./operations/sign-in-with-provider.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccountRanks } from "./outbound/http/account-ranks.ts";
-import { createAccountOperations } from "./outbound/http/account-operations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
 import { createIdentityProvider } from "./outbound/http/identity-provider.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
 import { createOverviewSources } from "./outbound/http/overview-sources.ts";
+import { createPersonOperations } from "./outbound/http/person-operations.ts";
 import { createRisk } from "./outbound/http/risk.ts";
 import { createSamples } from "./outbound/http/samples.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
@@ -281,7 +281,7 @@ async function startConsole(
   registerConsoleRoutes(app, {
     ...people,
     accounts,
-    accountOperations: createAccountOperations(clients.gateway),
+    personOperations: createPersonOperations(clients.gateway),
     live,
     assets,
     credits,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ConsoleBreachAnswer } from "../http/console.ts";
 import { LossRuleType, NearLimit, RecentBreachesAnswer } from "../http/console-overview.ts";
+import { TemplateAccountsAnswer, TemplateAccountsQuery } from "../http/console-risk.ts";
 import { RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
 import { ListRiskBreachesQuery, RiskBreach, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
 import { AccountNumber, Guid } from "../values.ts";
@@ -58,14 +59,22 @@ export const RISK_ROUTES = {
   listRiskTemplates: {
     method: "GET",
     path: `${SERVER}/risk-templates`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     answer: RiskTemplatesAnswer,
   },
   getRiskTemplate: {
     method: "GET",
     path: `${SERVER}/risk-templates/:templateName`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     answer: RiskTemplateAnswer,
+  },
+  /** The accounts of a template in the order of their numbers, as text. */
+  listTemplateAccounts: {
+    method: "GET",
+    path: `${SERVER}/risk-templates/:templateName/accounts`,
+    callers: ["console"],
+    query: TemplateAccountsQuery,
+    answer: TemplateAccountsAnswer,
   },
   /** Accounts by the distance from their nearest limit of losses that is not breached. */
   listNearLimits: {

@@ -15,10 +15,10 @@ import type {
   METRICS_ROUTES,
   PageQuery,
   Pagination,
-  PersonOperation,
   ShownKey,
   ShownServer,
   StoredAccountValues,
+  TemplateAccountsQuery,
   TradingAccount,
   UpdateServerConfigurationBody,
   Wallet,
@@ -335,6 +335,12 @@ export interface Commands {
 export interface Risk {
   /** Body of the rules of an account; an unknown account has none. */
   rules(account: AccountName): Promise<Buffer>;
+  /** Body of the templates of a server, in the order of their precedence. */
+  templates(serverId: string): Promise<Buffer>;
+  /** Body of one template; null: there is none with this name. */
+  template(serverId: string, name: string): Promise<Buffer | null>;
+  /** Body of a page of the accounts of a template. */
+  templateAccounts(serverId: string, name: string, query: TemplateAccountsQuery): Promise<Buffer>;
   /** Body of a page of breaches, newest first. */
   breaches(account: AccountName, query: ListRiskBreachesQuery): Promise<Buffer>;
   /** Body of one breach. */
@@ -369,25 +375,6 @@ export interface OwnersAnswer {
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
-) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
-
-/** An operation on an account, for a person. */
-export interface AccountOperationRequest {
-  readonly operation: PersonOperation;
-  /** Unique for the person; the same for all attempts. */
-  readonly idempotencyKey: string;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly caller: Caller;
-  readonly requestId: string;
-}
-
-/**
- * Calls an operation of the gateway for a person. Returns its answer, or the error with which it
- * rejects the request. Throws DependencyError if the outcome is unknown.
- */
-export type AccountOperations = (
-  account: AccountName & { readonly organizationId: string },
-  request: AccountOperationRequest,
 ) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /** The newest live samples. */

@@ -2,6 +2,7 @@
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import { PeopleApi } from "./people-api.ts";
+import { RiskApi } from "./risk-api.ts";
 import type {
   AccountAction,
   AccountRiskRules,
@@ -84,10 +85,12 @@ export interface LoadedEvidence {
 export class ConsoleApi {
   readonly #client: Client;
   readonly people: PeopleApi;
+  readonly risk: RiskApi;
 
   constructor(client: Client) {
     this.#client = client;
     this.people = new PeopleApi(client);
+    this.risk = new RiskApi(client);
   }
 
   /** The session; null if nobody is signed in. */

@@ -5,15 +5,8 @@
 import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
-import type {
-  AccountOperations,
-  AccountRanks,
-  Commands,
-  Credits,
-  Directory,
-  Risk,
-  Webhooks,
-} from "../../domain/ports.ts";
+import type { PersonOperations } from "../../domain/person-operations.ts";
+import type { AccountRanks, Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
 import type { OverviewSources } from "../../domain/overview-sources.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
@@ -31,6 +24,7 @@ import { registerRequestRoutes } from "./request-routes.ts";
 import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-routes.ts";
 import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
 import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
+import { registerRiskActionRoutes } from "./risk-action-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerOverviewRoutes } from "./overview-routes.ts";
 import { registerSearchRoutes } from "./search-routes.ts";
@@ -72,7 +66,7 @@ export interface ConsoleDependencies
   readonly credits: Credits;
   readonly commands: Commands;
   readonly ranks: AccountRanks;
-  readonly accountOperations: AccountOperations;
+  readonly personOperations: PersonOperations;
   readonly sources: OverviewSources;
   readonly overviews: Overviews;
   readonly risk: Risk;
@@ -105,6 +99,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
   registerActionRoutes(routes, dependencies);
+  registerRiskActionRoutes(routes, dependencies);
   registerOverviewRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
