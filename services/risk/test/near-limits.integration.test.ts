@@ -158,7 +158,12 @@ it("lists the breaches of servers since a time, newest first, without warnings",
   await add(serverId, "warning", "2026-11-27T10:00:00.000Z");
   await add(other, "breached", "2026-11-27T11:00:00.000Z");
   const read = createRecentBreachReader(database);
-  const found = await read([serverId], "2026-11-27T00:00:00.000Z", 10);
+  const since = "2026-11-27T00:00:00.000Z";
+  const found = await read([serverId], since, null, 10);
   expect(found.breaches.map(({ id }) => id)).toEqual([second, first]);
-  expect(await read([serverId], "2026-11-27T00:00:00.000Z", 1)).toMatchObject({ total: 2, breaches: [{ id: second }] });
+  expect(found.next).toBeNull();
+  const page = await read([serverId], since, null, 1);
+  expect(page).toMatchObject({ total: 2, breaches: [{ id: second }], next: { id: second } });
+  const last = await read([serverId], since, page.next, 1);
+  expect(last).toMatchObject({ total: 2, breaches: [{ id: first }], next: null });
 });

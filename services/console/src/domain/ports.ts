@@ -8,12 +8,13 @@ import type {
   FormerUser,
   InternalRoute,
   Issue,
+  FINANCE_ROUTES,
   ListCommandsQuery,
+  ListCreditUsageQuery,
   ListRiskBreachesQuery,
   RiskBreach,
   ListTradingAccountsQuery,
   METRICS_ROUTES,
-  PageQuery,
   Pagination,
   ShownKey,
   ShownServer,
@@ -172,7 +173,7 @@ export interface Credits {
   /** Sets the low-balance threshold, in credits. */
   changeThreshold(organizationId: string, credits: number): Promise<Wallet>;
   /** Body of a page of usage, newest first. */
-  usage(organizationId: string, query: PageQuery): Promise<Buffer>;
+  usage(organizationId: string, query: ListCreditUsageQuery): Promise<Buffer>;
   /** Body of the usage on each of the last `days` days. */
   usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
@@ -350,6 +351,12 @@ export interface Risk {
   /** The signed document of a breach: the bytes that were signed. */
   evidence(account: AccountName, breachId: string): Promise<Buffer>;
 }
+
+/** Finds a transaction on one of the servers by its id; null: there is none. */
+export type FindTransaction = (
+  serverIds: readonly string[],
+  transactionId: string,
+) => Promise<z.output<typeof FINANCE_ROUTES.findTransaction.answer>["transaction"]>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {

@@ -6,7 +6,15 @@ import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
 import type { PersonOperations } from "../../domain/person-operations.ts";
-import type { AccountRanks, Commands, Credits, Directory, Risk, Webhooks } from "../../domain/ports.ts";
+import type {
+  AccountRanks,
+  Commands,
+  Credits,
+  Directory,
+  FindTransaction,
+  Risk,
+  Webhooks,
+} from "../../domain/ports.ts";
 import type { OverviewSources } from "../../domain/overview-sources.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
@@ -65,6 +73,7 @@ export interface ConsoleDependencies
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
+  readonly findTransaction: FindTransaction;
   readonly ranks: AccountRanks;
   readonly personOperations: PersonOperations;
   readonly sources: OverviewSources;

@@ -73,8 +73,8 @@ export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void
     reads.listTemplateAccounts({ serverId, name: templateName }, query.after ?? "", query.limit),
   );
   serve(app, RISK_ROUTES.listNearLimits, ({ body }) => listNearLimits(reads.limits, body));
-  serve(app, RISK_ROUTES.listRecentBreaches, ({ body: { serverIds, from, limit } }) =>
-    reads.readRecentBreaches(serverIds, from, limit),
+  serve(app, RISK_ROUTES.listRecentBreaches, ({ body: { serverIds, from, after, limit } }) =>
+    reads.readRecentBreaches(serverIds, from, after ?? null, limit),
   );
   serve(app, RISK_ROUTES.getEvidenceKeys, () => Promise.resolve(evidenceKeys));
 }

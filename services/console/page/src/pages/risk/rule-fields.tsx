@@ -83,7 +83,7 @@ function Rule({ draft, index, issues, currency, change, remove }: RuleProps) {
       <legend>
         {name} <span class="hint">{TYPE_TEXTS[draft.type]}</span>
       </legend>
-      <div class="inline">
+      <div class="rule-grid">
         <Text {...common} label="Name of the rule" field="id" errors={["id"]} />
         <Text
           {...common}

@@ -6,7 +6,7 @@ import { asFailure, type Failure } from "../../api/failure.ts";
 import type { Issue, RiskRule } from "../../api/shapes.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { draftOf, rulesOf } from "./rule-drafts.ts";
+import { draftOf, type RuleDraft, rulesOf } from "./rule-drafts.ts";
 import { RuleFields } from "./rule-fields.tsx";
 import { RuleChangeList } from "./rule-list.tsx";
 
@@ -33,10 +33,17 @@ interface RulesEditorProps {
 /** The form, and the question before the change is sent. */
 export function RulesEditor(props: RulesEditorProps) {
   const { rules: before, currency, question, confirm, warning, children, save, readAgain, onClose } = props;
-  const [drafts, setDrafts] = useState(() => before.map((rule) => draftOf(rule)));
+  const [drafts, setDrafts] = useState<readonly RuleDraft[]>(() => before.map((rule) => draftOf(rule)));
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [asked, setAsked] = useState<readonly RiskRule[] | null>(null);
   const [conflict, setConflict] = useState<Failure | null>(null);
+  const change = (changed: readonly RuleDraft[]): void => {
+    // The issues of a rule end with its change, and all of them if rules change their places.
+    const isSame = (index: unknown): boolean =>
+      changed.length === drafts.length && typeof index === "number" && changed[index] === drafts[index];
+    setIssues(issues.filter(({ path: [list, index] }) => list !== "rules" || isSame(index)));
+    setDrafts(changed);
+  };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const entered = rulesOf(drafts);
@@ -56,9 +63,9 @@ export function RulesEditor(props: RulesEditorProps) {
     onClose();
   };
   return (
-    <form onSubmit={submit} noValidate aria-label={confirm}>
+    <form class="rules-form" onSubmit={submit} noValidate aria-label={confirm}>
       {children?.(issues)}
-      <RuleFields drafts={drafts} change={(changed) => setDrafts([...changed])} issues={issues} currency={currency} />
+      <RuleFields drafts={drafts} change={change} issues={issues} currency={currency} />
       {conflict === null ? null : (
         <Notice kind="problem">
           <strong>{conflict.message}</strong> Nothing was changed by you. Read the newest version, and make your change

@@ -119,6 +119,9 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
 }
 
 function messageOf(issues: readonly Issue[], field: string): string | null {
-  const message = issues.find(({ path }) => path[0] === field)?.message ?? null;
+  const issue = issues.find(({ path }) => path[0] === field);
+  // The whole selection is wrong if it has no condition.
+  if (field === "appliesTo" && issue?.path.length === 1) return "Choose a state, or enter how the name begins.";
+  const message = issue?.message ?? null;
   return message === null ? null : `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }
