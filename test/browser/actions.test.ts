@@ -65,9 +65,9 @@ async function personWith(role: string) {
   return person;
 }
 
-async function deposits(): Promise<unknown[]> {
+async function deposits(): Promise<{ id: string }[]> {
   const { body } = await client.call("GET", client.server(`/accounts/${number}/transactions?type=deposit`));
-  return (body as { transactions: unknown[] }).transactions;
+  return (body as { transactions: { id: string }[] }).transactions;
 }
 
 async function fillDeposit(amount: string): Promise<void> {
@@ -92,7 +92,15 @@ describe("a deposit", () => {
     await done("Deposit of 100.50 USD: done.");
     await user.page.getByText("The balance is now 1,100.50 USD.").waitFor();
     await eventually(async () => expect(await user.fact("Balance").first().innerText()).toBe("1,100.50 USD"));
-    expect(await deposits()).toMatchObject([{ amount: 100.5, createdBy: { type: "user" } }]);
+    const [booked] = await deposits();
+    expect(booked).toMatchObject({ amount: 100.5, createdBy: { type: "user" } });
+    await user.page.keyboard.press("Control+k");
+    await user.page
+      .getByRole("dialog")
+      .getByRole("combobox")
+      .fill(booked?.id ?? "");
+    await user.page.getByText("deposit 100.50 USD").waitFor();
+    await user.page.keyboard.press("Escape");
     await checkPage(user, "deposit-done");
     expect(user.complaints).toEqual([]);
   });
@@ -279,8 +287,8 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
   await openAccountAs("owner");
   await user.open("/audit");
   await user.heading("Audit log").waitFor();
-  await user.page.getByLabel("Who").selectOption({ label: `operator-${number}@example.com` });
-  await user.page.getByLabel("What").selectOption({ label: "Deleted risk rules" });
+  await user.page.getByLabel("Who", { exact: true }).selectOption({ label: `operator-${number}@example.com` });
+  await user.page.getByLabel("What", { exact: true }).selectOption({ label: "Deleted risk rules" });
   const row = user.row("Deleted risk rules");
   await eventually(async () => {
     await user.button("Refresh").click();
@@ -288,7 +296,7 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
     expect(await row.count()).toBe(1);
   });
   expect(await row.innerText()).toContain(`account ${number}`);
-  await user.page.getByLabel("What").selectOption({ label: "All" });
+  await user.page.getByLabel("What", { exact: true }).selectOption({ label: "All" });
   await user.row("Changed risk rules").waitFor();
   // The change of the backend is the key's, and not this person's.
   expect(await user.row("Changed risk rules").count()).toBe(1);

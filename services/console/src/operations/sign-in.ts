@@ -78,7 +78,7 @@ export async function completeSignIn(
   const user = await pendingUser(context, pendingId);
   if (user === null || pendingId === null) throw signInOver();
   const accepted = await checkSecondFactor(context, user, code, origin.address);
-  if (accepted === null) throw wrongCode();
+  if (accepted === null) throw wrongCode(code);
   if ((await context.pendingSignIns.take(hashOf(pendingId))) === null) throw signInOver();
   return admitUser(context, user, origin, accepted);
 }
