@@ -304,7 +304,7 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
 });
 
 it("a risk template is created, shows the accounts that it applies to, and is deleted with their rules", async () => {
-  const name = `desk-${number}`;
+  const name = `standard-${number}`;
   await openAccountAs("operator");
   await user.visit("Risk templates");
   await user.button("New template").click();

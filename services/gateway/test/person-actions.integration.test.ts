@@ -186,7 +186,7 @@ describe("risk rules and templates", () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
   });
 
-  it("a template is set under the name of the path, and an operation on accounts is none on templates", async () => {
+  it("a template is set under the name of the path, and no operation on accounts is accepted there", async () => {
     const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
     const body = { requestId: "r", rules, appliesTo: { status: ["active"] }, newAccounts: true };
     const ask = (operation: string) =>

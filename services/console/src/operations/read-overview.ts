@@ -65,8 +65,8 @@ export class Overviews {
 }
 
 /**
- * Never rejects. Without the directory, the parts that need the list of servers are unavailable, and
- * the others are read.
+ * Never rejects. Without the directory, the parts that need the list of servers are unavailable,
+ * and the others are read.
  */
 async function readOverview(
   { directory, sources, clock, logger }: OverviewDependencies,

@@ -35,7 +35,7 @@ it("a repeat of the change that made the newest version passes: the gateway answ
   await expect(compareRules(5, 4, OWN_COMMAND)).resolves.toBeUndefined();
 });
 
-it("a new template whose name is taken, and one that was deleted meanwhile, are told apart", async () => {
+it("a new template whose name is taken, and one that was deleted meanwhile, have different errors", async () => {
   const template = {
     serverId: ACCOUNT.serverId,
     name: "standard",

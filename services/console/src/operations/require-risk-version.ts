@@ -18,8 +18,8 @@ export interface ExpectedVersion {
 }
 
 /**
- * Rejects a change of rules that the person has not seen in their newest version (409). Changes that
- * are queued at the same time pass: the result of the command shows the version that it made.
+ * Rejects a change of rules that the person has not seen in their newest version (409). Changes
+ * that are queued at the same time pass: the result of the command shows the version that it made.
  */
 export async function requireRulesVersion(
   { risk }: RiskVersionDependencies,

@@ -49,8 +49,8 @@ export interface SearchingPerson {
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**
- * Finds what a text names. A UUID is the id of a command, a transaction, an event or a breach; any text may be
- * a request id, a part of an account's number or name, or a part of a key's name or id.
+ * Finds what a text names. A UUID is the id of a command, a transaction, an event or a breach; any
+ * text may be a request id, a part of an account's number or name, or a part of a key's name or id.
  */
 export async function search(
   dependencies: SearchDependencies,

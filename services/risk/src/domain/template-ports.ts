@@ -122,7 +122,7 @@ export interface SelectedAccounts {
 
 /**
  * The accounts above `after` that have rules of a template or wait for them, in the order of their
- * numbers as text. A page may have fewer than `limit` accounts, and is the last only without `next`.
+ * numbers as text. A page may have fewer than `limit` accounts. It is the last if `next` is null.
  */
 export type ListTemplateAccounts = (
   template: TemplateName,

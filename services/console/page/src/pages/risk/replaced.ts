@@ -2,8 +2,8 @@ import type { Command } from "../../api/shapes.ts";
 import type { Intent } from "../account/actions/intents.ts";
 
 /**
- * The version that a change made. If somebody else queued a change at the same time, it says so: the
- * check before the change could not see it.
+ * The version that a change made. If somebody else queued a change at the same time, it says so:
+ * the check before the change could not see it.
  */
 export function replacedText({ result }: Pick<Command, "result">, intent: Pick<Intent, "fields"> | null): string {
   const { version } = result ?? {};

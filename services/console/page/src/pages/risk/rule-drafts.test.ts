@@ -1,7 +1,7 @@
 import { type RiskRule, RiskRules } from "@kapi/contracts";
 import { describe, expect, it } from "vitest";
 
-import { changesOf, draftOf, issueOf, newDraft, rulesOf } from "./rule-drafts.ts";
+import { changesOf, draftOf, issueOf, createDraft, rulesOf } from "./rule-drafts.ts";
 
 const DAILY: RiskRule = {
   id: "daily",
@@ -28,7 +28,7 @@ describe("rules that are edited", () => {
   });
 
   it("have numbers with a comma or a point, and name the field of any other text", () => {
-    const draft = { ...newDraft("dailyLoss", []), limit: " 2,5 " };
+    const draft = { ...createDraft("dailyLoss", []), limit: " 2,5 " };
     expect(rulesOf([draft])).toMatchObject({ rules: [{ limit: { percent: 2.5 } }] });
     const wrong = rulesOf([draft, { ...draft, limit: "5 %", warnAt: "x" }]);
     const issues = "issues" in wrong ? wrong.issues : [];
@@ -38,8 +38,8 @@ describe("rules that are edited", () => {
   });
 
   it("begin with an id that no other rule has", () => {
-    const first = newDraft("maxLoss", []);
-    expect([first.id, newDraft("maxLoss", [first]).id]).toEqual(["max-loss", "max-loss-2"]);
+    const first = createDraft("maxLoss", []);
+    expect([first.id, createDraft("maxLoss", [first]).id]).toEqual(["max-loss", "max-loss-2"]);
   });
 });
 

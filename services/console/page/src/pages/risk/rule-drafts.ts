@@ -44,7 +44,7 @@ const NEW_IDS: Readonly<Record<RiskRule["type"], string>> = {
 };
 
 /** A new rule, with an id that no other rule has. */
-export function newDraft(type: RiskRule["type"], others: readonly RuleDraft[]): RuleDraft {
+export function createDraft(type: RiskRule["type"], others: readonly RuleDraft[]): RuleDraft {
   const ids = new Set(others.map(({ id }) => id));
   let id = NEW_IDS[type];
   for (let number = 2; ids.has(id); number += 1) id = `${NEW_IDS[type]}-${number}`;
@@ -111,7 +111,7 @@ export function issueOf(issues: readonly Issue[], index: number, field: string):
   return found === undefined ? null : sentence(found.message);
 }
 
-/** What becomes of rules: those that are new, changed and removed. Rules are told apart by id and type. */
+/** Rules that are new, changed and removed. A rule is the same if its id and type are. */
 export interface RuleChanges {
   readonly added: readonly RiskRule[];
   readonly changed: readonly { readonly from: RiskRule; readonly to: RiskRule }[];

@@ -4,7 +4,7 @@ import { Field } from "../../parts/field.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { allZones } from "../../time-zone.ts";
 import { actionInWords } from "../risk-words.ts";
-import { issueOf, newDraft, type RuleDraft } from "./rule-drafts.ts";
+import { issueOf, createDraft, type RuleDraft } from "./rule-drafts.ts";
 import "./risk.css";
 
 const MAX_RULES = 10;
@@ -54,7 +54,7 @@ export function RuleFields({ drafts, change, issues, currency }: RuleFieldsProps
             key={type}
             type="button"
             disabled={drafts.length >= MAX_RULES}
-            onClick={() => change([...drafts, newDraft(type, drafts)])}
+            onClick={() => change([...drafts, createDraft(type, drafts)])}
           >
             Add {name.toLowerCase()}
           </button>

@@ -9,7 +9,9 @@ export const STATUS_NAMES = {
   archived: "archived",
 } as const;
 
-/** The accounts that a template selects: `active or close-only accounts whose name begins with "A"`. */
+/**
+ * The accounts that a template selects: `active or disabled accounts whose name begins with "A"`.
+ */
 export function selectionInWords({ status, nameStartsWith }: RiskTemplateSelection): string {
   const states = (status ?? []).map((one) => STATUS_NAMES[one]).join(" or ");
   const accounts = states === "" ? "accounts" : `${states} accounts`;

@@ -106,7 +106,7 @@ function Parts({ template, currency, current, refresh }: PartsProps) {
     <section class="card">
       <h2>Rules</h2>
       <RuleList rules={template.rules} currency={currency} />
-      <Facts template={template} />
+      <TemplateDetails template={template} />
       <div class="buttons">
         <Permitted to="accounts:manage">
           <button type="button" disabled={isBusy} onClick={() => setEdited(template)}>
@@ -127,7 +127,7 @@ function Parts({ template, currency, current, refresh }: PartsProps) {
   );
 }
 
-function Facts({ template }: { readonly template: RiskTemplate }) {
+function TemplateDetails({ template }: { readonly template: RiskTemplate }) {
   const { appliesTo, newAccounts, version, createdAt, updatedAt, serverId, commandId } = template;
   return (
     <DetailList>

@@ -1,6 +1,6 @@
 /**
- * What a person wants to do to an account or a template, and how far it is. It is kept in the browser tab, so
- * that a reload neither forgets it nor carries it out again (decisions, 26.2).
+ * What a person wants to do to an account or a template, and how far it is. It is kept in the
+ * browser tab, so that a reload neither forgets it nor carries it out again (decisions, 26.2).
  */
 import type { Failure } from "../../../api/failure.ts";
 import type { AccountAction, Command, TemplateAction } from "../../../api/shapes.ts";
