@@ -20,7 +20,6 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
-import { createTemplateAccounts } from "../src/outbound/postgres/template-accounts.ts";
 import { type AccountServer, type StandInAccount, startAccountServer } from "./account-server.ts";
 
 const INITIAL_MINOR = 1_000_000;
@@ -224,25 +223,6 @@ it("gives its rules to the accounts that it selects by status and name, and to n
   expect(await setTemplate("first", [limit(10)], selection)).toEqual({ version: 1, accounts: 2 });
   await applied();
   expect(await versions()).toEqual({ [one]: ["first/1 10"], [disabled]: ["first/1 10"] });
-});
-
-it("lists its accounts page by page with their versions, and not those that have other rules now", async () => {
-  const list = createTemplateAccounts(database);
-  const names = [addAccount("Listed 1"), addAccount("Listed 2"), addAccount("Listed 3")];
-  await setTemplate("listed", [limit(10)], { nameStartsWith: "Listed" });
-  await applied();
-  const [first = "", second = "", third = ""] = names;
-  await carryOut({ operation: "risk.set_rules", payload: { rules: [limit(3)] } }, second);
-  await applied();
-  const template = { serverId, name: "listed" };
-  const appliedTo = (accountNumber: string) => ({ accountNumber, templateVersion: 1, state: "applied" });
-  expect(await list(template, "", 10)).toEqual({ accounts: [appliedTo(first), appliedTo(third)], next: null });
-  // The second account has rules of its own: its page is empty, and not the last.
-  expect(await list(template, "", 2)).toEqual({ accounts: [appliedTo(first)], next: second });
-  expect(await list(template, second, 2)).toEqual({ accounts: [appliedTo(third)], next: null });
-  accounts.isUnavailable = true;
-  await carryOut({ operation: "risk.delete_template", payload: { name: "listed", accountRules: "keep" } });
-  expect(await list(template, "", 10)).toEqual({ accounts: [], next: null });
 });
 
 it("never replaces rules that were set on an account, also if they are not active yet", async () => {

@@ -115,3 +115,24 @@ describe("the commands of people among events of commands", () => {
     ).toMatchObject([{ subject: { type: "server", id: ID }, details: { status: "failed", errorCode: "INTERNAL" } }]);
   });
 });
+
+it.each([
+  "finance.deposit",
+  "finance.withdraw",
+  "account.disable",
+  "account.enable",
+  "account.close_only",
+  "account.flatten",
+  "account.archive",
+  "account.password_reset",
+  "account.investor_password_reset",
+  "risk.set_rules",
+  "risk.delete_rules",
+  "risk.set_template",
+  "risk.delete_template",
+] as const)("%s of a person is recorded, whatever its outcome", (operation) => {
+  for (const status of ["succeeded", "failed", "expired"] as const) {
+    const event = ended({ operation, status, createdBy: { type: "user", id: ID } });
+    expect(auditedCommandsOf([event])).toMatchObject([{ action: operation, actor: { id: ID }, details: { status } }]);
+  }
+});
