@@ -12,7 +12,7 @@ export function useTemplateIntent(serverId: string, onDone: () => void): Current
     if (action !== "set-template" && action !== "delete-template") throw new TypeError(`${action} of a template`);
     return api.risk.changeTemplate(serverId, String(name), action, { ...body, idempotencyKey: key });
   };
-  return useIntent({ serverId, subject: "templates", send }, onDone);
+  return useIntent({ serverId, subject: "risk templates", send }, onDone);
 }
 
 export function templateIntentText({ action, fields }: Intent): string {
