@@ -2,6 +2,7 @@
  * The sign-in of people in a real browser, with the console and the organization service: a second
  * factor, recovery codes, forgotten passwords and invitations, with mails of a real SMTP server.
  */
+import { eventually } from "@kapi/testkit";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
@@ -77,9 +78,9 @@ it("two-factor authentication is turned on; a code signs in, a recovery code onc
   await section.getByText("Is not your password.").waitFor();
   await section.getByLabel("Your password").fill(PASSWORD);
   await user.button("Set up").click();
-  const qr = user.page.getByAltText("QR code of the secret");
-  await qr.waitFor();
-  expect(await qr.evaluate("(image) => image.complete && image.naturalWidth > 0")).toBe(true);
+  await user.page.getByAltText("QR code of the secret").waitFor();
+  const width = (): Promise<number> => user.page.evaluate<number>("document.querySelector('img.qr').naturalWidth");
+  await eventually(async () => expect(await width()).toBeGreaterThan(0));
   const secret = (await user.page.getByRole("region", { name: "The secret" }).innerText()).trim();
   await checkPage(user, "two-factor-secret");
   await user.page.getByLabel("Code of the app").fill("000000");

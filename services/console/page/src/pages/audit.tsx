@@ -169,7 +169,8 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
     { head: "From", cell: ({ address }) => address ?? <Nothing /> },
     {
       head: "Details",
-      cell: ({ details }) => (
+      // The command is a link beside what was changed.
+      cell: ({ details: { commandId: _command, ...details } }) => (
         <ul class="chips">
           {detailsInWords(details).map((line) => (
             <li key={line}>{line}</li>
