@@ -18,6 +18,7 @@ export * from "./http/audit.ts";
 export * from "./http/command-results.ts";
 export * from "./http/commands.ts";
 export * from "./http/console-actions.ts";
+export * from "./http/console-risk.ts";
 export * from "./http/console-commands.ts";
 export * from "./http/console-deliveries.ts";
 export * from "./http/console-requests.ts";

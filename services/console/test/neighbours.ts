@@ -100,6 +100,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   });
   installAccount(app, state);
   installCommandStatus(app, state);
+  installFinance(app);
   installRisk(app, state);
   installOverview(app, state);
   installWebhooks(app, state);
@@ -184,6 +185,10 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
       ({ serverId, accountNumber }) => accounts.get(serverId)?.includes(accountNumber) === true,
     ),
   }));
+}
+
+function installFinance(app: App): void {
+  app.post("/internal/transactions/find", () => ({ transaction: null }));
 }
 
 function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {

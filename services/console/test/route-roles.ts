@@ -77,6 +77,12 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   [`POST ${ACCOUNT}/actions/disable`]: OPERATORS,
   [`POST ${ACCOUNT}/actions/enable`]: OPERATORS,
   [`POST ${ACCOUNT}/actions/flatten`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/set-risk-rules`]: OPERATORS,
+  [`POST ${ACCOUNT}/actions/delete-risk-rules`]: OPERATORS,
+  "GET /servers/:serverId/risk-templates": EVERYBODY,
+  "GET /servers/:serverId/risk-templates/:templateName/accounts": EVERYBODY,
+  "POST /servers/:serverId/risk-templates/:templateName/actions/set-template": OPERATORS,
+  "POST /servers/:serverId/risk-templates/:templateName/actions/delete-template": OPERATORS,
   [`POST ${ACCOUNT}/actions/reset-investor-password`]: OPERATORS,
   [`POST ${ACCOUNT}/actions/reset-password`]: OPERATORS,
 

@@ -87,9 +87,9 @@ export function percent(amount: number): string {
   return `${withMinus(PERCENT.format(amount))} %`;
 }
 
-/** A number of percent with all decimals of a limit. */
-export function exactPercent(amount: number): string {
-  return `${withMinus(EXACT_PERCENT.format(amount))} %`;
+/** A number of percent with all decimals of a limit. A decimal text stays exact. */
+export function exactPercent(amount: number | string): string {
+  return `${withMinus(EXACT_PERCENT.format(amount as number))} %`;
 }
 
 /** A time in the chosen zone, with the name of the zone: `26 Nov 2026, 10:30:40 GMT+1`. */

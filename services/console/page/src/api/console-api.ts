@@ -2,6 +2,7 @@
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import { PeopleApi } from "./people-api.ts";
+import { RiskApi } from "./risk-api.ts";
 import type {
   AccountAction,
   AccountRiskRules,
@@ -68,6 +69,9 @@ export interface DeliveryFilter {
 /** Fields of the query of GET /requests; `limit` is a number. */
 export type RequestFilter = Readonly<Record<string, string | number>>;
 
+/** The clocks of the gateway and of Redis differ less. */
+const USAGE_WINDOW_MS = 60_000;
+
 const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(endpointId)}`;
 const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
 const account = (serverId: string, number: string): string =>
@@ -86,10 +90,12 @@ export interface LoadedEvidence {
 export class ConsoleApi {
   readonly #client: Client;
   readonly people: PeopleApi;
+  readonly risk: RiskApi;
 
   constructor(client: Client) {
     this.#client = client;
     this.people = new PeopleApi(client);
+    this.risk = new RiskApi(client);
   }
 
   /** The session; null if nobody is signed in. */
@@ -140,6 +146,19 @@ export class ConsoleApi {
 
   usage(page: number, limit: number, signal: AbortSignal): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
     return this.#client.request(`/credits/usage${queryOf({ page, limit })}`, { signal });
+  }
+
+  /** The lines of one request, at about its time: a caller may use a request id again. */
+  usageOfRequest(
+    { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,
+    page: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
+    const from = new Date(Date.parse(at) - USAGE_WINDOW_MS).toISOString();
+    const to = new Date(Date.parse(at) + durationMs + USAGE_WINDOW_MS).toISOString();
+    const query = queryOf({ page, limit, xRequestId: requestId, from, to });
+    return this.#client.request(`/credits/usage${query}`, { signal });
   }
 
   usageByDay(days: number, signal: AbortSignal): Promise<UsageByDayAnswer> {

@@ -5,12 +5,13 @@
 import type { FastifyInstance } from "@kapi/http";
 
 import type { AuditLog } from "../../domain/audit.ts";
+import type { PersonOperations } from "../../domain/person-operations.ts";
 import type {
-  AccountOperations,
   AccountRanks,
   Commands,
   Credits,
   Directory,
+  FindTransaction,
   Risk,
   Webhooks,
 } from "../../domain/ports.ts";
@@ -33,6 +34,7 @@ import { registerRequestRoutes } from "./request-routes.ts";
 import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-routes.ts";
 import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
 import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
+import { registerRiskActionRoutes } from "./risk-action-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerOverviewRoutes } from "./overview-routes.ts";
 import { registerSearchRoutes } from "./search-routes.ts";
@@ -73,8 +75,9 @@ export interface ConsoleDependencies
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
+  readonly findTransaction: FindTransaction;
   readonly ranks: AccountRanks;
-  readonly accountOperations: AccountOperations;
+  readonly personOperations: PersonOperations;
   readonly sources: OverviewSources;
   readonly overviews: Overviews;
   readonly risk: Risk;
@@ -108,6 +111,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
   registerActionRoutes(routes, dependencies);
+  registerRiskActionRoutes(routes, dependencies);
   registerOverviewRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);

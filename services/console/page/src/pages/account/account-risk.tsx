@@ -1,7 +1,7 @@
-/** The risk rules and the breaches of an account. */
+/** The breaches of an account. */
 import { useApi } from "../../api/context.ts";
-import type { RiskBreach, RiskRule } from "../../api/shapes.ts";
-import { exactPercent, money, zonedMoment } from "../../format.ts";
+import type { RiskBreach } from "../../api/shapes.ts";
+import { money, zonedMoment } from "../../format.ts";
 import { filterBy, pageIn } from "../../parts/filter.ts";
 import { Loaded } from "../../parts/notice.tsx";
 import { Pager } from "../../parts/pager.tsx";
@@ -9,56 +9,16 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { useData } from "../../parts/use-data.ts";
 import { State } from "../../parts/values.tsx";
 import { Link, part } from "../../router.tsx";
-import { actionInWords, ruleInShort, ruleInWords } from "../risk-words.ts";
+import { actionInWords, ruleInShort } from "../risk-words.ts";
 
 const BREACHES_A_PAGE = 10;
 
-interface RiskProps {
+interface BreachesProps {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly currency: string;
   /** The data is loaded again when this number changes. */
   readonly round: number;
-}
-
-/** The rules that kapi compares the account with, in words. */
-export function RiskRules({ serverId, accountNumber, currency, round }: RiskProps) {
-  const api = useApi();
-  const data = useData(`rules ${round}`, (signal) => api.riskRules(serverId, accountNumber, signal));
-  return (
-    <Loaded data={data} what="the risk rules">
-      {({ rules, version, activeFrom }) =>
-        rules.length === 0 ? (
-          <p class="quiet">This account has no risk rules. Your backend can set them with setRiskRules of the API.</p>
-        ) : (
-          <>
-            <ul class="rules">
-              {rules.map((rule) => (
-                <Rule key={rule.id} rule={rule} currency={currency} />
-              ))}
-            </ul>
-            <p class="quiet">
-              Version {version}
-              {activeFrom === null ? "" : `, active since ${zonedMoment(activeFrom)}`}
-            </p>
-          </>
-        )
-      }
-    </Loaded>
-  );
-}
-
-function Rule({ rule, currency }: { readonly rule: RiskRule; readonly currency: string }) {
-  return (
-    <li>
-      {ruleInWords(rule, currency)}.
-      <span class="under">
-        When it is reached: {actionInWords(rule.action)}.
-        {rule.warnAt === undefined ? "" : ` Warning at ${exactPercent(rule.warnAt)} of the limit.`} Rule{" "}
-        <code>{rule.id}</code>
-      </span>
-    </li>
-  );
 }
 
 /** The breaches of the account's rules, newest first. */
@@ -68,7 +28,7 @@ export function Breaches({
   currency,
   round,
   query,
-}: RiskProps & { readonly query: URLSearchParams }) {
+}: BreachesProps & { readonly query: URLSearchParams }) {
   const api = useApi();
   const path = `/accounts/${part(serverId)}/${part(accountNumber)}`;
   const range = { page: pageIn(query), limit: BREACHES_A_PAGE };

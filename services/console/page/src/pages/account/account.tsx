@@ -10,7 +10,8 @@ import { Page } from "../../parts/page.tsx";
 import { useData } from "../../parts/use-data.ts";
 import { Detail, DetailList, Moment, Money, Nothing, State } from "../../parts/values.tsx";
 import { Link, part } from "../../router.tsx";
-import { Breaches, RiskRules } from "./account-risk.tsx";
+import { Breaches } from "./account-risk.tsx";
+import { RiskRules } from "./account-risk-rules.tsx";
 import { AccountActions } from "./actions/account-actions.tsx";
 
 interface AccountProps {
