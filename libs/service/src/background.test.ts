@@ -45,7 +45,7 @@ it("repeated work ends with the process, after the running round", async () => {
   expect(rounds).toBe(1);
 });
 
-it("a reader that fails is started again, and the readiness probe says so meanwhile", async () => {
+it("a reader that fails is started again, and the process stays alive and ready", async () => {
   const [scope, health] = [new Scope(), new Health()];
   const failures: ((error: Error) => void)[] = [];
   let stops = 0;
@@ -60,16 +60,14 @@ it("a reader that fails is started again, and the readiness probe says so meanwh
     return Promise.resolve({ value: { check: () => null }, stop });
   };
   await startRestartedReader({ scope, health, logger }, "log", start);
-  await eventually(() => expect(health.ready()).toEqual({ ok: true, reasons: {} }));
+  await eventually(() => expect(failures).toHaveLength(1));
   isBroken = true;
   failures[0]?.(new Error("a bug"));
-  await eventually(() => expect(health.ready().reasons).toEqual({ log: "is started again after: a bug" }));
-  // The process stays alive.
-  expect(health.live().ok).toBe(true);
-  await eventually(() => expect(health.ready().reasons).toEqual({ log: "could not be started: no broker" }));
+  await eventually(() => expect(failures.length).toBeGreaterThan(1));
+  expect([health.live().ok, health.ready().ok]).toEqual([true, true]);
   isBroken = false;
-  await eventually(() => expect(health.ready().ok).toBe(true), { timeoutMs: 10_000 });
-  expect(failures).toHaveLength(3);
+  await eventually(() => expect(failures).toHaveLength(3), { timeoutMs: 10_000 });
+  expect(stops).toBe(1);
   await scope.stop();
   expect(stops).toBe(2);
 });
@@ -78,7 +76,7 @@ it("a reader that does not start does not delay the stop, and is stopped once it
   const [scope, health] = [new Scope(), new Health()];
   const late = Promise.withResolvers<{ value: { check: () => null }; stop: () => Promise<void> }>();
   await startRestartedReader({ scope, health, logger }, "log", () => late.promise);
-  expect(health.ready().reasons).toEqual({ log: "not started yet" });
+  expect(health.ready().ok).toBe(true);
   await scope.stop();
   const stopped = Promise.withResolvers<void>();
   late.resolve({ value: { check: () => null }, stop: () => Promise.resolve(stopped.resolve()) });

@@ -29,9 +29,9 @@ export async function startReader<Reader extends { readonly check: () => string 
 const HEALTHY_AFTER_MS = 60_000;
 
 /**
- * Starts a reader whose failure must not end the process: it is started again after a pause of
- * 1-2-4-8-16 s, for as long as the process runs. While it does not run, the readiness probe says
- * so. The liveness probe ends a process whose reader stands still.
+ * Starts a reader whose failure must not end the process, nor take requests from it: it is started
+ * again after a pause of 1-2-4-8-16 s, for as long as the process runs. The log says so. The
+ * liveness probe ends a process whose reader stands still.
  * @param start is given a function for a failure of the running reader.
  */
 export async function startRestartedReader<Reader extends { readonly check: () => string | null }>(
@@ -41,7 +41,6 @@ export async function startRestartedReader<Reader extends { readonly check: () =
   clock: Clock = monotonicClock,
 ): Promise<void> {
   let reader: Reader | null = null;
-  let problem: string | null = "not started yet";
   const round = async (signal: AbortSignal): Promise<void> => {
     const stopped = Promise.withResolvers<null>();
     signal.addEventListener("abort", () => stopped.resolve(null), { once: true });
@@ -57,28 +56,19 @@ export async function startRestartedReader<Reader extends { readonly check: () =
         return;
       }
       reader = started.value;
-      problem = null;
       startedAtMs = clock.nowMs();
       failed = await Promise.race([failure.promise, stopped.promise]);
-      reader = null;
-      problem = failed === null ? null : `is started again after: ${textOf(failed)}`;
       await started.stop();
-    } catch (error) {
-      problem = `could not be started: ${textOf(error)}`;
-      throw error;
+    } finally {
+      reader = null;
     }
     if (failed === null) return;
     if (clock.nowMs() - startedAtMs < HEALTHY_AFTER_MS) throw failed;
     logger.error({ err: failed, reader: name }, "a reader failed and is started again");
   };
-  health.readiness(name, () => problem);
   health.liveness(name, () => reader?.check() ?? null);
   const backOff = { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS };
   await startRepeated({ scope, logger }, { name, pauseMs: FIRST_RETRY_MS, backOff, round });
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Repeats work, with pauses, until the process stops; a stop waits for the running round. */
