@@ -26,6 +26,7 @@ import {
 import { type Config, ConfigSchema } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
 import { positionsOf } from "./domain/topic-position.ts";
+import type { SampleSource } from "./domain/sample-source.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
 import { registerAccountMetricsRoutes } from "./inbound/http/account-metrics.ts";
 import { registerAccountRankRoutes } from "./inbound/http/account-ranks.ts";
@@ -41,6 +42,7 @@ import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import { startUpgradeListener } from "./inbound/ws/live-port.ts";
 import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
+import { DirectSamples } from "./operations/direct-samples.ts";
 import { describeAccounts } from "./operations/describe-accounts.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { Rejections } from "./operations/rejections.ts";
@@ -118,7 +120,8 @@ export async function startService(main: Context): Promise<void> {
   // Samples carry the time of the machine that wrote them.
   const log = new SampleLog({ windows, clock: main.clock });
   const unreadable = new UnreadableRecords({ clock: main.clock, logger });
-  const hub = new SubscriptionHub({ log, clock });
+  const source = new DirectSamples({ log, existence, logger });
+  const hub = new SubscriptionHub({ source, read: (...range) => source.frames(...range), clock });
   log.listen(hub);
   log.listen({ deleted: (key) => existence.forget(key) });
   for await (const accounts of store.deleted()) {
@@ -182,8 +185,7 @@ export async function startService(main: Context): Promise<void> {
       });
     },
   });
-  if (config.ROLES.includes("stream"))
-    live = await startStream(context, app.server, { kafka, log, hub, directory, existence });
+  if (config.ROLES.includes("stream")) live = await startStream(context, app.server, { kafka, source, hub, directory });
   // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
   // wait for that.
   if (sequencer !== null) await sequencer.start(samples.progress);
@@ -326,13 +328,12 @@ async function startStream(
   server: Server,
   dependencies: {
     readonly kafka: KafkaConnection;
-    readonly log: SampleLog;
+    readonly source: SampleSource;
     readonly hub: SubscriptionHub;
     readonly directory: Directory;
-    readonly existence: AccountExistence;
   },
 ): Promise<LiveServer> {
-  const { kafka, log, hub, directory, existence } = dependencies;
+  const { kafka, source, hub, directory } = dependencies;
   const { config, scope, logger, clock } = context;
   const redis = await startServiceRedis(context, { service: SERVICE, library: ADMISSION_LIBRARY });
   const admission = createAdmission({
@@ -349,10 +350,9 @@ async function startStream(
   return scope.start("live", () =>
     startLiveServer({
       server: upgrades,
-      log,
+      source,
       hub,
       directory,
-      existence,
       admission,
       refunds,
       requestLog,
