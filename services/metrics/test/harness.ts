@@ -124,9 +124,9 @@ export class Harness {
     };
   }
 
-  /** Starts a metrics process and waits until it is ready. */
+  /** Starts a metrics process, on the port `HTTP_PORT` if given, and waits until it is ready. */
   async metrics(env: Record<string, string> = {}): Promise<MetricsProcess> {
-    const port = await this.#freePort();
+    const port = env["HTTP_PORT"] ?? (await this.freePort());
     const child = spawn(process.execPath, [MAIN], {
       env: { ...process.env, ...this.metricsEnv, HTTP_PORT: String(port), ...env },
       stdio: ["ignore", "inherit", "inherit"],
@@ -242,7 +242,8 @@ export class Harness {
     });
   }
 
-  async #freePort(): Promise<number> {
+  /** A port of this machine that nothing listens on. */
+  async freePort(): Promise<number> {
     const app = createHttpServer({ logger, health: new Health() });
     const probe = await startListening(app, { host: "127.0.0.1", port: 0 });
     await probe.stop();

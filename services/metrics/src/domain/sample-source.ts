@@ -2,6 +2,9 @@ import type { AccountStream } from "./account-stream.ts";
 import type { KeptRange } from "./cursor.ts";
 import type { AccountId } from "./sample.ts";
 
+/** What a source needs of an account's stream. */
+export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
+
 /** An account whose samples a socket wants, from `follow` until `end`. */
 export interface Follow {
   /**
@@ -22,9 +25,9 @@ export interface SampleSource {
   isDeleted(key: string): boolean;
   follow(key: string, account: AccountId): Follow;
   /** The stream of an account; undefined without samples. */
-  find(key: string): AccountStream | undefined;
+  find(key: string): SampledAccount | undefined;
   /** The sequences kept now. */
-  kept(account: AccountStream): KeptRange;
+  kept(account: SampledAccount): KeptRange;
   /** WebSocket frames from a kept sequence on: those that fit into `maxBytes`, at least one. */
-  frames(account: AccountStream, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number };
+  frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number };
 }

@@ -1,11 +1,10 @@
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-import type { AccountStream } from "../domain/account-stream.ts";
 import type { KeptRange } from "../domain/cursor.ts";
 import type { AccountExistence } from "../domain/ports.ts";
 import type { AccountId } from "../domain/sample.ts";
-import type { Follow, SampleSource } from "../domain/sample-source.ts";
+import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import type { SampleLog } from "./sample-log.ts";
 
 /** Pause before the account service is asked again whether an account exists. */
@@ -38,15 +37,15 @@ export class DirectSamples implements SampleSource {
     return { exists: this.#existsWhenKnown(key, account, ended.signal), end: () => ended.abort() };
   }
 
-  find(key: string): AccountStream | undefined {
+  find(key: string): SampledAccount | undefined {
     return this.#options.log.find(key);
   }
 
-  kept(account: AccountStream): KeptRange {
+  kept(account: SampledAccount): KeptRange {
     return this.#options.log.kept(account);
   }
 
-  frames(account: AccountStream, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+  frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#options.log.frames(account, fromSequence, maxBytes);
   }
 

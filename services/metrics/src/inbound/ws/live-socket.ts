@@ -103,16 +103,7 @@ export class LiveSocket {
 
   /** The buffer has drained: resumes each subscription at its cursor. */
   drained(): void {
-    // A served subscription moves to the end, so that all subscriptions take turns on a slow
-    // network. A round covers the subscriptions that exist at its start.
-    const round = Array.from(this.#subscriptions.values());
-    for (const subscription of round) {
-      this.#subscriptions.delete(subscription.key);
-      this.#subscriptions.set(subscription.key, subscription);
-      this.#context.hub.advance(subscription);
-      if (this.#writer.stalledSinceMs !== null) return;
-    }
-    this.#readAgain();
+    if (this.#context.hub.advanceAll(this.#subscriptions)) this.#readAgain();
   }
 
   /**

@@ -1,8 +1,7 @@
 import type { Clock } from "@kapi/kernel";
 
-import type { AccountStream } from "../../domain/account-stream.ts";
 import { type Cursor, type KeptRange, type Replay, resumeCursor } from "../../domain/cursor.ts";
-import type { SampleSource } from "../../domain/sample-source.ts";
+import type { SampledAccount, SampleSource } from "../../domain/sample-source.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
 /**
@@ -47,7 +46,7 @@ export interface Subscription {
 
 /** Reads samples from a kept sequence on, in the form that the subscriptions of a hub send. */
 type ReadSamples = (
-  account: AccountStream,
+  account: SampledAccount,
   fromSequence: number,
   maxBytes: number,
 ) => { readonly bytes: Buffer; readonly next: number };
@@ -59,7 +58,7 @@ export class SubscriptionHub {
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
   /** Accounts with unsent samples, and the first unsent sequence. */
-  #dirty = new Map<AccountStream, number>();
+  #dirty = new Map<SampledAccount, number>();
   #scheduled = false;
   #urgent = false;
   #flushedAtMs = Number.NEGATIVE_INFINITY;
@@ -71,7 +70,7 @@ export class SubscriptionHub {
   }
 
   /** The account has a new sample. */
-  accepted(stream: AccountStream): void {
+  accepted(stream: SampledAccount): void {
     if (!this.#subscriptions.has(stream.key)) return;
     const first = this.#dirty.get(stream);
     if (first === undefined) this.#dirty.set(stream, stream.sequence);
@@ -104,6 +103,22 @@ export class SubscriptionHub {
     if (subscribers === undefined) return;
     this.#subscriptions.delete(key);
     for (const subscription of subscribers) subscription.sendDeleted();
+  }
+
+  /**
+   * Sends subscriptions of one socket their samples, each from its cursor on, after the socket's
+   * buffer has drained. Returns whether the socket still has room.
+   */
+  advanceAll(subscriptions: Map<string, Subscription>): boolean {
+    // A served subscription moves to the end, so that all subscriptions take turns on a slow
+    // network. A round covers the subscriptions that exist at its start.
+    for (const [place, subscription] of Array.from(subscriptions)) {
+      subscriptions.delete(place);
+      subscriptions.set(place, subscription);
+      this.advance(subscription);
+      if (subscription.writer.stalledSinceMs !== null) return false;
+    }
+    return true;
   }
 
   /** Sends a subscription its samples from its cursor on, while its socket has room. */
@@ -153,7 +168,7 @@ export class SubscriptionHub {
   /**
    * Sends an account's unsent samples. Subscribers with equal cursors share one piece of bytes.
    */
-  #sendTo(stream: AccountStream, nowMs: number, touched: Set<SocketWriter>): void {
+  #sendTo(stream: SampledAccount, nowMs: number, touched: Set<SocketWriter>): void {
     const subscribers = this.#subscriptions.get(stream.key);
     if (subscribers === undefined || this.#source.find(stream.key) !== stream) return;
     const kept = this.#source.kept(stream);
