@@ -1,7 +1,7 @@
 /**
- * Checks a checkout completely: installs the dependencies, runs the gates and all tests, and prints
- * one line with the numbers of passed and failed tests. With QUOTES_FILE=<csv> the tests also
- * replay these recorded quotes.
+ * Checks a checkout: installs the dependencies, runs the gates and the tests of `npm test`, and
+ * prints one line with the numbers of passed and failed tests. With QUOTES_FILE=<csv> the tests
+ * also replay these recorded quotes.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";

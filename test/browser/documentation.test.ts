@@ -1,5 +1,5 @@
 /**
- * Tests the documentation in a real browser: with and without a script, by keyboard, on a small
+ * Tests the documentation in a real browser: with and without JavaScript, by keyboard, on a small
  * screen.
  */
 import type { AddressInfo } from "node:net";
@@ -50,7 +50,7 @@ it.each([
   "docs/errors/INSUFFICIENT_FUNDS",
   "docs/changelog",
   "docs/live-metrics",
-])("the page /%s can be read by everybody, in light and dark, wide and narrow", async (page) => {
+])("the page /%s is accessible and does not scroll sideways, in light and dark, wide and narrow", async (page) => {
   await user.open(`/${page}`);
   await checkPage(user, page.replaceAll("/", "-"));
   await user.page.setViewportSize(NARROW);
@@ -129,7 +129,7 @@ it("an address without a page shows the navigation, with the status 404", async 
   expect(user.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
 });
 
-it("every page is complete without a script", async () => {
+it("the quickstart is complete without JavaScript", async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(`${address}docs/quickstart`);

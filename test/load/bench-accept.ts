@@ -3,7 +3,14 @@
  * bare loop (`bare-loop.ts`), BullMQ (`bullmq-peer.ts`) and the bare path (`bare-path`, the design
  * of kapi without its safety). It starts separate servers and services. `BENCH_TELEMETRY=on` turns
  * on traces and metrics. `BENCH_TELEMETRY=compare` measures their cost instead. The load generator
- * and all processes share the machine, so only the ratios are meaningful.
+ * and all processes share the machine, so only the ratios are meaningful. The report names the
+ * measurements by letters:
+ *
+ * - (a) bare loop, and (b) accepted deposits.
+ * - (c) reads of a command.
+ * - (d) the time from the 202 to `succeeded`.
+ * - (e) completed deposits, and (f) BullMQ.
+ * - (g) accepted deposits, compared with those without the usage stream.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";

@@ -1,4 +1,7 @@
-/** A process with many clients of `bench -- live`. It opens, counts and reconnects them. */
+/**
+ * A process with many client sockets of `bench -- live`. It opens and reconnects the sockets, and
+ * counts their samples.
+ */
 import { setTimeout } from "node:timers/promises";
 
 import { BenchSocket, Seen, type SocketPlan } from "./bench-live-socket.ts";
@@ -7,11 +10,14 @@ import { serve } from "./bench-live-workers.ts";
 /** Number of concurrent handshakes at the first opening of sockets. */
 const OPENED_AT_ONCE = 100;
 const RETRY_MS = 50;
-const COME_BACK_DEADLINE_MS = 120_000;
+const RECONNECT_DEADLINE_MS = 120_000;
 
-export interface ClientOrder extends SocketPlan {
+/** The sockets of one or all client processes. */
+export interface ClientPlan extends SocketPlan {
   readonly sockets: number;
-  /** Distance between the first accounts of two sockets; 0: all have the same accounts. */
+  /**
+   * Distance between the first accounts of two consecutive sockets; 0: all have the same accounts.
+   */
   readonly accountStep: number;
 }
 
@@ -23,7 +29,7 @@ export interface ClientFigures extends Omit<Seen, "mark" | "latencies"> {
 /** Commands of a client process. */
 export type ClientMethods = {
   /** Opens and subscribes sockets. For a bare loop the path ends with the socket's account. */
-  open(order: ClientOrder): Promise<void>;
+  open(plan: ClientPlan): Promise<void>;
   figures(_: null): ClientFigures;
   /** Sets the counters of deliveries to 0. */
   mark(_: null): void;
@@ -32,7 +38,7 @@ export type ClientMethods = {
    * sequences before the last one. Resolves when every handshake was accepted. Returns the number
    * of rejected handshakes.
    */
-  comeBack(order: { readonly back: number }): Promise<number>;
+  reconnect(options: { readonly back: number }): Promise<number>;
   close(_: null): void;
 };
 
@@ -40,8 +46,8 @@ let seen = new Seen();
 let plans: SocketPlan[] = [];
 let sockets: BenchSocket[] = [];
 
-async function open(order: ClientOrder): Promise<void> {
-  const { sockets: count, accountStep, ...plan } = order;
+async function open(clientPlan: ClientPlan): Promise<void> {
+  const { sockets: count, accountStep, ...plan } = clientPlan;
   plans = Array.from({ length: count }, (_, index) => {
     const firstAccount = plan.firstAccount + index * accountStep;
     return { ...plan, firstAccount, path: plan.subscribe === null ? `${plan.path}${firstAccount}` : plan.path };
@@ -51,28 +57,28 @@ async function open(order: ClientOrder): Promise<void> {
   const rest = sockets.values();
   const openRest = async (): Promise<void> => {
     for (const socket of rest) {
-      if (!(await socket.open())) throw new Error("a handshake was refused");
+      if (!(await socket.open())) throw new Error("a handshake was rejected");
       socket.subscribe(null);
     }
   };
   await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openRest));
 }
 
-async function comeBack({ back }: { back: number }): Promise<number> {
-  const endMs = performance.now() + COME_BACK_DEADLINE_MS;
+async function reconnect({ back }: { back: number }): Promise<number> {
+  const endMs = performance.now() + RECONNECT_DEADLINE_MS;
   while (sockets.some(({ isOpen }) => isOpen)) await setTimeout(RETRY_MS);
-  let refused = 0;
+  let rejected = 0;
   await Promise.all(
     sockets.map(async (socket) => {
       while (!(await socket.open())) {
-        refused += 1;
-        if (performance.now() > endMs) throw new Error(`handshakes were refused for ${COME_BACK_DEADLINE_MS} ms`);
+        rejected += 1;
+        if (performance.now() > endMs) throw new Error(`handshakes were rejected for ${RECONNECT_DEADLINE_MS} ms`);
         await setTimeout(RETRY_MS);
       }
       socket.subscribe(back);
     }),
   );
-  return refused;
+  return rejected;
 }
 
 const methods: ClientMethods = {
@@ -83,7 +89,7 @@ const methods: ClientMethods = {
     return { deliveries, total, gaps, announced, started, replayed, closed, errors, latencies };
   },
   mark: () => seen.mark(),
-  comeBack,
+  reconnect,
   close: () => {
     for (const socket of sockets) socket.close();
     sockets = [];

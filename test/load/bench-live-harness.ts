@@ -19,7 +19,7 @@ import { startRedis } from "@kapi/redis";
 import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, keyEntry, serverEntry, STATE_VARIABLE, type TestEnvironment } from "@kapi/testkit";
 
-import type { ClientMethods, ClientOrder } from "./bench-live-clients.ts";
+import type { ClientMethods, ClientPlan } from "./bench-live-clients.ts";
 import type { SourceMethods } from "./bench-live-source.ts";
 import { startWorker, type Worker } from "./bench-live-workers.ts";
 
@@ -50,7 +50,7 @@ export interface MetricsProcess {
 /** The client processes, used as one. */
 export interface Clients {
   readonly workers: readonly Worker<ClientMethods>[];
-  open(order: ClientOrder): Promise<void>;
+  open(plan: ClientPlan): Promise<void>;
 }
 
 export class LiveHarness {
@@ -169,11 +169,11 @@ export class LiveHarness {
   async clients(): Promise<Clients> {
     const workers = Array.from({ length: CLIENT_PROCESSES }, () => startWorker<ClientMethods>("bench-live-clients.ts"));
     for (const worker of workers) await this.scope.start("clients", () => ({ value: null, stop: () => worker.stop() }));
-    return { workers, open: (order) => openIn(workers, order) };
+    return { workers, open: (plan) => openIn(workers, plan) };
   }
 
   /** The address and subscription for clients of a metrics process. */
-  live({ port }: { readonly port: number }): Pick<ClientOrder, "host" | "port" | "path" | "subscribe"> {
+  live({ port }: { readonly port: number }): Pick<ClientPlan, "host" | "port" | "path" | "subscribe"> {
     const [serverId, authorization] = [this.#serverId, this.#authorization];
     return { host: "127.0.0.1", port, path: LIVE_METRICS_PATH, subscribe: { serverId, authorization } };
   }
@@ -253,15 +253,15 @@ export async function until(
   }
 }
 
-/** Each process gets an equal share of the sockets. The first one also gets the remainder. */
-async function openIn(workers: readonly Worker<ClientMethods>[], order: ClientOrder): Promise<void> {
-  const each = Math.floor(order.sockets / workers.length);
+/** Divides the sockets equally among the processes. The first process also gets the remainder. */
+async function openIn(workers: readonly Worker<ClientMethods>[], plan: ClientPlan): Promise<void> {
+  const each = Math.floor(plan.sockets / workers.length);
   let from = 0;
-  const shares = workers.map((_, index) => {
-    const sockets = index === 0 ? order.sockets - each * (workers.length - 1) : each;
-    const firstAccount = order.firstAccount + from * order.accountStep;
+  const plans = workers.map((_, index) => {
+    const sockets = index === 0 ? plan.sockets - each * (workers.length - 1) : each;
+    const firstAccount = plan.firstAccount + from * plan.accountStep;
     from += sockets;
-    return { ...order, sockets, firstAccount };
+    return { ...plan, sockets, firstAccount };
   });
-  await Promise.all(workers.map((worker, index) => worker.call("open", shares[index] ?? order)));
+  await Promise.all(workers.map((worker, index) => worker.call("open", plans[index] ?? plan)));
 }

@@ -50,27 +50,27 @@ export async function sockets(): Promise<Aim[]> {
       aim: `<= ${AIM_SOCKET_BYTES / KB} KB`,
       isMet: each.resident <= AIM_SOCKET_BYTES,
     };
-    return [weight, await comeBack(harness, clients, metrics)];
+    return [weight, await reconnect(harness, clients, metrics)];
   } finally {
     await harness.stop();
   }
 }
 
 /** Restarts the stream process. Then every client reconnects at once with `afterSequence`. */
-async function comeBack(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
+async function reconnect(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
   await metrics.stop();
   const again = await harness.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);
   const readyMs = performance.now();
-  const tries = await Promise.all(clients.workers.map((worker) => worker.call("comeBack", { back: BEHIND })));
+  const tries = await Promise.all(clients.workers.map((worker) => worker.call("reconnect", { back: BEHIND })));
   const connectedMs = performance.now();
   await until("every replay", async () => (await figuresOf(clients.workers)).replayed === SOCKETS, undefined, 10);
   const doneMs = performance.now();
   const s = (ms: number): string => `${(ms / 1_000).toFixed(2)} s`;
-  const refused = tries.reduce((total, one) => total + one, 0);
+  const rejected = tries.reduce((total, one) => total + one, 0);
   return {
     what: `${SOCKETS} sockets reconnected with afterSequence, ${BEHIND} samples each`,
     figure:
-      `${s(doneMs - readyMs)}, connected after ${s(connectedMs - readyMs)}, ${refused} handshakes tried again; ` +
+      `${s(doneMs - readyMs)}, connected after ${s(connectedMs - readyMs)}, ${rejected} handshakes tried again; ` +
       `the process was ready ${s(again.readyMs)} after its start`,
   };
 }

@@ -1,6 +1,10 @@
 /**
  * Parts `sequence` and `fanout` of `bench -- live`: rates of valuations through a bare loop and
- * through metrics processes.
+ * through metrics processes. The report names the measurements by letters:
+ *
+ * - (a) bare loop, and (b) kapi: 1,000 accounts, one account per socket.
+ * - (c) kapi: 1,000 accounts on 1, 100 and 1,000 sockets.
+ * - (d) bare loop and kapi: one account on 100 sockets.
  */
 import type { Aim } from "./bench-live-aims.ts";
 import type { BareMethods, BareMode } from "./bench-live-bare.ts";
@@ -21,11 +25,13 @@ import { startWorker } from "./bench-live-workers.ts";
 const ACCOUNTS = 1_000;
 const AIM_RATIO = 0.6;
 const AIM_SEQUENCED = 30_000;
-const FOLLOWERS = 100;
+/** Number of sockets of (d). */
+const SOCKETS_OF_ONE_ACCOUNT = 100;
 const AIM_DELIVERIES = 300_000;
 /** Valuations per second at the start of a search. */
 const FIRST_RATE = 6_000;
-const FIRST_RATE_OF_ONE = 400;
+/** Valuations per second at the start of a search with one account. */
+const FIRST_RATE_OF_ONE_ACCOUNT = 400;
 const PRIME_PER_SECOND = 2_000;
 /** Turns coalescing off, to measure single samples. */
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
@@ -33,18 +39,21 @@ const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 interface Route {
   readonly accounts: number;
   readonly sockets: number;
-  /** True: every socket gets every account. False: each socket gets its own share. */
+  /** True: every socket gets every account. False: the accounts are divided among the sockets. */
   readonly shared: boolean;
 }
 
+/** The result of a search. */
 interface Found {
+  /** The highest sustained rate. */
   readonly best: Trial;
-  readonly most: Trial;
+  /** The rate under overload. */
+  readonly overloaded: Trial;
 }
 
 /**
- * (a) and (b): one account per socket. The ratios compare kapi with the bare loop that writes each
- * frame separately. The bare loop with merged writes makes one write to each socket for all its
+ * Measures (a) and (b). The ratios compare kapi with the bare loop that writes each frame
+ * separately. The bare loop with merged writes makes one write to each socket for all its
  * frames of a batch, as kapi does.
  */
 export async function sequence(): Promise<Aim[]> {
@@ -71,7 +80,7 @@ export async function sequence(): Promise<Aim[]> {
   return aims;
 }
 
-/** (c): 1,000 accounts on 1, 100 and 1,000 sockets. (d): one account on 100 sockets. */
+/** Measures (c) and (d). */
 export async function fanOut(): Promise<Aim[]> {
   const aims: Aim[] = [];
   for (const sockets of [1, 100, ACCOUNTS]) {
@@ -81,11 +90,11 @@ export async function fanOut(): Promise<Aim[]> {
     ]);
     aims.push(figure(label, found), cost(label, found.best));
   }
-  const route: Route = { accounts: 1, sockets: FOLLOWERS, shared: true };
-  const bareLabel = `(d) bare loop, one account to ${FOLLOWERS} sockets`;
-  const bare = await throughBareLoop("all", route, FIRST_RATE_OF_ONE, bareLabel);
-  const label = `(d) kapi, one account to ${FOLLOWERS} sockets`;
-  const kapi = await throughMetrics(route, FIRST_RATE_OF_ONE, label, ["sequencer,stream"]);
+  const route: Route = { accounts: 1, sockets: SOCKETS_OF_ONE_ACCOUNT, shared: true };
+  const bareLabel = `(d) bare loop, one account to ${SOCKETS_OF_ONE_ACCOUNT} sockets`;
+  const bare = await throughBareLoop("all", route, FIRST_RATE_OF_ONE_ACCOUNT, bareLabel);
+  const label = `(d) kapi, one account to ${SOCKETS_OF_ONE_ACCOUNT} sockets`;
+  const kapi = await throughMetrics(route, FIRST_RATE_OF_ONE_ACCOUNT, label, ["sequencer,stream"]);
   aims.push(figure(bareLabel, bare), cost(bareLabel, bare.best), {
     ...figure(label, kapi),
     aim: `>= ${AIM_DELIVERIES}/s`,
@@ -162,15 +171,15 @@ async function searchWith(
   await until("a sample for every subscription", isPrimed);
   const setup: Setup = { source, clients: clients.workers, fanOut: route.shared ? route.sockets : 1, pids };
   const best = await highestRate(setup, startAt, label);
-  return { best, most: await maximum(setup, best, label) };
+  return { best, overloaded: await maximum(setup, best, label) };
 }
 
-function figure(what: string, { best, most }: Found): Aim {
+function figure(what: string, { best, overloaded }: Found): Aim {
   const rate = (trial: Trial): string => `${Math.round(trial.perSecond).toLocaleString("en")}/s`;
   return {
     what: `${what}, p99 < ${AIM_P99_MS} ms`,
-    figure: `${rate(best)} (p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms; at most ${rate(most)})`,
-    bound: bound(most),
+    figure: `${rate(best)} (p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms; at most ${rate(overloaded)})`,
+    bound: bound(overloaded),
   };
 }
 

@@ -41,7 +41,7 @@ export interface Setup {
 }
 
 export interface Trial {
-  /** Valuations offered. */
+  /** Valuations per second that the source sends. */
   readonly offered: number;
   readonly deliveries: number;
   readonly perSecond: number;
@@ -53,7 +53,10 @@ export interface Trial {
   readonly costs: ReadonlyMap<string, number>;
 }
 
-/** Sums the figures of all client processes. Throws if a sequence was missing or repeated. */
+/**
+ * Sums the figures of all client processes. Throws if a sequence was missing or repeated, or if a
+ * client had an error.
+ */
 export async function figuresOf(clients: readonly Worker<ClientMethods>[]): Promise<ClientFigures> {
   const all = await Promise.all(clients.map((worker) => worker.call("figures", null)));
   const sum = (field: Exclude<keyof ClientFigures, "latencies">): number =>

@@ -91,7 +91,7 @@ try {
     .map(([, , micros]) => micros / 1_000);
   console.log(`${outcome}: ${WALLETS} wallets and ${RESERVATIONS} reservations of one shard in ${durations.length} calls and ${tookMs.toFixed(0)} ms
 the shard's lock was held for ${(lockedMs[0] ?? 0).toFixed(0)} ms
-a call took ${at(inRedisMs, 0.5)} ms of Redis (p50), ${at(inRedisMs, 0.99)} ms (p99), ${at(inRedisMs, 1)} ms at most, and ${Math.max(...durations).toFixed(1)} ms at most as this process sees it
+a call blocked Redis for ${at(inRedisMs, 0.5)} ms (p50), ${at(inRedisMs, 0.99)} ms (p99), at most ${at(inRedisMs, 1)} ms; this process waited for a call at most ${Math.max(...durations).toFixed(1)} ms
 the heap had ${heapMiB.toFixed(0)} MiB at most`);
 } finally {
   inspector.disconnect();

@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- storage`: measures the stored bytes per deposit, for each table with its
- * indexes, each topic, and each kind of Redis key. It starts separate native servers and services.
+ * indexes, each topic, and each kind of Redis key. It starts separate servers and services. The
+ * servers must be native processes: where a Docker engine answers, set `LOCAL_SERVERS=native`.
  * `docs/reference/bounds.md` quotes its figures.
  */
 import { readdirSync, statSync } from "node:fs";
@@ -28,7 +29,7 @@ const SCAN_COUNT = 1_000;
 
 type Sizes = ReadonlyMap<string, number>;
 
-/** Sends deposits, waits until the last command is final, and then for {@link SETTLE_MS}. */
+/** Sends deposits, waits until the last command has succeeded, and then for {@link SETTLE_MS}. */
 async function makeDeposits(harness: AcceptHarness, count: number): Promise<void> {
   let left = count;
   let last = "";

@@ -40,7 +40,7 @@ export async function closedLoop(options: LoadOptions): Promise<Figures> {
   return figuresOf(latenciesMs, options.measureMs);
 }
 
-/** Percentiles and rate of the latencies of calls within `overMs`. */
+/** Percentiles of the latencies of calls, and the rate of these calls within `overMs`. */
 export function figuresOf(latenciesMs: number[], overMs: number): Figures {
   const sorted = latenciesMs.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;

@@ -139,7 +139,7 @@ it("only account and finance reach trading servers, and only webhooks reaches an
   expect(Object.fromEntries(reaching.map(([program, { outside }]) => [program, outside]))).toEqual({
     account: ["trading-servers"],
     finance: ["trading-servers"],
-    webhooks: ["world"],
+    webhooks: ["internet"],
   });
 });
 

@@ -22,7 +22,7 @@ const Uses = z.strictObject({
   givenSecrets: z.array(z.string()).default([]),
   calls: z.array(z.string()),
   /** Addresses outside kapi that the program reaches. */
-  outside: z.array(z.enum(["trading-servers", "world"])).default([]),
+  outside: z.array(z.enum(["trading-servers", "internet"])).default([]),
 });
 export type Uses = z.output<typeof Uses>;
 

@@ -1,6 +1,6 @@
 /**
- * Several services in one process, for one machine: SERVICES names them. Each service is the same
- * code, with the same topics, tables and HTTP port, as in a process of its own.
+ * Several services in one process, for a small installation. SERVICES names the services. Each
+ * service has the same code, topics, tables and HTTP port as in a process of its own.
  */
 import { ConfigError, loadConfig, runTogether, type ServiceProgram } from "@kapi/runtime";
 

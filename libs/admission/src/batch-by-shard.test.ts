@@ -25,7 +25,7 @@ function recording(call: (shard: number) => Promise<void> = () => Promise.resolv
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("requests of one shard in one turn share a call, and each gets its own answer", async () => {
+test("requests of one shard in one turn of the event loop share a call, and each gets its own answer", async () => {
   const { calls, ask } = recording();
   const answers = await Promise.all([ask(1, "a"), ask(2, "b"), ask(1, "c")]);
   expect(answers).toEqual(["a of 1", "b of 2", "c of 1"]);
@@ -55,11 +55,11 @@ test("a call does not exceed its maximum size; a larger request has a call of it
 });
 
 test("a call that fails rejects its own requests, and no requests of another shard", async () => {
-  const { ask } = recording((shard) => (shard === 1 ? Promise.reject(new Error("away")) : Promise.resolve()));
+  const { ask } = recording((shard) => (shard === 1 ? Promise.reject(new Error("unavailable")) : Promise.resolve()));
   const answers = await Promise.allSettled([ask(1, "a"), ask(1, "b"), ask(2, "c")]);
   expect(answers).toMatchObject([
-    { status: "rejected", reason: { message: "away" } },
-    { status: "rejected", reason: { message: "away" } },
+    { status: "rejected", reason: { message: "unavailable" } },
+    { status: "rejected", reason: { message: "unavailable" } },
     { status: "fulfilled", value: "c of 2" },
   ]);
 });

@@ -20,7 +20,7 @@ export interface AccountHistory {
 }
 
 /**
- * What the routes of the contract call: a {@link Bridge} or a wrapper of one. Outcomes and events
+ * What the routes of the contract call: a `Bridge` or a wrapper of one. Outcomes and events
  * are JSON text, exactly as stored and published. Results are durable, except quotes. Each method
  * but `configure` throws an ApiError 503 for an unconfigured server.
  */

@@ -1,7 +1,8 @@
 /**
  * Converts a message of a command topic to its inbox row. An unreadable message that still names
- * its command is never carried out: the command fails INTERNAL (decisions, 3.1). If it may have
- * been sent, it is settled first. A message that names no command becomes a dead letter.
+ * its command is never carried out: the command fails INTERNAL (decisions, 3.1). If its change may
+ * have reached the trading server, its reference is settled first. A message that names no command
+ * becomes a dead letter.
  */
 import {
   CommandHeader,

@@ -10,9 +10,7 @@ export type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 export { type CommandWorker, type CommandWorkerOptions, startCommandWorker } from "./worker.ts";
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
 
-/**
- * The migrations of inbox, leases and outbox: one of the `directories` of the service's `migrate`.
- */
+/** The migrations of inbox, leases and outbox, for `directories` of the service's schema. */
 export const COMMANDS_MIGRATIONS: MigrationDirectory = {
   name: "commands",
   path: fileURLToPath(new URL("../migrations", import.meta.url)),

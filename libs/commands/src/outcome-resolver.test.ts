@@ -100,7 +100,7 @@ describe("the outcome resolver", () => {
   });
 
   it("never makes a command final while settling gives no outcome", () => {
-    for (const outcome of [{ kind: "unreachable", reason: "away" }, SERVER_DISABLED] as const) {
+    for (const outcome of [{ kind: "unreachable", reason: "no answer" }, SERVER_DISABLED] as const) {
       expect(resolver.resolve(entry({ ...PAST, maybeSent: true }), outcome, "settle").kind).toBe("again");
     }
     expect(resolver.resolve(entry(PAST), undefined, "settle").kind).toBe("again");
@@ -115,7 +115,7 @@ describe("the outcome resolver", () => {
     const named = { commandId, serverId, accountNumber, operation, attempts: 3 };
 
     logging.resolveFailure(one, new NoAnswer("timeout"), "execute");
-    logging.resolve(one, { kind: "unreachable", reason: "away" }, "execute");
+    logging.resolve(one, { kind: "unreachable", reason: "no answer" }, "execute");
     logging.resolveFailure(one, new NoAnswer("timeout"), "settle");
     logging.resolve(one, { kind: "retry", reason: "the directory does not know the server yet" }, "execute");
     logging.resolveFailure(one, new TypeError("bug"), "settle");
@@ -123,7 +123,7 @@ describe("the outcome resolver", () => {
     const requeued = { ...named, msg: "command goes back to the queue" };
     expect(lines).toMatchObject([
       { ...requeued, unanswered: "change", err: { message: "timeout" } },
-      { ...requeued, unanswered: "change", reason: "away" },
+      { ...requeued, unanswered: "change", reason: "no answer" },
       { ...named, msg: "command could not be settled", unanswered: "settlement", err: { message: "timeout" } },
       { ...requeued, reason: "the directory does not know the server yet" },
       { ...named, msg: "command ended in an unexpected error" },

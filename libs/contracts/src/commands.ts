@@ -19,7 +19,7 @@ export const EXPORT_DEADLINE_MS = 60 * 60_000;
 
 /** The contract of one command: a row of the table {@link COMMANDS}. */
 export interface CommandContract {
-  /** The topic of the command. One worker reads the topic: account, finance or export. */
+  /** The topic of the command. One worker reads the topic: account, finance, export or risk. */
   readonly topic: TopicContract;
   /** Time from acceptance to expiry, in milliseconds. */
   readonly deadlineMs: number;

@@ -11,7 +11,7 @@ export interface ConsumerOptions {
   readonly topics: readonly TopicContract[];
   /**
    * Makes the effect of a batch durable; its offset is committed soon after the promise resolves.
-   * After a {@link RetryableError}, `onBatch` gets the same messages after a pause. Any other error
+   * After a `RetryableError`, `onBatch` gets the same messages after a pause. Any other error
    * is fatal.
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;

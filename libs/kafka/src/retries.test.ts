@@ -17,7 +17,7 @@ it("a partition that is paused is resumed after a while, but not after the stop,
   const retries = new Retries({ groupId: "test", logger: createLogger({ service: "test", level: "silent" }) });
   const resume = vi.fn();
   const payload = { batch: { partition: 0 }, pause: () => resume } as unknown as EachBatchPayload;
-  const fail = (): void => retries.later(TOPICS.commandEvents, new RetryableError("away"), payload);
+  const fail = (): void => retries.later(TOPICS.commandEvents, new RetryableError("unavailable"), payload);
   fail();
   await vi.runAllTimersAsync();
   expect(resume).toHaveBeenCalledTimes(1);

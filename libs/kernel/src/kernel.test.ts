@@ -31,7 +31,7 @@ it("latestOf returns the time of the clock that is furthest ahead", () => {
 });
 
 describe("money", () => {
-  it("reads an amount within 1e-6 of a whole cent as that cent, and rejects any other amount", () => {
+  it("reads an amount that is at most 0.000001 from a whole cent as that cent, and rejects any other amount", () => {
     expect(minorFromAmount(10.25)).toBe(1025);
     expect(minorFromAmount(0.1 + 0.2)).toBe(30);
     expect(minorFromAmount(10.2500005)).toBe(1025);
@@ -41,7 +41,7 @@ describe("money", () => {
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
   });
 
-  it("takes a sum of binary fractions for the decimal number that it means, and rejects any other number", () => {
+  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null for a number with more decimals", () => {
     expect(nearestDecimal(0.1 + 0.2, 2)).toBe(0.3);
     expect(nearestDecimal(1.1 + 2.2, 2)).toBe(3.3);
     expect(nearestDecimal(-0.1 - 0.2, 2)).toBe(-0.3);
@@ -52,7 +52,7 @@ describe("money", () => {
     }
   });
 
-  it("leaves every amount with at most two decimals as it is, as its text is parsed", () => {
+  it("returns every amount with at most two decimals unchanged", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e11, max: 1e11 }), (cents) => {
         const text = `${cents < 0 ? "-" : ""}${Math.trunc(Math.abs(cents) / 100)}.${String(Math.abs(cents) % 100).padStart(2, "0")}`;
@@ -61,7 +61,7 @@ describe("money", () => {
     );
   });
 
-  it("gives the cents that a caller's few additions mean", () => {
+  it("returns the exact sum of two to five amounts that were added in floating point", () => {
     const cents = fc.integer({ min: 1, max: 1e8 });
     fc.assert(
       fc.property(fc.array(cents, { minLength: 2, maxLength: 5 }), (some) => {

@@ -25,7 +25,10 @@ export interface Keyring {
 /** Purpose of a generated password; an input of its derivation (decisions, 5.2). */
 export type PasswordPurpose = "trading" | "investor";
 
-/** A password under AES-256-GCM, all parts base64url; the shape of `Sealed` in the contracts. */
+/**
+ * A password, encrypted with AES-256-GCM; the shape of `Sealed` in the contracts. All parts but
+ * `keyId` are base64url.
+ */
 export interface SealedPassword {
   readonly keyId: string;
   readonly iv: string;

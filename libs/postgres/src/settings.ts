@@ -1,6 +1,6 @@
 import type { MigrationSettings, PostgresSettings } from "@kapi/runtime";
 
-/** The address of a server, for {@link startPool} and {@link migrate}. */
+/** The address of a server, for `startPool` and `migrate`. */
 export interface ServerOptions {
   /** postgres://…; its `sslmode` selects TLS. */
   readonly connectionString: string;

@@ -51,7 +51,7 @@ describe("telemetry", () => {
   });
 
   it("omits a value that cannot be read", () => {
-    expect(started({ METRICS: "on" }).text).not.toContain("demo_away ");
+    expect(started({ METRICS: "on" }).text).not.toContain("demo_unavailable ");
   });
 });
 
@@ -101,7 +101,7 @@ function started(env: Readonly<Record<string, string>>): Started {
     counter("demo.things", "Things", "{thing}").add(2, { color: "red" });
     histogram("demo.wait", "Waits", "s").record(0.2);
     observed("demo.level", "Level", "1", () => [{ value: 7 }]);
-    observed("demo.away", "Away", "1", () => Promise.reject(new Error("away")));
+    observed("demo.unavailable", "Unavailable", "1", () => Promise.reject(new Error("unavailable")));
     const places = ["first", "second"];
     observed("demo.moving", "Moving", "1", () => [{ value: 1, attributes: { place: places.shift() } }]);
     await metricsText()?.();

@@ -81,9 +81,9 @@ describe("servers", () => {
     const serverRepository = createServerRepository(database, systemClock);
     const due = async (): Promise<boolean> => (await serverRepository.unconfigured()).includes(serverId);
     expect(await due()).toBe(true);
-    await expect(serverRepository.sendConfiguration(serverId, () => Promise.reject(new Error("away")))).rejects.toThrow(
-      "away",
-    );
+    await expect(
+      serverRepository.sendConfiguration(serverId, () => Promise.reject(new Error("unavailable"))),
+    ).rejects.toThrow("unavailable");
     expect(await due()).toBe(true);
     await serverRepository.sendConfiguration(serverId, () => Promise.resolve());
     expect(await due()).toBe(false);

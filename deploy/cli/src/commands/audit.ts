@@ -17,7 +17,7 @@ interface ListOptions extends PrintOptions {
   readonly before?: string;
 }
 
-/** `kapi audit list` */
+/** `kapi admin audit list` */
 export function addAudit(program: Command, context: CommandContext): void {
   const audit = program.command("audit").description("Who did what, from where");
   addCommand(audit, "list", "List the audit log, newest first")

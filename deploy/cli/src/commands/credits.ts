@@ -14,7 +14,7 @@ interface AddOptions extends OfOrganization {
   readonly purchase?: string;
 }
 
-/** `kapi credits add|show` */
+/** `kapi admin credits add|show` */
 export function addCredits(program: Command, context: CommandContext): void {
   const credits = program.command("credits").description("Wallets of API credits");
   addCommand(credits, "add", "Add bought credits to an organization's wallet")

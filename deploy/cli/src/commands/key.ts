@@ -27,7 +27,7 @@ interface CreateOptions extends OfOrganization {
   readonly allow?: readonly string[];
 }
 
-/** `kapi key create|list|revoke` */
+/** `kapi admin key create|list|revoke` */
 export function addKey(program: Command, context: CommandContext): void {
   const key = program.command("key").description("Management keys");
   addCommand(key, "create", "Make a management key; it is shown once")

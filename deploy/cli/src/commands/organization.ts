@@ -10,7 +10,7 @@ interface CreateOptions extends PrintOptions {
   readonly lowBalance?: number;
 }
 
-/** `kapi organization create|list` */
+/** `kapi admin organization create|list` */
 export function addOrganization(program: Command, context: CommandContext): void {
   const organization = program.command("organization").description("Organizations and their wallets");
   addCommand(organization, "create", "Make an organization with a wallet")

@@ -32,7 +32,7 @@ const COLUMNS: readonly Column<ShownServer>[] = [
   { heading: "TRADING SERVER", of: (row) => row.tradingServerUrl },
 ];
 
-/** `kapi server create|list` */
+/** `kapi admin server create|list` */
 export function addServer(program: Command, context: CommandContext): void {
   const server = program.command("server").description("Trading servers of organizations");
   addCommand(server, "create", "Register a trading server, or change a registered one")

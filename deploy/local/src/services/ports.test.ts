@@ -38,7 +38,7 @@ describe("the ports of a stack", () => {
 
   it("a requested port that is taken is an error, and the error names the service", async () => {
     const ports = choosePorts(folder, ["gateway"], { gateway: taken }, {});
-    await expect(ports).rejects.toThrow(`Port ${taken}, asked for gateway, is taken.`);
+    await expect(ports).rejects.toThrow(`Port ${taken}, the requested port of gateway, is in use.`);
   });
 
   it("a requested port has precedence over the port of the last start", async () => {

@@ -63,7 +63,7 @@ async function choose(
   const taken = new Set(chosen.values());
   if (asked !== undefined) {
     if (taken.has(asked) || !(await isFree(asked))) {
-      throw new LocalError(`Port ${asked}, asked for ${name}, is taken.`);
+      throw new LocalError(`Port ${asked}, the requested port of ${name}, is in use. Request a free port.`);
     }
     return asked;
   }

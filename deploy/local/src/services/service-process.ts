@@ -34,7 +34,7 @@ const LATE_START_ADVICE =
 export interface ServiceOptions {
   /** Name of the process and of its log file. */
   readonly name: string;
-  /** The name of the service, or {@link COMBINED}. */
+  /** The name of the service, or `COMBINED`. */
   readonly program: string;
   /** The base addresses of its services: one, except for a process of several services. */
   readonly urls: readonly string[];

@@ -78,7 +78,7 @@ const SAVE_PROGRESS = statement<{ writer: number }>(
 
 /**
  * Needs a schema with the migrations of this package.
- * @param writer number of this process, from {@link StoredState.claim}. After the claim of another
+ * @param writer number of this process, from `StoredState.claim`. After the claim of another
  * process, every write rejects.
  */
 export function createJournal(database: Database, writer: number): Journal {
@@ -117,7 +117,7 @@ function expectWriter(rows: readonly unknown[]): void {
 }
 
 /**
- * Stores a commit. Retries while the database is unavailable; {@link Committer} bounds the waiting
+ * Stores a commit. Retries while the database is unavailable; `Committer` bounds the waiting
  * rows. After a lost answer the last position shows whether the commit was stored.
  */
 async function write(database: Database, writer: number, batch: CommitBatch): Promise<void> {

@@ -49,7 +49,7 @@ export type EvidenceResult =
  * @param document the text or bytes of the document, or its parsed JSON. With the text, repeated
  * members are found too.
  * @param keys the document at `/.well-known/kapi-evidence-keys.json`; see
- * {@link fetchEvidenceKeys}.
+ * `fetchEvidenceKeys`.
  * @throws TypeError if `keys` is no key document.
  */
 export function verifyEvidence(document: string | Uint8Array | object, keys: EvidenceKeys): EvidenceResult {

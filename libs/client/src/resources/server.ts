@@ -79,7 +79,7 @@ export class ServerResource {
 
   /**
    * The digests of all accounts for one day that is over, by account number. `date`: the day in
-   * UTC, `YYYY-MM-DD`. Rejects with {@link ConflictError} while the day is not complete.
+   * UTC, `YYYY-MM-DD`. Rejects with `ConflictError` while the day is not complete.
    */
   digests({ date }: { readonly date: string }): List<AccountDigest> {
     return listOf<AccountDigest>(this.#transport, this.#path("digests"), "digests", { date });

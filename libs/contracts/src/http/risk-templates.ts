@@ -62,10 +62,13 @@ export type DeleteRiskTemplateQuery = z.infer<typeof DeleteRiskTemplateQuery>;
 /** Whether a template is still being applied to accounts. */
 export const RiskTemplateProgress = z.enum(["applying", "applied"]);
 
-/** Numbers of accounts: that have got this version, that wait for it, whose last attempt failed. */
+/** Numbers of accounts. */
 export const RiskTemplateAccounts = z.object({
+  /** Accounts that have this version. */
   applied: z.int().min(0),
+  /** Accounts that wait for this version. */
   waiting: z.int().min(0),
+  /** Accounts whose last attempt failed. They are tried again. */
   failed: z.int().min(0),
 });
 

@@ -78,8 +78,8 @@ export const ACCOUNT_ROUTES = {
   listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
   /**
-   * The positions that were open at a time; none before `createdAt`. First books up to the trading
-   * server's sequence; 500 after 2 s.
+   * The positions that were open at a time; none before `createdAt`. Before the read, the account's
+   * events are booked up to the trading server's sequence. Returns 500 if that takes more than 2 s.
    */
   readOpenPositions: {
     method: "GET",

@@ -21,7 +21,8 @@ export const FINANCE_ROUTES = {
   readHistory: HISTORY_ROUTE,
   /**
    * The balance at a time, in units of currency; 0 for an account that the ledger has never seen.
-   * First books up to the trading server's sequence; 500 after 2 s.
+   * Before the read, the account's events are booked up to the trading server's sequence. Returns
+   * 500 if that takes more than 2 s.
    */
   readBalance: {
     method: "GET",
@@ -31,7 +32,10 @@ export const FINANCE_ROUTES = {
     answer: z.object({ balance: z.number() }),
   },
   listTransactionDigests: TRANSACTION_DIGESTS_ROUTE,
-  /** Answers once the account is booked up to the trading server's sequence; 500 after 2 s. */
+  /**
+   * Books the account's events up to the trading server's sequence. Returns 500 if that takes more
+   * than 2 s.
+   */
   catchUp: { method: "POST", path: `${ACCOUNT}/catch-up`, callers: ["account"], answer: z.object({}) },
   deleteAccount: { method: "DELETE", path: ACCOUNT, callers: ["account"], answer: z.object({}) },
 } as const satisfies InternalRoutes;

@@ -7,8 +7,8 @@ import { type Command, CommandOperation } from "../http/commands.ts";
 import { Minor } from "../values.ts";
 
 /**
- * A secret, encrypted with AES-256-GCM; `keyId` names the sealing key (decisions, 5.2). All parts
- * base64url.
+ * A secret, encrypted with AES-256-GCM. `keyId` names the sealing key (decisions, 5.2). The other
+ * parts are base64url.
  */
 export const Sealed = z.object({ keyId: z.string(), iv: z.string(), ciphertext: z.string(), tag: z.string() });
 export type Sealed = z.infer<typeof Sealed>;
@@ -28,8 +28,9 @@ export const CommandHeader = z.object({
   requestId: z.string(),
   idempotencyKey: z.string(),
   /**
-   * SHA-256 in hex of operation, path and canonical body without `requestId`. The hash of a
-   * password reset includes the id of the management key too (decisions, 2.3).
+   * SHA-256 in hex of operation, path and canonical body without `requestId`. A supplied password
+   * enters as a keyed hash. The hash of a password reset includes the caller too: a management key
+   * or a person (decisions, 2.3).
    */
   fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
   /** A password that the caller supplied. */
@@ -113,14 +114,15 @@ export const CommandRequest = z.preprocess(
     // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {
       path: ["amountMinor"],
-      error: "must be the money of the payload",
+      error: "must equal the money of the payload, in minor units",
     }),
 );
 export type CommandRequest = z.infer<typeof CommandRequest>;
 
 /**
  * A record of `commands.*`: one accepted command, for the worker that executes it. The gateway
- * writes it at least once (consumers drop duplicates by `commandId`).
+ * writes the commands of callers, risk those of breaches. Each command is written at least once;
+ * consumers drop duplicates by `commandId`.
  */
 export const CommandMessage = CommandHeader.and(CommandRequest);
 export type CommandMessage = CommandHeader & CommandRequest;
@@ -128,8 +130,8 @@ export type CommandMessage = CommandHeader & CommandRequest;
 const FormerMessage = z.looseObject({ operation: CommandOperation, payload: z.record(z.string(), z.unknown()) });
 
 /**
- * Messages of release 0.1.0 have money only in units of currency. No other function reads that form
- * (upgrades, "From 0.1.0: money in commands").
+ * Messages of release 0.1.0 have money only in units of currency. No other function reads that
+ * form. See "From 0.1.0: money in commands" in `docs/upgrades.md`.
  */
 function withMinorUnits(json: unknown): unknown {
   if (typeof json !== "object" || json === null || "amountMinor" in json) return json;
@@ -151,7 +153,8 @@ export function moneyOf(operation: CommandOperation, payload: Readonly<Record<st
 
 /**
  * A message with a readable header and an unreadable request. The command is never executed, and
- * fails (decisions, 3.1). If it may have been sent, it is settled first.
+ * fails (decisions, 3.1). If its change may have reached the trading server, its reference is
+ * settled first.
  */
 export interface UnreadableCommandMessage extends CommandHeader {
   readonly payload: Readonly<Record<string, never>>;

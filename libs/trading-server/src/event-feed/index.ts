@@ -1,7 +1,7 @@
 /**
  * Trading events in a service: ordered per account, without duplicates, gaps filled from history,
- * many accounts per transaction. The service implements {@link EventRepository} and
- * {@link GapRepository}.
+ * many accounts per transaction. The service implements `EventRepository` and
+ * `GapRepository`.
  */
 export * from "./account-feed.ts";
 export * from "./booking-queue.ts";

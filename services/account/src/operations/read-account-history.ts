@@ -10,8 +10,8 @@ export interface HistoryDependencies extends CatchUpDependencies {
 
 /**
  * The newest orders, positions and deals of an account, newest first, for an export (decisions, 8);
- * null if there is no such account. First books up to the trading server's sequence, or rejects
- * with DependencyError.
+ * null if there is no such account. Before the read, books the account's events up to the trading
+ * server's sequence, or rejects with DependencyError.
  */
 export async function readAccountHistory(
   dependencies: HistoryDependencies,

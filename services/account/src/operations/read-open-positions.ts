@@ -10,8 +10,8 @@ export interface OpenPositionDependencies extends CatchUpDependencies {
 
 /**
  * The positions of an account that were open at a time (ISO 8601), newest first (decisions, 4.12);
- * null if there is no such account. First books up to the trading server's sequence, or rejects
- * with DependencyError.
+ * null if there is no such account. Before the read, books the account's events up to the trading
+ * server's sequence, or rejects with DependencyError.
  */
 export async function readOpenPositions(
   dependencies: OpenPositionDependencies,

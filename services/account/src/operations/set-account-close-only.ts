@@ -1,7 +1,7 @@
 import { changeAccountStatus } from "./change-account-status.ts";
 
 /**
- * From then on an account can reduce and close positions, and opens none. Its pending orders are
- * cancelled (decisions, 15.9).
+ * Lets an account reduce and close positions, but open none. The trading server cancels the pending
+ * orders that would open or increase a position (decisions, 15.9).
  */
 export const setAccountCloseOnly = changeAccountStatus("closeOnly");

@@ -78,7 +78,8 @@ export interface MonthRepository {
   /** Creates the partitions of the current month, by the database's clock, and of the next ones. */
   createPartitions(): Promise<void>;
   /**
-   * Copies some ids of the old table into `command_ids`; returns whether more can be copied now.
+   * Copies some ids of the table `commands` of release 0.1.0 into `command_ids`. Returns whether
+   * more can be copied now.
    */
   backfillIds(): Promise<boolean>;
   /**

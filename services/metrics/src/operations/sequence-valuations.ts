@@ -39,7 +39,7 @@ export interface SequencerCounts {
 
 /**
  * Coalesces valuations per account and writes consecutive samples, for the partitions assigned to
- * this process. It listens to {@link SampleLog}, which alone decides which samples count.
+ * this process. It listens to `SampleLog`, which alone decides which samples count.
  */
 export class Sequencer implements SampleListener {
   readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, foreignSamples: 0 };

@@ -33,8 +33,8 @@ export class QuoteHistory {
   #numbers = new Float64Array(FIRST_CAPACITY * NUMBERS_PER_QUOTE);
 
   /**
-   * Adds the newest quote. If the clock went back, the quotes of the repeated time are dropped:
-   * which of both is meant by a time would be unknown.
+   * Adds the newest quote. If the clock went back, the quotes of the repeated time are dropped.
+   * Otherwise a time could have two quotes.
    */
   record(atMs: number, { bid, ask }: Quote): void {
     while (this.#count > 0 && this.#timeOf(this.#count - 1) >= atMs) this.#count -= 1;

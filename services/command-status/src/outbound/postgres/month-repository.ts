@@ -4,7 +4,7 @@ import type { MonthDrop, MonthRepository } from "../../domain/ports.ts";
 
 /** Number of months after the current one whose partitions are created ahead. */
 const MONTHS_AHEAD = 2;
-/** Number of rows of the old table that one statement backfills. */
+/** Number of rows of the table `commands` of release 0.1.0 that one statement backfills. */
 const BACKFILL_ROWS = 1_000;
 /** Number of pages (8 KiB) of an expired month that one statement reads. */
 const OUTCOME_PAGES = 250;

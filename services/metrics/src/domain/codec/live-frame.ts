@@ -79,7 +79,7 @@ export interface FrameContent {
 
 /**
  * Decodes the values of a frame, also of a release with another field order. Times may be slices of
- * the frame's text: copy them before keeping them ({@link copyOf}).
+ * the frame's text: copy them before keeping them (`copyOf`).
  */
 export function decodeLiveFrame(frame: Buffer): FrameContent | DecodeFailure {
   const found = USUAL_END.exec(frame.toString("latin1"));

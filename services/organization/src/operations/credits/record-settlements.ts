@@ -27,7 +27,7 @@ export interface ReachedOffset {
 }
 
 /**
- * Records settlements of final commands in the ledger, then in the wallets. {@link applyPending}
+ * Records settlements of final commands in the ledger, then in the wallets. `applyPending`
  * retries settlements that Redis cannot apply now, so events never wait for Redis. Waiting usage of
  * the same shards is recorded as well: most reservations are then written together with their
  * settlement, and never become open reservations.

@@ -23,7 +23,7 @@ const abandoned = counter(
 /**
  * Releases reservations of commands that were never published: the request ended 5xx and was not
  * repeated. It also releases second and later reservations of a command that is final.
- * {@link applyPending} applies the releases in Redis. Returns the number of released reservations.
+ * `applyPending` applies the releases in Redis. Returns the number of released reservations.
  */
 export async function releaseOrphans(context: LedgerContext, commandStatus: CommandStatus): Promise<number> {
   const { store, clock } = context;

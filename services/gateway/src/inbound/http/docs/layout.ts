@@ -1,4 +1,4 @@
-/** The HTML of a page: navigation, content, the headings of the page. Works without a script. */
+/** The HTML of a page: navigation, content, the headings of the page. Works without JavaScript. */
 import { ERRORS_PATH, type PageEntry, PAGES, SECTIONS } from "./pages.ts";
 import type { RenderedPage } from "./markdown.ts";
 
