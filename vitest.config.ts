@@ -65,7 +65,7 @@ export default defineConfig({
           name: "unit",
           include: TESTS.map((folder) => `${folder}/**/*.test.ts`),
           exclude: [...EVERYWHERE, "**/*.integration.test.ts"],
-          testTimeout: 10_000,
+          testTimeout: 60_000,
         },
       },
       {

@@ -20,7 +20,7 @@ const MAX_AT_ONCE = 200;
 
 const givenUp = counter(
   "admission.refunds.given_up",
-  "Requests answered 5xx that may have been charged and whose charge was not given back; the log has each with its charge id",
+  "Requests answered 5xx that were perhaps charged and not refunded; the log has each with its charge id",
   "{refund}",
 );
 

@@ -63,7 +63,7 @@ test("each of several requests in one call is marked separately: all its records
   expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
 });
 
-test("a process of the previous version can mark its records", async () => {
+test("a process of the previous release can mark its records", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);

@@ -183,7 +183,7 @@ test("an organization of another shard is rejected in a call", async () => {
   await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");
 });
 
-test("a process of the previous version can still call kapi_admit", async () => {
+test("a process of the previous release can still call kapi_admit", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   const shard = shardOf(organizationId);
   const [keyId, commandId] = [randomUUID(), randomUUID()];

@@ -91,8 +91,8 @@ export interface ClosedOutcome {
  *
  * If a call throws, all its commands count as `unreachable` if
  * {@link CommandExecutor.isUnreachable} returns true, or as `retry` if the database was
- * unavailable. After any other error its commands run one by one; a command that keeps throwing is
- * settled and fails INTERNAL.
+ * unavailable. After any other error its commands run one by one. A command that keeps throwing is
+ * settled, and fails INTERNAL if it never applied.
  */
 export interface CommandExecutor<Effect> {
   /**

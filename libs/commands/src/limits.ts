@@ -50,7 +50,8 @@ export const PENDING_TIMEOUT_MS = 5_000;
  */
 export const FINAL_STATE_POLL_INTERVAL_MS = 50;
 /**
- * After this many attempts with an unexpected error, the command is settled and fails INTERNAL.
+ * After this many attempts with an unexpected error, the command is settled, and fails INTERNAL if
+ * it never applied.
  */
 export const MAX_UNEXPECTED_ERRORS = 3;
 /** How often the parked commands behind an open breaker are checked for their deadline. */

@@ -11,7 +11,7 @@ const MS_PER_SECOND = 1_000;
 
 const duration = histogram(
   "commands.duration",
-  "Commands that ended: how many, and how long after they were accepted, by `worker`, `operation` and `status`",
+  "Time from the acceptance of a command to its final state, by `worker`, `operation` and `status`",
   "s",
   "commands",
 );
@@ -27,7 +27,7 @@ export function measureFinalState(worker: string, message: CommandHeader, status
 export function measureOutbox(worker: string, database: Database): () => void {
   return observed(
     "commands.outbox.age",
-    "How long the oldest message has been committed that is not known to be published, by `worker`",
+    "Age of the oldest committed message that is not known to be published, by `worker`",
     "s",
     async () => [{ value: await outboxAge(database), attributes: { worker } }],
   );
@@ -45,7 +45,7 @@ export function measureWorker(worker: string, { partitions, scheduler, clock }: 
   const stops = [
     observed(
       "commands.inbox.age",
-      "How long ago the oldest open command was accepted that this process holds, by `worker`",
+      "Time since the acceptance of the oldest open command that this process holds, by `worker`",
       "s",
       () => {
         const acceptedAtMs = partitions.oldestMs();

@@ -126,7 +126,7 @@ describe("the outcome resolver", () => {
       { ...requeued, unanswered: "change", reason: "no answer" },
       { ...named, msg: "command could not be settled", unanswered: "settlement", err: { message: "timeout" } },
       { ...requeued, reason: "the directory does not know the server yet" },
-      { ...named, msg: "command ended in an unexpected error" },
+      { ...named, msg: "an attempt of a command ended in an unexpected error" },
     ]);
     expect(lines[3]).not.toHaveProperty("unanswered");
   });

@@ -88,7 +88,7 @@ export class OutcomeResolver<Effect> {
     entry.unexpectedErrors += 1;
     this.#options.logger.error(
       { ...logFieldsOf(entry), err: error, unexpectedErrors: entry.unexpectedErrors },
-      "command ended in an unexpected error",
+      "an attempt of a command ended in an unexpected error",
     );
     if (mode === "execute" && entry.unexpectedErrors >= MAX_UNEXPECTED_ERRORS) {
       entry.rejection = INTERNAL;

@@ -59,13 +59,13 @@ export class Partitions {
   }
 
   /**
-   * When the oldest command in memory was accepted, in milliseconds since the epoch; null without
-   * commands.
+   * When the command in memory with the earliest deadline was accepted, in milliseconds since the
+   * epoch; null without commands. That is the oldest command, except if a risk rule's action is
+   * older: the action's deadline is later (decisions, 15.6).
    */
   oldestMs(): number | null {
     let oldest: Entry | null = null;
     for (const queue of this.#queues.values()) {
-      // All commands of a worker have the same time to their deadline.
       for (const entry of queue.entries()) if (oldest === null || entry.deadlineMs < oldest.deadlineMs) oldest = entry;
     }
     return oldest === null ? null : Date.parse(oldest.message.createdAt);

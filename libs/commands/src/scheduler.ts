@@ -1,9 +1,9 @@
 /**
- * Decides when a command runs. Commands of one account queue in log order. The heads of a server's
- * queues are gathered into batches. At most two batches of a server run at once, not counting
- * batches that expire parked commands. While many commands are running, the second batch waits, so
- * that more commands share it. A batch may have several commands of an account, in log order. A
- * server with an open breaker parks its own commands and no others.
+ * Decides when a command runs. Commands of one account queue in log order. The heads (the first
+ * commands) of a server's queues are gathered into batches. At most two batches of a server run at
+ * once, not counting batches that expire parked commands. While many commands are running, the
+ * second batch waits, so that more commands share it. A batch may have several commands of an
+ * account, in log order. A server with an open breaker parks its own commands and no others.
  *
  * Invariants: the running commands of an account are in one batch; a command leaves its queue only
  * by `drop`.

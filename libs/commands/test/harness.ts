@@ -36,9 +36,7 @@ const COUNT_OF_SERVER = statement<{ count: number }>(
   "select count(*)::integer as count from command_inbox where server_id = $1",
 );
 
-/**
- * Real Kafka and PostgreSQL, one worker at a time, and a fake trading server.
- */
+/** Real Kafka and PostgreSQL, workers of one group, and a fake trading server. */
 export class Harness {
   readonly tradingServer = new FakeTradingServer();
   readonly events: CommandEvent[] = [];

@@ -74,7 +74,7 @@ it("leaves a partition to the member of the later generation, also if the former
   await store.stop();
 });
 
-it("runs commands that another process inserted while it held the partition, with the same lease too", async () => {
+it("runs commands that another process inserted while it held the partition, also if this process keeps its lease", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {

@@ -9,7 +9,7 @@ import type { LIVE_CLOSE_CODES, LIVE_ERROR_CODES } from "./live/frames.ts";
 /** Whether the same request can succeed later. */
 export type RetryAdvice =
   | "never"
-  /** Correct the request, and send it with a new idempotency key. */
+  /** After a correction. A rejected request does not use its idempotency key up. */
   | "corrected"
   /** With the same idempotency key, after `Retry-After` or a growing delay. */
   | "same key"

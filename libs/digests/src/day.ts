@@ -1,4 +1,4 @@
-/** Days in UTC, as `YYYY-MM-DD`; two of them compare like their texts. */
+/** Days in UTC, as `YYYY-MM-DD`. An earlier day is the smaller text. */
 
 const DAY_MS = 86_400_000;
 const DAY_CHARACTERS = 10;

@@ -22,11 +22,11 @@ import {
   tryLockServer,
 } from "./progress.ts";
 
-/** Pause between two looks for a day that is over, and for late records. */
+/** Pause between two rounds. A round looks for days that are over, and for late records. */
 const ROUND_PAUSE_MS = 2_000;
 /** Maximum number of accounts whose digests one transaction revises: of 400 days each at most. */
 const MAX_LATE_ACCOUNTS = 20;
-/** Maximum number of revisions of a server before other servers and days have their turn. */
+/** Maximum number of batches that revise a server before other servers and days have their turn. */
 const MAX_REVISION_BATCHES = 10;
 /** Maximum number of late records that one transaction deletes. */
 const MAX_DROPPED_RECORDS = 20_000;
@@ -69,7 +69,7 @@ export function startDigestMaker(options: DigestMakerOptions): Started<Repetitio
   const maker = new Maker(options);
   const endCount = observed(
     "digests.days.waiting",
-    "Days that are over and whose digests are not all made",
+    "Days that are over and whose digests are not all made, for the server that is furthest behind",
     "{day}",
     () => [{ value: maker.waitingDays, attributes: { service: options.service } }],
   );

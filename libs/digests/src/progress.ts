@@ -112,7 +112,7 @@ export async function tryLockServer(
   return row === undefined ? null : fromRow(row);
 }
 
-/** The state of servers; those without any digest are left out. */
+/** The state of servers; those without progress are left out. */
 export async function findServers(queryable: Queryable, serverIds: readonly string[]): Promise<ServerState[]> {
   const rows = await queryable.query(FIND_SERVERS, [serverIds]);
   return rows.map((row) => Object.assign({ hasLateRecords: row.has_late_records }, fromRow(row)));

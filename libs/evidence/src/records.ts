@@ -68,7 +68,7 @@ export function toSampleEvidence(
 
 /**
  * A rule in one version.
- * @param activeFrom when the values were measured that the account had when it became active.
+ * @param activeFrom the time after which all valuations were compared with the rule.
  */
 export function toEvidenceRule(rule: RiskRule, version: number, activeFrom: string): EvidenceRule {
   const { id, type, action } = rule;

@@ -114,7 +114,7 @@ export function breachClaim(breach: Partial<BreachClaim["breach"]> = {}, more: P
     positions: [
       {
         positionId: "P-77",
-        // The canonical form of this name is not the ASCII form of any program.
+        // The canonical form escapes only the tab. Programs that write ASCII escape more.
         symbol: "Gold/€ \u{1F947}\u007F\t",
         side: "buy",
         volume: "0.5",

@@ -42,7 +42,7 @@ export class Call implements Dispatcher.DispatchHandler {
     this.#reject = reject;
     this.#timer = setTimeout(() => {
       this.fail(new Error(`no answer within ${options.timeoutMs} ms`));
-      // A call that never got a connection does not tell that a connection is dead.
+      // A call that never got a connection does not show that a connection is dead.
       if (this.#controller !== null) options.onLate?.();
     }, options.timeoutMs);
   }

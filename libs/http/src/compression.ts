@@ -14,7 +14,7 @@ const COMPRESSED_AT_ONCE_BYTES = 64 * 1_024;
 /**
  * The option `compress` of a route whose responses are compressed with gzip for callers that accept
  * it. Streamed responses are flushed after each chunk, so that no chunk waits for the next one.
- * Level 1 takes half the time of level 6, for 7 % more bytes of a list.
+ * Level 1 takes 40 % less time than level 6, for 7 % more bytes of a list (decisions, 17.8).
  */
 export const GZIP: FastifyCompressOptions = {
   encodings: ["gzip", "identity"],

@@ -37,7 +37,7 @@ declare module "fastify" {
 
 const duration = histogram(
   "http.server.request.duration",
-  "Requests that were answered: how many and how long, by `kapi.operation` (of the gateway), method, route and status",
+  "Duration of requests, to the end of the response, by `kapi.operation` (of the gateway), method, route and status",
   "s",
 );
 

@@ -58,7 +58,7 @@ type OnProblem = (isAnswer: boolean) => void;
 /** Settings in which one kind of client differs from the default. */
 export interface ClientTuning {
   readonly requestTimeoutMs?: number;
-  /** How often kafkajs retries, half a second apart, before it gives up. */
+  /** How often kafkajs retries, after pauses of at most half a second, before it gives up. */
   readonly retries?: number;
   /** Called after each failed attempt; `isAnswer`: a broker answered with an error. */
   readonly onProblem?: OnProblem;

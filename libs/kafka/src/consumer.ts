@@ -165,7 +165,7 @@ class GroupConsumer implements Consumer {
     await this.#untilJoined();
     this.#endLag = observed(
       "kafka.consumer.lag",
-      "Messages between the end of a partition, as last fetched, and what is handled, by `group`, `topic` and `partition`",
+      "Messages of a partition that are not handled, as of the last fetch, by `group`, `topic` and `partition`",
       "{message}",
       () => this.#lag.observe({ group: this.#options.groupId }),
     );

@@ -10,7 +10,7 @@ const MAX_REASON_LENGTH = 1_000;
 
 const deadLetters = counter(
   "kafka.dead_letters",
-  "Messages that were put into the dead letters, by `group` and `topic` (those that they were read by and from)",
+  "Messages that became dead letters, by `group` (the consumer group, or the service that could not send the message) and `topic`",
   "{message}",
 );
 

@@ -116,7 +116,7 @@ class FetchingReader implements LogReader {
     this.#lastSignMs = this.#clock.nowMs();
     this.#endLag = observed(
       "kafka.reader.lag",
-      "Messages between the end of a partition, as last fetched, and what a reader of the whole topic has, by `topic` and `partition`",
+      "Messages of a partition that a reader of the whole topic has not handled, as of the last fetch, by `topic` and `partition`",
       "{message}",
       () =>
         Array.from(this.#ends, ([partition, end]) => ({

@@ -57,7 +57,8 @@ export class Membership {
 
   /**
    * null, or why this process is no member: its fetches are answered, but no heartbeat was
-   * acknowledged, or no commit accepted, for a session and the margin.
+   * acknowledged for a session and the margin, or no commit was accepted for that time after a
+   * rejected one.
    */
   problem(): string | null {
     if (this.#unacknowledgedMs > this.#limitMs)

@@ -1,6 +1,6 @@
 /**
- * The time of Redis, for times that processes on several machines must agree on, such as those of
- * idempotency records. Clocks of machines may differ by minutes, and may be changed. Between two
+ * The time of Redis, for times that processes on several machines must agree on, such as the
+ * deadlines of commands. Clocks of machines may differ by minutes, and may be changed. Between two
  * measurements the time advances with the monotonic clock of the process.
  */
 import { assertDefined, type Clock } from "@kapi/kernel";

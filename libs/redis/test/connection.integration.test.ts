@@ -39,7 +39,7 @@ test("a Redis that may evict keys is rejected at the start", async () => {
   }
 });
 
-test("the Redis clock follows the time of Redis, advances while Redis does not answer, and follows a changed time", async () => {
+test("the Redis clock follows the time of most masters, also if that time changes, and keeps it after the last measurement", async () => {
   let apartMs = 0;
   const [master] = redis.masters();
   const time = async (byMs: number): Promise<number[]> => {

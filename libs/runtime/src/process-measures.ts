@@ -4,14 +4,14 @@ import { observed } from "./metrics.ts";
 
 /** Measures memory and event loop of the process. */
 export function measureProcess(): void {
-  observed("process.memory.usage", "Memory of the process that is in the machine's (resident set)", "By", () => [
+  observed("process.memory.usage", "Resident memory of the process", "By", () => [
     { value: process.memoryUsage.rss() },
   ]);
-  observed("process.uptime", "How long ago the process started", "s", () => [{ value: process.uptime() }]);
+  observed("process.uptime", "Time since the start of the process", "s", () => [{ value: process.uptime() }]);
   let before = performance.eventLoopUtilization();
   observed(
     "nodejs.eventloop.utilization",
-    "Share of the time since the last look in which the event loop was at work",
+    "Share of the time since the last collection of metrics in which the event loop was busy",
     "1",
     () => {
       const now = performance.eventLoopUtilization();

@@ -5,7 +5,7 @@ import type { MainContext, RedisSettings } from "@kapi/runtime";
 export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis beside each of its connections. */
   readonly service: string;
-  /** The functions that the service calls. Redis gets them if it lacks them. */
+  /** The functions that the service calls. They are loaded at the start, and if Redis lost them. */
   readonly library: string;
   /** Deadline of a command, in milliseconds. Default: the deadline of `@kapi/redis`. */
   readonly commandTimeoutMs?: number;

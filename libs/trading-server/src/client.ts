@@ -53,8 +53,8 @@ export interface TradingServerClientOptions {
 }
 
 /**
- * All calls reject with {@link TradingServerUnreachable} without a clear answer. Reads reject at
- * once after several unanswered reads.
+ * A call without a clear answer rejects with {@link TradingServerUnreachable}. After several
+ * unanswered reads, further reads reject at once.
  */
 export interface TradingServerClient {
   /** Sends the server its configuration; replaces the earlier one. */

@@ -73,7 +73,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   );
   observed(
     "command_status.commands.age",
-    "How long ago the oldest command was accepted that is not final, by `status`",
+    "Time since the acceptance of the oldest command that is not final, by `status`",
     "s",
     async () => (await openStates()).map(({ status, oldest_seconds: value }) => ({ value, attributes: { status } })),
   );

@@ -196,19 +196,19 @@ describe("the look-up", () => {
       ],
     });
   });
+});
 
-  it("lists open commands of an organization, with their reserved credits", async () => {
-    const organizationId = randomUUID();
-    const open = commandMessage({ organizationId, reservedCredits: 7 });
-    const done = commandMessage({ organizationId });
-    await Promise.all([publishMessage(open), publishMessage(done), publishEvent(eventOf(done))]);
-    await caughtUp();
-    const answer = await running.client.request("POST", "/internal/commands/open", {
-      organizationIds: [organizationId],
-    });
-    expect(JSON.parse(answer.body.toString())).toEqual({
-      commands: [{ commandId: open.commandId, organizationId, reservedCredits: 7 }],
-    });
+it("lists the open commands of an organization, with their reserved credits", async () => {
+  const organizationId = randomUUID();
+  const open = commandMessage({ organizationId, reservedCredits: 7 });
+  const done = commandMessage({ organizationId });
+  await Promise.all([publishMessage(open), publishMessage(done), publishEvent(eventOf(done))]);
+  await caughtUp();
+  const answer = await running.client.request("POST", "/internal/commands/open", {
+    organizationIds: [organizationId],
+  });
+  expect(JSON.parse(answer.body.toString())).toEqual({
+    commands: [{ commandId: open.commandId, organizationId, reservedCredits: 7 }],
   });
 });
 

@@ -275,7 +275,7 @@ describe("waiting for a command", () => {
     expect(Date.now() - startedMs).toBeLessThan(5_000);
   });
 
-  it("is 404 at once for an unknown command, and for a command of another organization", async () => {
+  it("is 404 long before its deadline for an unknown command or another organization's, and 400 above 30 s", async () => {
     const message = commandMessage();
     expect((await wait(message, 20_000)).status).toBe(404);
     await publish([message]);

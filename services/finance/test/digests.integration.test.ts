@@ -227,7 +227,7 @@ describe("the digests of transactions", () => {
     expect((await digestsOf(addDays(today, -3))).digests.map(({ revision }) => revision)).toEqual([1, 1]);
   });
 
-  it("are not shown before the day is complete, and tell days without digests from it", async () => {
+  it("are pending before the day is complete, and none on a day before the first digests", async () => {
     const state = async (day: string): Promise<string> =>
       FINANCE_ROUTES.listTransactionDigests.answer.parse(
         (await harness.call("GET", `${serverId}/digests?date=${day}`)).body,
@@ -303,7 +303,7 @@ describe("the digests of transactions", () => {
   });
 });
 
-/** Runs the service as a process until it kills itself at the `passes + 1`st pass of a point. */
+/** Runs the service as a process until it kills itself at a point, after `passes` passes of it. */
 async function killedAt(point: string, passes: number): Promise<void> {
   const env = { ...harness.environment.env, HTTP_PORT: "0", FAULT_POINT: point, FAULT_POINT_AFTER: String(passes) };
   const child = spawn(process.execPath, [MAIN], { env: { ...process.env, ...env }, stdio: "ignore" });

@@ -210,8 +210,8 @@ describe("the reads of the ledger", () => {
   it("fail while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
-    const away = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
-    expect(away).toMatchObject({ status: 500, errorCode: "DEPENDENCY_UNAVAILABLE" });
+    const unavailable = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
+    expect(unavailable).toMatchObject({ status: 500, errorCode: "DEPENDENCY_UNAVAILABLE" });
     expect(await history(accountNumber, "limit=5")).toHaveLength(1);
   });
 

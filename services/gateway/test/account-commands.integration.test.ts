@@ -169,7 +169,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(before.availableCredits - after.availableCredits).toBe(queued.price + 19 + 1);
   });
 
-  it("is 400 under a key of another account, 404 without an account, 400 without requestId; nothing is queued", async () => {
+  it("is 400 under a key used for another account, 404 for an unknown account, 400 without requestId; nothing is queued", async () => {
     const key = randomUUID();
     const other = await createdAccount(platform.url, organization);
     expect((await ask(queued, { key, account: other })).status).toBe(202);

@@ -23,8 +23,8 @@ const accountPath = (accountNumber: string): string => `${serverPath()}/accounts
 const remove = (accountNumber: string, url = platform.url): Promise<Answer<unknown>> =>
   call(url, organization, accountPath(accountNumber), { method: "DELETE" });
 
-describe("an account that is deleted immediately", () => {
-  it("is 404 for every read at every gateway at once; deleting it again is 200", async () => {
+describe("an account", () => {
+  it("that is deleted immediately is 404 for every read at every gateway at once; deleting it again is 200", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const funds = await deposit(platform.url, organization, accountNumber, randomUUID(), { amount: 5, requestId: "r" });
     await getCommand(platform.url, organization, funds.body.command.id, 20);
@@ -54,13 +54,13 @@ describe("an account that is deleted immediately", () => {
     expect(list.body.accounts.map((account) => account.accountNumber)).not.toContain(accountNumber);
   });
 
-  it("that never existed is 400 for the read price", async () => {
+  it("that never existed is 400 for the read price if it is deleted", async () => {
     const answer = await remove("99999999");
     expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Trading account not found" } });
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
   });
 
-  it("by a command is 404 at the other gateway too", async () => {
+  it("that a command deletes is 404 at the other gateway too", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const body = { requestId: "r" };
     const headers = { "idempotency-key": randomUUID() };

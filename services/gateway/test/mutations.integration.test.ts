@@ -107,6 +107,23 @@ describe("a creation", () => {
     expect(answer.headers.get("x-error-code")).toBe("IDEMPOTENCY_KEY_REUSED");
     expect(await published()).toBe(before);
   });
+
+  it("that is 402 reserves no credits", async () => {
+    const poor = await platform.organization(12);
+    const key = randomUUID();
+    const first = await create(platform.url, poor, randomUUID());
+    expect(first).toMatchObject({ status: 202, remaining: 2 });
+    expect((await create(platform.url, poor, key)).status).toBe(402);
+    expect(await getWallet(platform.url, poor)).toMatchObject({ availableCredits: 1, reservedCredits: 10 });
+  });
+
+  it("that is repeated is 200 also without credits", async () => {
+    const poor = await platform.organization(10);
+    const body = accountBody();
+    const key = randomUUID();
+    expect(await create(platform.url, poor, key, body)).toMatchObject({ status: 202, charged: 10, remaining: 0 });
+    expect(await create(platform.url, poor, key, body)).toMatchObject({ status: 200, charged: 0, remaining: 0 });
+  });
 });
 
 describe("a deposit", () => {
@@ -145,23 +162,6 @@ describe("a deposit", () => {
     await Promise.all([...keys, ...keys].map((key) => deposit(platform.url, organization, accountNumber, key, body)));
     const wallet = await getWallet(platform.url, organization);
     expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
-  });
-
-  it("a creation that is 402 reserves no credits", async () => {
-    const poor = await platform.organization(12);
-    const key = randomUUID();
-    const first = await create(platform.url, poor, randomUUID());
-    expect(first).toMatchObject({ status: 202, remaining: 2 });
-    expect((await create(platform.url, poor, key)).status).toBe(402);
-    expect(await getWallet(platform.url, poor)).toMatchObject({ availableCredits: 1, reservedCredits: 10 });
-  });
-
-  it("a repeated creation is 200 also without credits", async () => {
-    const poor = await platform.organization(10);
-    const body = accountBody();
-    const key = randomUUID();
-    expect(await create(platform.url, poor, key, body)).toMatchObject({ status: 202, charged: 10, remaining: 0 });
-    expect(await create(platform.url, poor, key, body)).toMatchObject({ status: 200, charged: 0, remaining: 0 });
   });
 });
 

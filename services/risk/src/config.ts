@@ -12,7 +12,7 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the account service: accounts and their values when rules are set. */
+  /** Base URL of the account service: accounts, their values, positions and prices. */
   ACCOUNT_URL: configFields.serviceUrl,
   /**
    * Ed25519 private keys of evidence (decisions, 20.3); the first one signs. The public parts of

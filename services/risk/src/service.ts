@@ -70,7 +70,7 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: first the comparison of valuations, then the worker of its commands. */
+/** Starts the service: its routes, then the comparison of valuations, last the command worker. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);

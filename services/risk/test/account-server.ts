@@ -11,7 +11,7 @@ export interface StandInAccount {
   readonly status: AccountStatus;
 }
 
-/** A stand-in for the account service: every account is open and has its first values. */
+/** A stand-in for the account service. */
 export interface AccountServer {
   readonly url: string;
   /** By number. While it is empty, every account exists and is active. */

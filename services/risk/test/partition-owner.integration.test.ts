@@ -81,10 +81,10 @@ beforeEach(() => {
   partition += 1;
 });
 
-/** The evaluator of a process that read these tokens before it joined the group. */
 /** The end of the log when a member acquires the partition. */
 let endOfLog = 0;
 
+/** The evaluator of a process that read these tokens before it joined the group. */
 function startMember(tokens = NO_TOKENS, transact: CommandStore["transact"] = (work) => commands.transact(work)) {
   return new Evaluator({
     store,

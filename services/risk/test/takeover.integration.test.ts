@@ -158,7 +158,7 @@ async function setRules({ accountNumber, rules }: Account): Promise<string> {
   return message.commandId;
 }
 
-/** The next valuation of an account; sometimes its last one again, as after a lost answer. */
+/** The next valuation of an account. */
 function nextValuation(account: Account): Valuation {
   const deposit = between(0, 12) === 0 ? between(-500, 500) * 100 : 0;
   account.nowMs += between(0, 40) * 60_000;
@@ -181,6 +181,7 @@ async function runRound(accounts: readonly Account[]): Promise<void> {
     if (account === undefined) throw new TypeError("there are accounts");
     const earlier = nextValuation(account);
     send(earlier);
+    // Sometimes it is written twice, with a later one between, as after a lost answer.
     if (between(0, 20) === 0) {
       send(nextValuation(account));
       send(earlier);

@@ -24,7 +24,7 @@ import { type AccountServer, type StandInAccount, startAccountServer } from "./a
 
 const INITIAL_MINOR = 1_000_000;
 const TIMEOUT_MS = 60_000;
-/** Accounts of the application that is interrupted: more than one search adds. */
+/** Accounts of the application that is interrupted: more than one round of a search adds. */
 const MANY = 1_200;
 
 interface VersionRow {

@@ -94,7 +94,7 @@ function momentsOf(steps: readonly Step[]): Moment[] {
   return moments;
 }
 
-/** The first of the consecutive versions up to `number` that have the rule, as long as `isSo`. */
+/** The first of the consecutive versions up to `number` that have the rule and pass `isSo`. */
 function firstOf(
   versions: readonly (readonly RiskRule[])[],
   number: number,
@@ -109,7 +109,7 @@ function firstOf(
   }
 }
 
-/** From what a rule measures: a text that is equal for equal references. */
+/** What a rule measures from: a text that is equal for equal references. */
 function measuredFrom(rule: RiskRule): string {
   if (rule.type === "dailyLoss") return rule.basis;
   return `${rule.startValue ?? "initial"} ${rule.type === "maxLoss" ? (rule.trailing ?? "") : ""}`;

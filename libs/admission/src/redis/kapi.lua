@@ -78,8 +78,9 @@ end
 
 -- Writes a usage entry: one text in one field, so that its parts are copied once on the way to the
 -- ledger. The request id is the last part, because it may have spaces. The second field has the
--- span of a traced request. The third field has the name of the caller (the id of a key, or `user/<id>`)
--- and, after a space, the network address. Entries with the same fields share the field names in the memory of Redis.
+-- span of a traced request. The third field has the name of the caller (the id of a key, or
+-- `user/<id>`) and, after a space, the network address. Entries with the same fields share the
+-- field names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
@@ -265,7 +266,7 @@ local function unpack_answer(kept_answer, keys, first_key)
     local record = redis.call('HMGET', keys[first_key + (i - 1) * 2], 'message', 'charge')
     outcomes[i] = { kind, has_message and record[1], kind ~= 'duplicate' and record[2] or nil }
   end
-  -- The previous version stored the wallet as a list.
+  -- The previous release stored the wallet as a list.
   local wallet = type(kept[2]) == 'table' and wallet_text(kept[2]) or kept[2]
   return { 'ADMITTED', kept[1], wallet, outcomes }
 end
@@ -404,7 +405,7 @@ end
 
 -- ADMIT ALL: requests of one shard, one after another. keys: meta usage, then per request: wallet
 -- bucket charge reserved, then per record of the request: record settled. args: openMs recordTtlMs
--- chargeTtlMs streamLimit, then per request: keyId organizationId chargeId mode price readPrice
+-- chargeTtlMs streamLimit, then per request: callerName organizationId chargeId mode price readPrice
 -- operation requestId perSecond burst span (or empty) networkAddress (or empty) recordCount, then
 -- per record of the request: commandId fingerprint message credits knownDuplicate. Returns one
 -- reply per request.
@@ -428,7 +429,7 @@ local function admit_all(keys, args)
   return answers
 end
 
--- ADMIT, for processes of the previous version: one request, with its wallet as a list. keys: meta
+-- ADMIT, for processes of the previous release: one request, with its wallet as a list. keys: meta
 -- wallet bucket charge usage reserved, then per record: record settled. args: keyId organizationId
 -- chargeId mode price readPrice operation requestId perSecond burst openMs recordTtlMs chargeTtlMs
 -- streamLimit, then per record as above, then the span of a traced request.
@@ -475,7 +476,7 @@ local function mark_all_completed(keys, args)
   return outcomes
 end
 
--- MARK COMPLETED, for processes of the previous version: one request. args: recordToken openMs
+-- MARK COMPLETED, for processes of the previous release: one request. args: recordToken openMs
 local function mark_completed(keys, args)
   return mark_all_completed(keys, { args[2], args[1], #keys, '0' })[1]
 end
@@ -518,8 +519,8 @@ end
 -- whether the request was charged. If the shard was synced since the charge, or the charge is
 -- unknown, the ledger decides: the synced wallet may have the charge, its refund, or neither. keys:
 -- meta wallet charge usage reserved, then per record of the request: record. args: organizationId
--- chargeId operation requestId ttlMs streamLimit span (or empty) keyId, then per record: commandId,
--- 1 if its message may be published.
+-- chargeId operation requestId ttlMs streamLimit span (or empty) callerName, then per record:
+-- commandId, 1 if its message may be published.
 local function give_back(keys, args)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end

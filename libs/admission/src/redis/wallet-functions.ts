@@ -41,9 +41,9 @@ export interface SettlementRequest {
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. If Redis
- * does not know the reservation (its entry was lost with an earlier run), its consumption is taken
- * from the available credits, as in the ledger, even below zero; its release changes nothing.
+ * Settles reservations, each once: reserved credits become consumed or available again. Redis may
+ * not know a reservation, because its entry was lost with an earlier run. Then a consumption is
+ * taken from the available credits, as in the ledger, even below zero; a release changes nothing.
  * Replies are in the order of `settlements`. Never rejects: if a call fails, its settlements are
  * `unreachable`, and `failed` gets the error.
  */

@@ -34,9 +34,12 @@ export async function startPublishing(options: PublishingOptions): Promise<Publi
   );
   const valuations = await scope.start("valuation publisher", () => ValuationPublisher.start({ producer, logger }));
   health.readiness("events", () => events.check());
-  observed("trading_server.events.unpublished", "Events that are committed and not yet published", "{event}", () => [
-    { value: events.unpublished },
-  ]);
+  observed(
+    "trading_server.events.unpublished",
+    "Journal rows after the last published event, up to the last committed event",
+    "{event}",
+    () => [{ value: events.unpublished }],
+  );
   const publisher: Publisher = {
     events: (recorded) => events.push(recorded),
     valuations: (recorded) => valuations.push(recorded),

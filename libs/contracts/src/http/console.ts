@@ -4,9 +4,9 @@
  *
  * Every request carries the session cookie. Every request but a GET carries the session's
  * `csrfToken` in {@link CSRF_HEADER}; only the sign-in has no token yet. The token changes with
- * every sign-in and every change of the password. Errors have the one form of the interface:
- * `{error, issues?}`; 401 without a session. The routes, bodies and answers below `/webhooks` equal
- * the management API (`http/webhooks.ts`).
+ * every sign-in and every change of the password. Errors have the one form of the management API:
+ * `{error, code, requestId, issues?}`; 401 without a session. The routes, bodies and answers below
+ * `/webhooks` equal the management API (`http/webhooks.ts`).
  */
 import { z } from "zod";
 

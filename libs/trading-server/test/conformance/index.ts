@@ -2,11 +2,12 @@
  * The conformance tests of the trading-server contract, for every bridge to a platform:
  *
  *     describeTradingServerConformance("our bridge", async () => {
- *       return { value: { client, serverId, openPosition }, stop };
+ *       const trader = { openPosition, placeOrder, closePositions };
+ *       return { value: { client, serverId, ...trader }, stop };
  *     });
  *
- * They use the contract, and `openPosition`, which is not part of it. They work on accounts of
- * their own, and expect nothing about prices.
+ * They use the contract, and three actions of a trader that are not part of it. They work on
+ * accounts of their own, and expect nothing about prices.
  */
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";

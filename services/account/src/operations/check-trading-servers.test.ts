@@ -5,20 +5,20 @@ import { TradingServerChecks } from "./check-trading-servers.ts";
 
 const FIRST = "2026-01-01T00:00:00.000Z";
 
-it("tells which server answers, and when one that does not answer last did; asks each once in 5 s", async () => {
+it("reports which server answers, and when an unavailable one last answered; asks each once in 5 s", async () => {
   const clock = new TestClock(Date.parse(FIRST));
-  const away = new Set<string>();
+  const unavailable = new Set<string>();
   let asked = 0;
   const ask = (serverId: string): Promise<void> => {
     asked += 1;
-    return away.has(serverId) ? Promise.reject(new Error("no answer")) : Promise.resolve();
+    return unavailable.has(serverId) ? Promise.reject(new Error("no answer")) : Promise.resolve();
   };
   const checks = new TradingServerChecks(ask, clock);
   expect(await checks.check(["a", "b"])).toEqual([
     { answers: true, answeredAt: FIRST },
     { answers: true, answeredAt: FIRST },
   ]);
-  away.add("a");
+  unavailable.add("a");
   await checks.check(["a", "b"]);
   expect(asked).toBe(2);
   clock.advance(6_000);

@@ -99,7 +99,7 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
 }
 
 /**
- * Stages the events up to at least `target`; returns the sequence of the last one, 0 if the account
+ * Stages the events up to `target`; returns the sequence of the last one, 0 if the account
  * is deleted.
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {

@@ -40,8 +40,8 @@ interface Sum {
 }
 
 /**
- * The days of an account. To be added: every transaction after one that all days follow, up to
- * `lastSequence`.
+ * The days of an account. Every transaction of these days and of later ones is added, up to
+ * `lastSequence`. Those that are settled before the first day may be left out.
  */
 export class AccountDays {
   readonly #range: DayRange;

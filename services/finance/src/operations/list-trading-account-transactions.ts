@@ -11,9 +11,9 @@ export interface TransactionDependencies {
 }
 
 /**
- * A page of an account's ledger, newest first; null if the account was deleted. Account commands
- * only book the initial balance. So catching up is needed only for an account that the ledger has
- * never seen: after its creation succeeded, its first row must be shown.
+ * A page of an account's ledger, newest first; null if the account was deleted. Of the account
+ * commands, only a creation succeeds before its transaction is booked here. So catching up is
+ * needed only for an account that the ledger has never seen: its first row must be shown.
  */
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionDependencies,

@@ -24,7 +24,7 @@ const openPositions = vi.fn<(serverId: string, accountNumber: string, at: string
 const readBalance = vi.fn<() => Promise<number | null>>();
 const find = vi.fn<() => Promise<string | null>>();
 const readLastSnapshot: ReadLastSnapshot = async (_organizationId, _serverId, _accountNumber, before) => {
-  // The owner takes no other time.
+  // The owner rejects any other form of a time.
   DateTime.parse(before);
   return SNAPSHOTS.find(({ measuredAt }) => measuredAt < before) ?? null;
 };

@@ -61,7 +61,7 @@ async function digestsOf(date: string) {
   return (JSON.parse((body as Buffer).toString("utf8")) as { digests: Record<string, unknown>[] }).digests;
 }
 
-it("a digest joins both parts: every change of a part is a revision, and the last one has its time", async () => {
+it("a digest joins both parts: every change of a part is a revision, and revisedAt is the time of the last change", async () => {
   const { revision: _r, revisedAt: _at, accountNumber, ...ofDeals } = DEALS;
   const [digest] = await digestsOf(DATE);
   const { revision: _revision, createdAt: _createdAt, revisedAt: _revisedAt, ...content } = TRANSACTIONS;

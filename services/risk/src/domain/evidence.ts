@@ -49,7 +49,7 @@ export interface UnprovenBreach {
   readonly measuredAtMs: number;
   /** When the values of the account were measured with which its rules were set. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: these values breach a rule. */
+  /** The rules apply to valuations from this offset on; null: the breach is in those values. */
   readonly ruleActiveFromOffset: number | null;
   /** Null: the values of the account when its rules were set. */
   readonly valuationOffset: number | null;

@@ -113,7 +113,7 @@ export interface RecordedAlert extends AccountName {
   readonly currency: Currency | null;
   /** When the values of the account were measured with which its rules were set. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: these values breach a rule. */
+  /** The rules apply to valuations from this offset on; null: the alert is of those values. */
   readonly ruleActiveFromOffset: number | null;
 }
 
@@ -229,8 +229,8 @@ export interface OpenPositions {
 
 /**
  * Reads the positions of an account that were open at a time; null if the account was deleted.
- * Rejects while its owner is unavailable. While only the prices are, it rejects if `needsPrices`;
- * otherwise the positions have none.
+ * Rejects while its owner is unavailable. While only the prices are unavailable, it rejects if
+ * `needsPrices`; otherwise the positions have no prices.
  */
 export type ReadPositions = (
   account: AccountName,
@@ -256,7 +256,7 @@ export type StoredEvidence =
 
 /** Evidence in PostgreSQL. */
 export interface EvidenceStore {
-  /** Breaches of these partitions whose evidence is due, longest first, at most `limit`. */
+  /** Breaches of these partitions whose evidence is due, the longest due first, at most `limit`. */
   due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
   /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
   add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;

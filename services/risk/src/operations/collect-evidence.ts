@@ -131,7 +131,7 @@ async function prove(
   }
   const extreme = extremeOf(unproven, chosen.valuations);
   const atExtreme = await positionsAt(dependencies, unproven, extreme.at, canWait);
-  // The action of the breach may have closed all positions: then those that caused the breach.
+  // The action of the breach may have closed all positions: then evidence has those at the breach.
   const isFlat = atExtreme.positions?.length === 0;
   const positions = isFlat
     ? await positionsAt(dependencies, unproven, breachedAt(unproven, chosen.valuations), canWait)

@@ -66,8 +66,8 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
 }
 
 /**
- * The account whose row the command locks; none for a change that did not succeed, because such a
- * change writes no account.
+ * The account whose row is locked before all statements of the transaction. None for a change that
+ * did not succeed: if it was carried out in part, the statement that writes its account locks it.
  */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
   if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];

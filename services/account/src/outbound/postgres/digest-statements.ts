@@ -106,8 +106,8 @@ export const FIND_DIGESTS: Statement<DealDigestRow> = statement(
 );
 
 /**
- * $1 server, $2 account number. Before a rebuild replaces the deals: from the first deal on, before
- * or after it, every digest is compared again.
+ * $1 server, $2 account number. Runs before a rebuild replaces the deals. Every digest from the day
+ * of the first deal on is compared again, whether that deal is a stored or a staged one.
  */
 export const NOTE_REBUILD: Statement<never> = statement(
   "digest-note-rebuild",

@@ -1,5 +1,5 @@
 /**
- * The digests of deals. The index of deals by time has the deals of a day, for many accounts at
+ * The digests of deals. The index of deals by time finds the deals of a day, for many accounts at
  * once.
  */
 import { column } from "@kapi/commands";
@@ -182,7 +182,7 @@ function write(
     column(digests.map(({ sums }) => sums.realizedPnlMinor)),
     column(digests.map(({ sums }) => sums.swapMinor)),
     column(digests.map(({ sums }) => sums.hashes.digest())),
-    // A digest that is missing on a day that was made said that there are no deals.
+    // On a day that was made, a missing digest meant: no deals. A new one is its second revision.
     column(digests.map(({ day }) => (day <= madeThrough ? 2 : 1))),
   ]);
 }

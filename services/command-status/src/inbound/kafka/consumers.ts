@@ -26,7 +26,7 @@ const MAX_PARTITIONS_PER_STATEMENT = 4;
  * to this time, and batches and statements are fewer and larger.
  */
 const UNHURRIED_INTERVAL_MS = 200;
-/** The same under load, while a caller waits. */
+/** Minimum interval between batches under load, while a caller waits for a command. */
 const BUSY_INTERVAL_MS = 15;
 
 export interface ConsumerDependencies {

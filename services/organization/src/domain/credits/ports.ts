@@ -103,7 +103,6 @@ export interface OldReservations {
   readonly after: Reservation | null;
 }
 
-/** The usage list. */
 /** The filters of the list of usage. */
 export type UsageFilter = Omit<ListCreditUsageQuery, "page" | "limit" | "cursor">;
 

@@ -16,7 +16,7 @@ const MAX_RESERVATIONS_PER_BATCH = 100;
 
 const abandoned = counter(
   "organization.claims.abandoned",
-  "Reservations released because their command was not published before it expired, or had ended with an earlier reservation",
+  "Released reservations: their command was not published before its deadline, or is final with an earlier reservation",
   "{claim}",
 );
 

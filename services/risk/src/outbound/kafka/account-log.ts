@@ -14,7 +14,7 @@ const MAX_AHEAD_MS = 5_000;
 const MAX_LATE_MS = 60_000;
 /** Maximum number of records of one account that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
-/** The samples of an account in the order of the log, and its valuations. */
+/** A sample, as it is in evidence. */
 type Sample = ReturnType<typeof toSampleEvidence>;
 
 /** Creates the reader. Each call reads a part of one partition, of both topics. */

@@ -1,6 +1,6 @@
 /**
- * Breaches of an account: a page, newest first, and one of them. The newest of servers; a breach by
- * its id alone.
+ * Reads breaches: a page of an account, one of an account, the newest of servers, and one of
+ * servers by its id.
  */
 import { column } from "@kapi/commands";
 import { type Database, instantText, statement } from "@kapi/postgres";

@@ -16,7 +16,7 @@ import { RULE_VERSION_COLUMNS, type RuleVersionRow, versionFromRow } from "./rul
 
 /** Time after the window of evidence in which its last valuations and samples reach the log. */
 const SETTLED_AFTER_MS = 15_000;
-/** Evidence is collected this long after its breach at the latest, whatever time it says. */
+/** Evidence is due at most this long after its breach is recorded, whatever the times say. */
 const MAX_EVIDENCE_DELAY_MS = 300_000;
 /** Maximum number of states in one statement. */
 const MAX_STATES = 2_000;

@@ -27,7 +27,7 @@ const ACTIVE = statement<RuleVersionRow>(
    order by r.version desc limit 1`,
 );
 
-// First: whoever makes a version for the account by a template holds its row here.
+// Runs first: whoever makes a version for the account by a template has locked its row here.
 const DELETE_WAITING = statement<never>(
   "risk-delete-waiting-accounts",
   `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)
