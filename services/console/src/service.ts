@@ -42,6 +42,7 @@ import { createAccountOperations } from "./outbound/http/account-operations.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
+import { createEquityHistories } from "./outbound/http/equity-history.ts";
 import { createIdentityProvider } from "./outbound/http/identity-provider.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
 import { createOverviewSources } from "./outbound/http/overview-sources.ts";
@@ -283,6 +284,7 @@ async function startConsole(
     accounts,
     accountOperations: createAccountOperations(clients.gateway),
     live,
+    equityHistories: createEquityHistories(clients.metrics),
     assets,
     credits,
     commands: createCommands(clients.commandStatus),

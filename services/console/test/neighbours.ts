@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   AccountMetricsFrame,
   AuditRecordedBody,
+  type EquityHistory,
   ListCommandsQuery,
   ListRiskBreachesQuery,
   METRICS_ROUTES,
@@ -171,6 +172,12 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
       accounts: page.map((accountNumber) => ({ accountNumber, value: accountNumber, stored: storedValues() })),
       total: known.length,
     };
+  });
+  // Each history has one point, whose balance is the number of points that the console asks for.
+  app.get("/internal/servers/:serverId/accounts/:accountNumber/equity-history", (request): EquityHistory => {
+    const { from, to, points } = parse(METRICS_ROUTES.readEquityHistory.query, request.query);
+    const values = { equity: 90, balance: points, lowest: 80, highest: 95, drawdown: { from: 95, to: 80 } };
+    return { from, to, before: null, points: [{ startsAt: from, endsAt: to, ...values }] };
   });
   app.post("/internal/accounts/existing", (request) => ({
     existing: parse(Names, request.body).accounts.map(

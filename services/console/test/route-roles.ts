@@ -58,6 +58,7 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   "GET /servers/:serverId/commands/:commandId": EVERYBODY,
   [`GET ${ACCOUNT}`]: EVERYBODY,
   [`GET ${ACCOUNT}/live`]: EVERYBODY,
+  [`GET ${ACCOUNT}/equity-history`]: EVERYBODY,
   [`GET ${ACCOUNT}/risk-rules`]: EVERYBODY,
   [`GET ${ACCOUNT}/breaches`]: EVERYBODY,
   [`GET ${ACCOUNT}/breaches/:breachId`]: EVERYBODY,

@@ -45,6 +45,7 @@ import { createHeldSamples } from "./outbound/http/held-samples.ts";
 import { createCheckpointSink, createDeletionSink } from "./outbound/kafka/sample-topic.ts";
 import { createAccountDescriptions } from "./outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "./outbound/postgres/account-ranks.ts";
+import { createEquityHistories } from "./outbound/postgres/equity-history.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
 import { createTopicGenerationStore } from "./outbound/postgres/topic-generations.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
@@ -273,6 +274,7 @@ async function startRoutes(
       registerAccountRankRoutes(routes, createAccountRanks(database));
       registerAccountMetricsRoutes(routes, {
         lists: createSnapshotLists(database),
+        equityHistories: createEquityHistories(database),
         organizationOf: (serverId) => directory.server(serverId)?.organizationId,
         clock,
         forget: (one) => deleteTradingAccountMetrics(deletion, one),

@@ -18,6 +18,8 @@ const TIME_FORMATS = {
   minute: { ...DATE, hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...ZONE },
   clock: { ...CLOCK, ...ZONE },
   bareClock: CLOCK,
+  bareMinute: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  bareDay: { day: "numeric", month: "short" },
   zone: { ...ZONE, hour: "2-digit" },
 } as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
 type TimeFormat = keyof typeof TIME_FORMATS;
@@ -113,6 +115,16 @@ export function zonedClock(ms: number): string {
 /** The time of a day in the chosen zone, for the axis of a chart that names its zone. */
 export function clockTime(seconds: number): string {
   return timeFormat("bareClock", currentZone()).format(seconds * 1000);
+}
+
+/** As {@link clockTime}, without seconds. */
+export function minuteTime(seconds: number): string {
+  return timeFormat("bareMinute", currentZone()).format(seconds * 1000);
+}
+
+/** The day in the chosen zone, for the axis of a chart that names its zone. */
+export function dayTime(seconds: number): string {
+  return timeFormat("bareDay", currentZone()).format(seconds * 1000);
 }
 
 /** The short name of a zone at a time: `GMT+1`. */

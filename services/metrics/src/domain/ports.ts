@@ -1,5 +1,11 @@
 import type { SampleRange } from "@kapi/contracts/codec";
-import type { AccountFilters, AccountMetricSnapshot, AccountOrder, StoredAccountValues } from "@kapi/contracts";
+import type {
+  AccountFilters,
+  AccountMetricSnapshot,
+  AccountOrder,
+  EquityHistory,
+  StoredAccountValues,
+} from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
 import type { AccountId } from "./sample.ts";
@@ -97,6 +103,20 @@ export interface SnapshotQuery {
 export interface SnapshotLists {
   /** Newest first; snapshots of one minute are ordered by account number. */
   list(query: SnapshotQuery): Promise<AccountMetricSnapshot[]>;
+}
+
+/** A query of the equity of an account: `fromMs` inclusive, `toMs` exclusive. */
+export interface EquityHistoryQuery extends AccountId {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Length of the parts that become one point each: whole minutes. */
+  readonly pointMs: number;
+  /** Older snapshots are past their retention. */
+  readonly firstKeptMs: number;
+}
+
+export interface EquityHistories {
+  read(query: EquityHistoryQuery): Promise<Pick<EquityHistory, "before" | "points">>;
 }
 
 /** Publishes the deletion of an account to every metrics process, through `metrics.samples`. */

@@ -10,6 +10,7 @@ import type {
   Command,
   CommandEnvelope,
   ConsoleAccountsAnswer,
+  ConsoleEquityHistory,
   ConsoleOverview,
   ConsoleRequest,
   ConsoleRequestsAnswer,
@@ -18,6 +19,7 @@ import type {
   CreateConsoleKeyBody,
   CreatedConsoleKeyAnswer,
   CreditUsage,
+  EquityRange,
   EventDeliveriesAnswer,
   FoundCommandsAnswer,
   ListedConsoleKey,
@@ -205,6 +207,15 @@ export class ConsoleApi {
   /** URL of the sample stream of an account. */
   liveAddress(serverId: string, accountNumber: string): string {
     return streamAddress(`${account(serverId, accountNumber)}/live`);
+  }
+
+  equityHistory(
+    serverId: string,
+    accountNumber: string,
+    range: EquityRange,
+    signal: AbortSignal,
+  ): Promise<ConsoleEquityHistory> {
+    return this.#client.request(`${account(serverId, accountNumber)}/equity-history${queryOf({ range })}`, { signal });
   }
 
   async riskRules(serverId: string, accountNumber: string, signal: AbortSignal): Promise<AccountRiskRules> {

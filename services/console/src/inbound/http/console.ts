@@ -14,6 +14,7 @@ import type {
   Risk,
   Webhooks,
 } from "../../domain/ports.ts";
+import type { EquityHistories } from "../../domain/equity-history.ts";
 import type { OverviewSources } from "../../domain/overview-sources.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
@@ -24,6 +25,7 @@ import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerOwnAccountRoutes } from "./own-account-routes.ts";
+import { registerEquityRoutes } from "./equity-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerLiveRoutes } from "./live-routes.ts";
 import { type Assets, registerPageRoutes } from "./pages.ts";
@@ -80,6 +82,7 @@ export interface ConsoleDependencies
   readonly auditLog: AuditLog;
   readonly requestLog: RequestLogStore;
   readonly live: LiveAccounts;
+  readonly equityHistories: EquityHistories;
   readonly assets: Assets;
 }
 
@@ -108,6 +111,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerOverviewRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
+  registerEquityRoutes(routes, dependencies);
   registerWebhookRoutes(routes, dependencies);
   registerAuditRoutes(routes, dependencies);
   registerSearchRoutes(routes, dependencies);

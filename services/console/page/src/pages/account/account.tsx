@@ -2,8 +2,9 @@ import { useState } from "preact/hooks";
 
 import { useApi } from "../../api/context.ts";
 import type { TradingAccount } from "../../api/shapes.ts";
-import { LiveEquity } from "../../charts/live-equity.tsx";
+import { EquityHistory } from "../../charts/equity-history.tsx";
 import { credits as whole, percent } from "../../format.ts";
+import { useLiveAccount } from "../../parts/live-account.ts";
 import { Loaded } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useData } from "../../parts/use-data.ts";
@@ -19,7 +20,7 @@ interface AccountProps {
   readonly query: URLSearchParams;
 }
 
-/** One account: its live equity, risk rules, breaches and details. */
+/** One account: its equity, risk rules, breaches and details. */
 export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   const api = useApi();
   const [round, setRound] = useState(0);
@@ -48,8 +49,8 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
           <>
             <AccountActions account={value} onChanged={account.reload} />
             <section class="card">
-              <h2>Live equity</h2>
-              <LiveEquity serverId={serverId} accountNumber={accountNumber} currency={value.currency} />
+              <h2>Equity</h2>
+              <EquityHistory account={value} />
             </section>
             <section class="card">
               <h2>Risk rules</h2>
@@ -70,7 +71,8 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   );
 }
 
-function Details({ account }: { readonly account: TradingAccount }) {
+function Details({ account: loaded }: { readonly account: TradingAccount }) {
+  const account = useLiveAccount(loaded);
   return (
     <DetailList>
       <Detail name="Name">{account.accountName}</Detail>
