@@ -82,7 +82,7 @@ function expectGapless(of: LiveClient, accountNumber: string, last: number): voi
 
 beforeAll(async () => {
   harness = await Harness.start({ partitions: PARTITIONS });
-  ports = [await harness.freePort(), await harness.freePort()];
+  ports = await harness.freePorts(COUNT);
   await harness.metrics({ ROLES: "sequencer" });
   windows = await Promise.all([harness.metrics(tier(0)), harness.metrics(tier(1))]);
   stream = await harness.metrics({ ROLES: "stream", WINDOWS_URLS: urls() });
@@ -169,10 +169,13 @@ describe("a stream process that follows accounts at the windows processes", () =
     one.subscribe(harness.serverId, number, 0);
     await one.until(() => one.last(number) === 1);
     windows[0]?.signal("SIGSTOP");
-    await harness.value(number, [1, 2]);
-    await delay(SILENCE_MS);
-    await one.until(() => one.last(number) === 3);
-    windows[0]?.signal("SIGCONT");
+    try {
+      await harness.value(number, [1, 2]);
+      await delay(SILENCE_MS);
+      await one.until(() => one.last(number) === 3);
+    } finally {
+      windows[0]?.signal("SIGCONT");
+    }
     await harness.value(number, [3]);
     await one.until(() => one.last(number) === 4);
     expectGapless(one, number, 4);
@@ -249,7 +252,7 @@ describe("the windows processes", () => {
     const [own = "", other = ""] = await accountsOfBoth();
     const alone = await harness.metrics({
       ...tier(0),
-      HTTP_PORT: String(await harness.freePort()),
+      HTTP_PORT: String((await harness.freePorts(1))[0]),
       WINDOWS_REPLICA: "off",
     });
     const accounts = [own, other].map((accountNumber) => ({ serverId: harness.serverId, accountNumber }));
