@@ -66,8 +66,8 @@ export interface LogReader {
 }
 
 /**
- * Starts a reader of a whole topic, or of some of its partitions. It has no consumer group and commits nothing. So it starts
- * without a join, is never rebalanced, and sees the end of the log.
+ * Starts a reader of a whole topic, or of some of its partitions. It has no consumer group and
+ * commits nothing. So it starts without a join, is never rebalanced, and sees the end of the log.
  */
 export async function startLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;

@@ -67,8 +67,8 @@ export const ConfigSchema = z
      */
     WINDOWS_COUNT: configFields.integer(1, MAX_WINDOWS_PROCESSES).default(1),
     /**
-     * Whether a windows process also keeps the partitions of the next one, so that the stream
-     * continues without a pause while that one is away.
+     * `on`: a windows process also keeps the partitions of the next one, so that the stream
+     * continues without a pause while that one is unavailable.
      */
     WINDOWS_REPLICA: z.enum(["on", "off"], "must be on or off").default("off"),
     /**
@@ -88,11 +88,11 @@ export const ConfigSchema = z
      */
     CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
     /**
-     * Rejected valuations of each reason that go to the log and the dead letters in a minute; further
-     * ones are only counted in `metrics.valuations.rejected`.
+     * Rejected valuations of each reason that go to the log and the dead letters in a minute;
+     * further ones are only counted in `metrics.valuations.rejected`.
      */
     REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
-    /** Memory of one process for replay windows, in MiB; above it the oldest samples are dropped. */
+    /** Memory of one process for windows, in MiB; above it the oldest samples are dropped. */
     WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
     /** Maximum number of open sockets of one organization in one process. */
     MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),

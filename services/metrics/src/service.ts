@@ -142,7 +142,7 @@ async function startWithoutLog(
   live.server = await startStream(context, app.server, { ...parts, source, hub });
 }
 
-/** A process that reads samples: all of them, or with the role `windows` those of its partitions. */
+/** A process that reads samples: all of them; with the role `windows` those of its partitions. */
 async function startWithLog(context: Context, parts: Parts, samplesClock: Clock): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const { kafka, directory, account, existence, database, store, windows } = parts;

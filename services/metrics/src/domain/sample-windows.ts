@@ -327,7 +327,10 @@ export class SampleWindows {
   }
 }
 
-/** The samples in `bytes`, which begin with sequence `from`. Their payloads are parts of `bytes`. */
+/**
+ * The samples in `bytes`, which begin with sequence `from`. Their payloads are parts of `bytes`.
+ * Numbers are little-endian, as on every machine that Node runs on.
+ */
 export function* readRecords(bytes: Buffer, from: number): Generator<LoggedSample> {
   let sequence = from;
   for (let at = 0; at < bytes.length;) {

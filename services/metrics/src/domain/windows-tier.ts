@@ -1,4 +1,4 @@
-import type { Holding } from "./codec/window-message.ts";
+import type { WindowsHolding } from "@kapi/contracts";
 
 /** The windows processes, and which of them this one is. */
 export interface TierSettings {
@@ -30,7 +30,7 @@ export class WindowsTier {
   }
 
   /** What this process holds of `partitions` partitions. */
-  holding(partitions: number): Holding {
+  holding(partitions: number): WindowsHolding {
     const { instance } = this.#settings;
     const held = Array.from({ length: partitions }, (_, partition) => partition).filter((one) => this.isHeld(one));
     const isOwn = (partition: number): boolean => this.holdersOf(partition)[0] === instance;

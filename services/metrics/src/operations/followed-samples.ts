@@ -6,11 +6,11 @@
  * When a windows process goes away, its accounts continue at another one that holds their
  * partition, from their last sequence on. Until then their windows stay, and nothing is new.
  */
-import { accountKey } from "@kapi/contracts";
+import { type FollowRequest, type WindowsHolding, accountKey } from "@kapi/contracts";
 import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
 import { partitionOfKey } from "@kapi/kafka";
 
-import type { FollowRequest, Holding, WindowMessage } from "../domain/codec/window-message.ts";
+import type { WindowMessage } from "../domain/codec/window-message.ts";
 import type { KeptRange } from "../domain/cursor.ts";
 import { keptRange } from "../domain/cursor.ts";
 import type { AccountId } from "../domain/sample.ts";
@@ -19,7 +19,7 @@ import { readRecords, type SampleWindow, type SampleWindows } from "../domain/sa
 
 /** A connection to a windows process. Requests are sent in order. */
 export interface WindowLink {
-  readonly holding: Holding;
+  readonly holding: WindowsHolding;
   follow(request: FollowRequest): void;
   unfollow(channel: number): void;
 }
@@ -78,7 +78,7 @@ export class FollowedSamples implements SampleSource {
     const holdings = Array.from(this.#links.keys(), ({ holding }) => holding);
     const [first] = holdings;
     if (first === undefined) return null;
-    const held = new Set(holdings.flatMap(({ own, replica }) => [...own, ...replica]));
+    const held = new Set(holdings.flatMap(({ own, replica }) => own.concat(replica)));
     return Array.from({ length: first.partitions }, (_, partition) => partition).filter((one) => !held.has(one));
   }
 
@@ -174,7 +174,7 @@ export class FollowedSamples implements SampleSource {
     followed.place = null;
   }
 
-  /** Follows the account at its own process; at a replica while that one is away. */
+  /** Follows the account at its own process; at a replica while that one is unavailable. */
   #place(followed: Followed): void {
     if (followed.state === "gone") return;
     const link = this.#linkFor(followed.key);

@@ -3,12 +3,9 @@
  * text. The windows process sends binary messages: the kind, the channel, and what the kind has.
  * A channel is the number that the stream gave an account on this connection.
  */
-import { AccountNumber, Guid } from "@kapi/contracts";
+import { StreamMessage, WindowsHolding } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
-import { z } from "zod";
 
-/** Maximum number of accounts in one message. */
-export const MAX_ACCOUNTS_PER_MESSAGE = 500;
 /** Maximum size of a message to a windows process: 500 accounts of 150 bytes. */
 export const MAX_REQUEST_BYTES = 256 * 1_024;
 /**
@@ -17,37 +14,9 @@ export const MAX_REQUEST_BYTES = 256 * 1_024;
  */
 export const MAX_ANSWER_BYTES = 1_024 * 1_024;
 
-const Channel = z.int().min(0).max(0xffff_ffff);
-const FollowRequest = z.object({
-  channel: Channel,
-  serverId: Guid,
-  accountNumber: AccountNumber,
-  /** The last sequence that the stream has; 0 if none. */
-  afterSequence: z.int().min(0),
-  /** The stream has read samples before this position of `metrics.samples`. */
-  position: z.int().min(0),
-});
-export type FollowRequest = z.infer<typeof FollowRequest>;
-const StreamMessage = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("follow"), accounts: z.array(FollowRequest).max(MAX_ACCOUNTS_PER_MESSAGE) }),
-  z.object({ type: z.literal("unfollow"), channels: z.array(Channel).max(MAX_ACCOUNTS_PER_MESSAGE) }),
-]);
-/** What a stream process sends. */
-export type StreamMessage = z.infer<typeof StreamMessage>;
-
-/** The partitions that a windows process holds, of all partitions of `metrics.samples`. */
-const Holding = z.object({
-  partitions: z.int().min(1),
-  /** Held by this instance for every stream. */
-  own: z.array(z.int().min(0)),
-  /** Held in case another instance is away. */
-  replica: z.array(z.int().min(0)),
-});
-export type Holding = z.infer<typeof Holding>;
-
 /** What a windows process sends. */
 export type WindowMessage =
-  | { readonly kind: "holding"; readonly holding: Holding }
+  | { readonly kind: "holding"; readonly holding: WindowsHolding }
   /** The kept sequences; `first = last + 1` if none. The samples follow. */
   | { readonly kind: "opened"; readonly channel: number; readonly first: number; readonly last: number }
   /** Records of samples from sequence `from` on. */
@@ -64,7 +33,7 @@ export function decodeStreamMessage(text: string): StreamMessage {
   return StreamMessage.parse(JSON.parse(text));
 }
 
-export function encodeHolding(holding: Holding): Buffer {
+export function encodeHolding(holding: WindowsHolding): Buffer {
   return Buffer.concat([head(KIND.holding, 0, 0), Buffer.from(JSON.stringify(holding))]);
 }
 
@@ -110,7 +79,7 @@ export function decodeWindowMessage(bytes: Buffer): WindowMessage {
       return { kind: "unknown", channel };
     default:
       assert(bytes[0] === KIND.holding, "a message of a windows process has a known kind");
-      return { kind: "holding", holding: Holding.parse(JSON.parse(bytes.toString("utf8", CONTENT_AT))) };
+      return { kind: "holding", holding: WindowsHolding.parse(JSON.parse(bytes.toString("utf8", CONTENT_AT))) };
   }
 }
 

@@ -1,12 +1,6 @@
-import { accountKey } from "@kapi/contracts";
+import { type FollowRequest, accountKey } from "@kapi/contracts";
 
-import {
-  decodeStreamMessage,
-  encodeEnd,
-  encodeOpened,
-  encodeSamplesHead,
-  type FollowRequest,
-} from "../../domain/codec/window-message.ts";
+import { decodeStreamMessage, encodeEnd, encodeOpened, encodeSamplesHead } from "../../domain/codec/window-message.ts";
 import type { Cursor, KeptRange, Replay } from "../../domain/cursor.ts";
 import type { Follow, SampleSource } from "../../domain/sample-source.ts";
 import { binaryFrameStart } from "../../domain/websocket-frame.ts";
@@ -65,7 +59,7 @@ export class StreamConnection {
   }
 
   end(): void {
-    for (const channel of [...this.#follows.keys()]) this.#unfollow(Number(channel));
+    for (const channel of this.#follows.keys()) this.#unfollow(Number(channel));
     this.#ahead.clear();
   }
 

@@ -6,13 +6,13 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { METRICS_ROUTES } from "@kapi/contracts";
+import { type WindowsHolding, METRICS_ROUTES } from "@kapi/contracts";
 import { ApiError, type CallerSecrets, mayCall } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { type WebSocket, WebSocketServer } from "ws";
 
-import { encodeHolding, type Holding, MAX_REQUEST_BYTES } from "../../domain/codec/window-message.ts";
+import { encodeHolding, MAX_REQUEST_BYTES } from "../../domain/codec/window-message.ts";
 import type { SampleSource } from "../../domain/sample-source.ts";
 import { binaryFrameStart } from "../../domain/websocket-frame.ts";
 import { rejectHandshake } from "./handshake.ts";
@@ -35,7 +35,7 @@ export interface WindowServerOptions {
   readonly secrets: CallerSecrets;
   readonly source: SampleSource;
   readonly hub: SubscriptionHub;
-  readonly holding: Holding;
+  readonly holding: WindowsHolding;
   /** The position of `metrics.samples` before which this process has applied every sample. */
   readonly positionOf: (key: string) => number;
   readonly clock: Clock;

@@ -1,18 +1,16 @@
 /** The connections of a stream process to the processes that hold windows, one each. */
-import { METRICS_ROUTES } from "@kapi/contracts";
+import {
+  type FollowRequest,
+  type WindowsHolding,
+  MAX_ACCOUNTS_PER_MESSAGE,
+  type StreamMessage,
+  METRICS_ROUTES,
+} from "@kapi/contracts";
 import { backOffMs, type Clock, delay, monotonicClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { WebSocket } from "ws";
 
-import {
-  decodeWindowMessage,
-  type FollowRequest,
-  type Holding,
-  MAX_ACCOUNTS_PER_MESSAGE,
-  MAX_ANSWER_BYTES,
-  type StreamMessage,
-  type WindowMessage,
-} from "../../domain/codec/window-message.ts";
+import { decodeWindowMessage, MAX_ANSWER_BYTES, type WindowMessage } from "../../domain/codec/window-message.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const PING_INTERVAL_MS = 2_000;
@@ -22,7 +20,7 @@ const BACK_OFF = { firstMs: 100, maxMs: 2_000 };
 
 /** What a windows process holds, and how to follow accounts there. */
 export interface Link {
-  readonly holding: Holding;
+  readonly holding: WindowsHolding;
   follow(request: FollowRequest): void;
   unfollow(channel: number): void;
 }
@@ -85,7 +83,7 @@ class Connection implements Link {
   readonly #options: WindowLinksOptions;
   readonly #clock: Clock;
   readonly #pings: NodeJS.Timeout;
-  #holding: Holding | null = null;
+  #holding: WindowsHolding | null = null;
   #heardAtMs: number;
   #follows: FollowRequest[] = [];
   #unfollows: number[] = [];
@@ -116,12 +114,12 @@ class Connection implements Link {
     });
   }
 
-  /** Whether the process has told what it holds. */
+  /** Whether it is known what the process holds. */
   get isReady(): boolean {
     return this.#holding !== null;
   }
 
-  get holding(): Holding {
+  get holding(): WindowsHolding {
     if (this.#holding === null) throw new Error("it is not known yet what the process holds");
     return this.#holding;
   }
@@ -159,7 +157,9 @@ class Connection implements Link {
     else if (this.#ws.readyState === this.#ws.OPEN) this.#ws.ping();
   }
 
-  /** The requests of one turn share messages. A follow that ends in the same turn still comes first. */
+  /**
+   * The requests of one turn share messages. A follow that ends in the same turn still comes first.
+   */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
