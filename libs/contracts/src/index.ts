@@ -54,6 +54,7 @@ export * from "./internal/risk.ts";
 export * from "./internal/route.ts";
 export * from "./internal/webhooks.ts";
 export * from "./live/frames.ts";
+export * from "./live/windows.ts";
 export * from "./messages/announced.ts";
 export * from "./messages/audit-event.ts";
 export * from "./messages/command-event.ts";

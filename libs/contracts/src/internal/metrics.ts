@@ -77,6 +77,17 @@ export const METRICS_ROUTES = {
     /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
+  /** The newest samples that a windows process holds; it asks no other process. */
+  readHeldSamples: {
+    method: "POST",
+    path: "/internal/samples/held",
+    callers: ["metrics"],
+    body: z.object({
+      accounts: z.array(z.object({ serverId: Guid, accountNumber: AccountNumber })).max(MAX_SAMPLED_ACCOUNTS),
+    }),
+    /** In the order of the request; null for an account without a sample. */
+    answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
+  },
   /**
    * The accounts of a server that were opened, sorted and filtered by the values of the last stored
    * minute. Accounts without the value of the sort come last.
@@ -132,6 +143,11 @@ export const METRICS_ROUTES = {
       ),
     }),
   },
+  /**
+   * An upgrade to a WebSocket between a stream process and a process that holds windows. Without an
+   * upgrade: 400.
+   */
+  followWindows: { method: "GET", path: "/internal/windows", callers: ["metrics"], answer: z.never() },
   /** The number of sockets that one process serves, and the bytes that it buffers for them. */
   readLiveLoad: {
     method: "GET",
