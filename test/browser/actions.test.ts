@@ -231,6 +231,7 @@ const dialogButton = (name: string) => user.page.getByRole("dialog").getByRole("
 
 it("risk rules are set, checked field by field, kept apart from a newer version, deleted, and audited", async () => {
   await openAccountAs("operator");
+  await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.button("Set rules").click();
   await user.button("Add daily loss").click();
   const limit = user.page.getByLabel("Loss", { exact: true });
@@ -331,6 +332,7 @@ it("a risk template is created, shows the accounts that it applies to, and is de
   });
   await checkPage(user, "risk-template");
   await account.getByRole("link", { name: number }).click();
+  await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.page.getByRole("link", { name, exact: true }).click();
   await user.button("Delete template").click();
   // Neither choice is made for the person.

@@ -38,6 +38,7 @@ import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import type { ProviderSignIn } from "./operations/sign-in-with-provider.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccountRanks } from "./outbound/http/account-ranks.ts";
+import { createAccountRecords } from "./outbound/http/account-records.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
@@ -292,6 +293,7 @@ async function startConsole(
     credits,
     commands: createCommands(clients.commandStatus),
     findTransaction: createTransactionFinder(clients.finance),
+    records: createAccountRecords(clients),
     ranks,
     sources,
     overviews: new Overviews({ directory: people.directory, sources, clock, logger }),

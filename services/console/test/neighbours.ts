@@ -4,7 +4,6 @@ import {
   AccountMetricsFrame,
   AuditRecordedBody,
   type EquityHistory,
-  ListCommandsQuery,
   ListRiskBreachesQuery,
   METRICS_ROUTES,
   type NearLimit,
@@ -27,6 +26,8 @@ import { createLogger, Health, type Started } from "@kapi/runtime";
 import { serverEntry } from "@kapi/testkit";
 import { z } from "zod";
 
+import { installRecords, type RecordData } from "./neighbour-records.ts";
+
 const JSON_TYPE = "application/json; charset=utf-8";
 
 const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
@@ -35,10 +36,8 @@ const Numbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
 /** The data of the services that the console calls; tests set it. */
-export interface Neighbours {
+export interface Neighbours extends RecordData {
   readonly url: string;
-  /** Numbers of the existing accounts, per server. */
-  readonly accounts: Map<string, string[]>;
   /** Newest sample, per account number. */
   readonly samples: Map<string, AccountMetricsFrame>;
   /** Commands by their id, as text. */
@@ -82,6 +81,8 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     accounts: new Map(),
     samples: new Map(),
     commands: new Map(),
+    recordCounts: new Map(),
+    recordedBy: null,
     breaches: new Map(),
     endpoints: new Map(),
     changes: [],
@@ -101,6 +102,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   installAccount(app, state);
   installCommandStatus(app, state);
   installFinance(app);
+  installRecords(app, state);
   installRisk(app, state);
   installOverview(app, state);
   installWebhooks(app, state);
@@ -194,10 +196,6 @@ function installFinance(app: App): void {
 function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {
   app.post("/internal/commands/caught-up", () => ({}));
   app.post("/internal/commands/open", () => ({ commands: [] }));
-  app.get("/internal/servers/:serverId/commands", (request, reply) => {
-    const query = parse(ListCommandsQuery.extend({ organizationId: z.guid() }), request.query);
-    return reply.type(JSON_TYPE).send(JSON.stringify({ commands: [], asked: query }));
-  });
   app.post("/internal/commands/read", (request, reply) => {
     const Body = z.object({ reads: z.array(z.object({ organizationId: z.guid(), commandId: z.guid() })) });
     const lines = parse(Body, request.body).reads.map(({ organizationId, commandId }) => {

@@ -6,7 +6,7 @@ import { ListTransactionsQuery, Transaction, TransactionsAnswer } from "../http/
 import { Guid } from "../values.ts";
 import { TRANSACTION_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
-import type { InternalRoutes } from "./route.ts";
+import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
 /** Maximum number of servers in a search. */
 const MAX_SEARCHED_SERVERS = 1_000;
@@ -17,7 +17,7 @@ export const FINANCE_ROUTES = {
   listTradingAccountTransactions: {
     method: "GET",
     path: `${ACCOUNT}/transactions`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     query: ListTransactionsQuery,
     answer: TransactionsAnswer,
   },

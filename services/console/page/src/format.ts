@@ -7,6 +7,8 @@ const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
+// Platforms have at most eight decimals; more would show the rounding of binary numbers.
+const DECIMAL = new Intl.NumberFormat(undefined, { maximumFractionDigits: 8 });
 const DEFAULT_DECIMALS = 2;
 
 const DATE: Intl.DateTimeFormatOptions = { year: "numeric", month: "short", day: "numeric" };
@@ -80,6 +82,11 @@ function decimalsOf(currency: string | null): number {
   if (currency === null) return DEFAULT_DECIMALS;
   const { maximumFractionDigits } = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
   return maximumFractionDigits ?? DEFAULT_DECIMALS;
+}
+
+/** A volume or a price, with all its decimals. */
+export function decimal(value: number): string {
+  return withMinus(DECIMAL.format(value));
 }
 
 /** A number of percent. */

@@ -1,4 +1,5 @@
 /** The console's own routes, one function each (contracts, `http/console.ts`). */
+import { AccountLists } from "./account-lists.ts";
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import { PeopleApi } from "./people-api.ts";
@@ -91,11 +92,14 @@ export class ConsoleApi {
   readonly #client: Client;
   readonly people: PeopleApi;
   readonly risk: RiskApi;
+  /** The lists about one account. */
+  readonly lists: AccountLists;
 
   constructor(client: Client) {
     this.#client = client;
     this.people = new PeopleApi(client);
     this.risk = new RiskApi(client);
+    this.lists = new AccountLists(client);
   }
 
   /** The session; null if nobody is signed in. */
@@ -240,15 +244,6 @@ export class ConsoleApi {
   async riskRules(serverId: string, accountNumber: string, signal: AbortSignal): Promise<AccountRiskRules> {
     const path = `${account(serverId, accountNumber)}/risk-rules`;
     return (await this.#client.request<{ riskRules: AccountRiskRules }>(path, { signal })).riskRules;
-  }
-
-  breaches(
-    serverId: string,
-    accountNumber: string,
-    range: { readonly page: number; readonly limit: number },
-    signal: AbortSignal,
-  ): Promise<{ breaches: RiskBreach[]; pagination: Pagination }> {
-    return this.#client.request(`${account(serverId, accountNumber)}/breaches${queryOf(range)}`, { signal });
   }
 
   async breach(serverId: string, accountNumber: string, breachId: string, signal: AbortSignal): Promise<RiskBreach> {

@@ -4,6 +4,7 @@
  */
 import type { FastifyInstance } from "@kapi/http";
 
+import type { AccountRecords } from "../../domain/account-records.ts";
 import type { AuditLog } from "../../domain/audit.ts";
 import type { PersonOperations } from "../../domain/person-operations.ts";
 import type {
@@ -22,6 +23,7 @@ import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import type { Overviews } from "../../operations/read-overview.ts";
 import { registerAccountListRoutes } from "./account-list-routes.ts";
+import { registerAccountRecordRoutes } from "./account-record-routes.ts";
 import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
@@ -76,6 +78,7 @@ export interface ConsoleDependencies
   readonly credits: Credits;
   readonly commands: Commands;
   readonly findTransaction: FindTransaction;
+  readonly records: AccountRecords;
   readonly ranks: AccountRanks;
   readonly personOperations: PersonOperations;
   readonly sources: OverviewSources;
@@ -110,6 +113,7 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerRequestRoutes(routes, dependencies.requestLog);
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
+  registerAccountRecordRoutes(routes, dependencies);
   registerActionRoutes(routes, dependencies);
   registerRiskActionRoutes(routes, dependencies);
   registerOverviewRoutes(routes, dependencies);

@@ -1,4 +1,4 @@
-/** Internal routes for gateway, export and account. */
+/** Internal routes for gateway, console, export and account. */
 import { FINANCE_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 

@@ -3,9 +3,13 @@ import { minuteMoment } from "../../../format.ts";
 import { Notice } from "../../../parts/notice.tsx";
 import { useAction } from "../../../parts/use-data.ts";
 import { CommandLink, Copy } from "../../../parts/values.tsx";
+import { Link } from "../../../router.tsx";
+import { tabPath } from "../tabs/tab-links.ts";
 import { decidedAtMs, type Intent } from "./intents.ts";
 import { type CurrentIntent, isFinal } from "./use-intent.ts";
 import { failureText } from "./words.ts";
+
+const MOVES_MONEY: ReadonlySet<string> = new Set(["finance.deposit", "finance.withdraw"]);
 
 interface ProgressProps {
   readonly serverId: string;
@@ -101,9 +105,15 @@ function Outcome({ what, result, current }: PartProps & Pick<ProgressProps, "res
       <CommandLink serverId={command.serverId} commandId={command.id}>
         Command
       </CommandLink>{" "}
-      <Dismiss current={current} />
+      {isDone ? <TransactionLink command={command} /> : null} <Dismiss current={current} />
     </Notice>
   );
+}
+
+/** The transaction of a finished deposit or withdrawal. */
+function TransactionLink({ command: { id, operation, serverId, accountNumber } }: { readonly command: Command }) {
+  if (!MOVES_MONEY.has(operation) || accountNumber === null || accountNumber === undefined) return null;
+  return <Link to={tabPath({ serverId, accountNumber }, "transactions", { commandId: id })}>Transaction</Link>;
 }
 
 /** The new password of a reset: shown to the person who reset it, and never stored. */
