@@ -27,6 +27,7 @@ const LONG = [
   "services/gateway/test/large-results.integration.test.ts",
   "services/metrics/test/example-client.integration.test.ts",
   "services/trading-simulator/test/restart.integration.test.ts",
+  "test/browser/tasks.test.ts",
   "test/docs/guides.test.ts",
   "test/e2e/external-servers.test.ts",
   "test/live/live-metrics.test.ts",
