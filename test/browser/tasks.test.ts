@@ -1,7 +1,7 @@
 /**
  * Ten tasks of the people of an organization in a real browser, with all services of kapi. Each
- * prints its steps and its seconds, and takes a screenshot of its end. A step is a click, a choice or
- * an entry of a person who is signed in and begins at the overview.
+ * prints its steps and its seconds, and takes a screenshot of its end. A step is a click, a choice
+ * or an entry of a person who is signed in and begins at the overview.
  */
 import { readFileSync } from "node:fs";
 
