@@ -16,7 +16,12 @@ export const COMMANDS: readonly AlertCase[] = [
   {
     alert: "KapiCommandsStuck",
     when: "a deposit is open two minutes after its deadline",
-    series: { [kapi("commands_inbox_overdue", { ...FIRST, worker: "finance" })]: level(0, 120) },
+    series: {
+      [kapi("commands_inbox_overdue", { ...FIRST, worker: "finance" })]: level(0, 120),
+      // The action of a breach, hours before its deadline.
+      [kapi("commands_inbox_age", { ...FIRST, job: "account", worker: "account" })]: level(0, 7_200),
+      [kapi("commands_inbox_overdue", { ...FIRST, job: "account", worker: "account" })]: level(0, 0),
+    },
     labels: { worker: "finance" },
     severity: "critical",
     summary: "Commands of finance are past their deadline and cannot be settled",
