@@ -84,7 +84,7 @@ const NO_FINGERPRINT = "0".repeat(64);
 
 /**
  * The required fields identify a command and its organization. All other fields fall back to a
- * default. A time never falls back to a fixed one: the ages that the worker measures would be wrong.
+ * default. The times have no fixed default: the ages that the worker measures would be wrong.
  */
 const IdentifiedCommand = z.object({
   commandId: z.uuid(),
@@ -98,7 +98,7 @@ const IdentifiedCommand = z.object({
   fingerprint: CommandHeader.shape.fingerprint.catch(NO_FINGERPRINT),
   reservedCredits: z.int().min(0).catch(0),
   chargeId: z.uuid().optional().catch(undefined),
-  /** Undefined: the time of the Kafka record, which the gateway wrote right after the acceptance. */
+  /** Undefined: the time of the Kafka record, which was written right after the acceptance. */
   createdAt: z.iso.datetime().optional().catch(undefined),
   /** Undefined: the operation's deadline after the acceptance. */
   deadlineAt: z.iso.datetime().optional().catch(undefined),

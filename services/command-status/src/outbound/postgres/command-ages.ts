@@ -8,8 +8,8 @@ export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
   /**
-   * Time since the oldest of them was accepted, in seconds. A command that closes positions does not
-   * count after its first attempt: it may wait for a market to open (decisions, 15.8).
+   * Time since the oldest of them was accepted, in seconds. A command that closes positions does
+   * not count after its first attempt: it may wait for a market to open (decisions, 15.8).
    */
   readonly oldest_seconds: number;
 }
