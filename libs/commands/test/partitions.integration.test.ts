@@ -1,4 +1,4 @@
-import { TOPICS } from "@kapi/contracts";
+import { CommandMessage, TOPICS } from "@kapi/contracts";
 import { assertDefined, delay, toIso } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
@@ -115,7 +115,7 @@ it("knows the oldest command and the earliest deadline, also if the oldest comma
       createdAt: toIso(nowMs - ageMinutes * MINUTE_MS),
       deadlineAt: toIso(nowMs + minutesLeft * MINUTE_MS),
     };
-    const message = commandMessage(times);
+    const message = CommandMessage.parse(commandMessage(times));
     return { message, unreadable: null, partition: EMPTY_PARTITION, offset, text: JSON.stringify(message) };
   };
   partitions.add(EMPTY_PARTITION, [command(120, 1_320, 1), command(20, -5, 2), command(1, 14, 3)]);
