@@ -66,11 +66,11 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
 }
 
 /**
- * The account whose row is locked before all statements of the transaction. None for a change that
- * did not succeed: if it was carried out in part, the statement that writes its account locks it.
+ * The account whose row is locked before all statements of the transaction, also if its command
+ * failed and was carried out in part. None if nothing is written to the account.
  */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
-  if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
+  if (outcome.kind !== "closed" && "account" in outcome.effect) return [outcome.effect.account.id];
   if (message.operation !== "account.create" || message.managedAccountId === null) return [];
   return [message.managedAccountId];
 }
