@@ -151,7 +151,7 @@ export default {
     onlyIn("@fastify/compress", "libs/http"),
     onlyIn("undici", "libs/http"),
     onlyIn("ioredis", "libs/redis"),
-    onlyIn("ws", "services/metrics/src/inbound/ws", "libs/client/src/live"),
+    onlyIn("ws", "services/metrics/src/(in|out)bound/ws", "libs/client/src/live"),
     onlyIn("request-filtering-agent", "services/webhooks/src/outbound/http"),
     onlyIn("nodemailer", "services/console/src/outbound/smtp"),
     onlyIn("openid-client", "services/console/src/outbound/http"),

@@ -6,8 +6,8 @@ const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
 
 /**
  * The files that take a minute or more. They begin first, because at the end of a run each of them
- * would leave a processor idle. Two files run at the same time. So files that mostly wait, for
- * example for the session of a killed process, alternate with files that keep the processors busy.
+ * would leave a processor idle. Files that mostly wait, for example for the session of a killed
+ * process, alternate with files that keep the processors busy.
  */
 const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
@@ -16,11 +16,23 @@ const LONGEST = [
   "test/faults/deposit-killed.test.ts",
   "test/browser/console.test.ts",
   "services/gateway/test/owners.integration.test.ts",
-  "test/live/live-metrics.test.ts",
+  "services/gateway/test/faults.integration.test.ts",
+  "test/e2e/command-line.test.ts",
+  "test/e2e/read-your-command.test.ts",
 ];
 
-/** Tests that wait for long: `npm run verify -- long`. */
+/** Tests that wait or compute for long: `npm run verify -- long`. */
 const LONG = [
+  "services/command-status/test/large-results.integration.test.ts",
+  "services/gateway/test/large-results.integration.test.ts",
+  "services/metrics/test/example-client.integration.test.ts",
+  "services/trading-simulator/test/restart.integration.test.ts",
+  "test/docs/guides.test.ts",
+  "test/e2e/external-servers.test.ts",
+  "test/live/live-metrics.test.ts",
+  "test/properties/command-states.test.ts",
+  "test/properties/equal-keys.test.ts",
+  "test/properties/pages.test.ts",
   "libs/redis/test/half-open.integration.test.ts",
   "services/account/test/deletion-long.integration.test.ts",
   "services/metrics/test/log-retention.integration.test.ts",
@@ -53,9 +65,8 @@ class LongestFirst extends BaseSequencer {
  */
 export default defineConfig({
   test: {
-    // Two files at once. With more, the servers and the tests would compete for the processors of a
-    // small machine.
-    maxWorkers: 2,
+    // Three files at once, on the two processors of a small machine: most tests wait.
+    maxWorkers: 3,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -12,6 +12,7 @@ import { sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
+import { storeEquity } from "./stored-equity.ts";
 
 const PHONE = { width: 360, height: 800 };
 /** More than a page has. */
@@ -156,5 +157,73 @@ describe("the list of accounts", () => {
     await user.page.setViewportSize(PHONE);
     await user.screenshot("accounts-phone");
     expect(await sidewaysPixels(user.page)).toBe(0);
+  });
+});
+
+describe("the page of an account", () => {
+  const pressed = (name: string) => user.page.getByRole("button", { name, exact: true, pressed: true }).waitFor();
+  const samples = async (): Promise<number> =>
+    Number(await user.page.locator("[data-samples]").getAttribute("data-samples"));
+  const chart = (range: string) =>
+    user.page.getByRole("img", { name: new RegExp(`^Equity and balance .* in the ${range}$`) });
+
+  it("shows 30 days of equity that continue into live samples, keeps the choice, and has one equity", async () => {
+    const [, number = ""] = opened;
+    const address = `/accounts/${system.demo.serverId}/${number}`;
+    await storeEquity(system.stack.environment.postgresUrl, { serverId: system.demo.serverId, accountNumber: number });
+    await control.buy(number, "EURUSD", 0.5);
+    await user.open(address);
+    await pressed("Hour");
+    await chart("last hour").waitFor();
+    await user.button("30 days").click();
+    await chart("last 30 days").waitFor();
+    expect(user.page.url()).toMatch(/equity\.range=month$/);
+    await user.page.reload();
+    await pressed("30 days");
+    await chart("last 30 days").waitFor();
+    expect(await user.fact("Lowest").innerText()).toBe("9,000.00 USD");
+    expect(await user.fact("Largest drawdown").innerText()).toMatch(/^1,\d{3}\.\d\d USD \(1\d(\.\d+)? %\)$/);
+
+    await eventually(async () => (await samples()) >= 2);
+    const drawn = await chart("last 30 days").screenshot();
+    const equities = await user.fact("Equity").allInnerTexts();
+    expect([equities.length, new Set(equities).size]).toEqual([2, 1]);
+    await control.movePrice("EURUSD", 4_000);
+    await eventually(async () => {
+      const now = await user.fact("Equity").allInnerTexts();
+      expect(new Set([...now, equities[0]]).size).toBe(2);
+      expect((await chart("last 30 days").screenshot()).equals(drawn)).toBe(false);
+    });
+
+    await user.page.getByText("Show as table").click();
+    await user.page.getByRole("table", { name: "Stored equity of the last 30 days" }).waitFor();
+    await user.page.getByText("Show as table").click();
+    await checkPage(user, "equity-history");
+    await user.page.setViewportSize(WIDE);
+    await user.button("Day").click();
+    await chart("last 24 hours").waitFor();
+    await user.screenshot("equity-day");
+  });
+
+  it("shows the live equity while the history cannot be read, and offers a retry; and says why a chart is empty", async () => {
+    const [, , number = "", silent = ""] = opened;
+    await control.buy(number, "EURUSD", 0.5);
+    await user.page.route("**/equity-history?*", (route) => route.fulfill({ status: 500, json: {} }));
+    await user.open(`/accounts/${system.demo.serverId}/${number}`);
+    await user.page.getByText("Could not load the equity history.").waitFor();
+    await chart("last hour").waitFor();
+    expect(user.complaints.splice(0)).not.toEqual([]);
+    await user.page.unrouteAll({ behavior: "ignoreErrors" });
+    await user.button("Try again").click();
+    await user.page.getByText("Could not load the equity history.").waitFor({ state: "detached" });
+    const [to, from] = [new Date(), new Date(Date.now() - 3_600_000)].map((time) => time.toISOString());
+    const empty = { from, to, now: to, before: null, points: [] };
+    await user.page.route("**/equity-history?*", (route) => route.fulfill({ json: empty }));
+    await user.page.route("**/live", (route) => route.abort());
+    await user.open(`/accounts/${system.demo.serverId}/${silent}`);
+    await user.page.getByText("The equity of this account did not change in the last 30 days.").waitFor();
+    await user.screenshot("equity-none");
+    expect(await user.fact("Equity").allInnerTexts()).toEqual(["10,000.00 USD", "10,000.00 USD"]);
+    user.complaints.splice(0);
   });
 });

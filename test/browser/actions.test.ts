@@ -65,9 +65,9 @@ async function personWith(role: string) {
   return person;
 }
 
-async function deposits(): Promise<unknown[]> {
+async function deposits(): Promise<{ id: string }[]> {
   const { body } = await client.call("GET", client.server(`/accounts/${number}/transactions?type=deposit`));
-  return (body as { transactions: unknown[] }).transactions;
+  return (body as { transactions: { id: string }[] }).transactions;
 }
 
 async function fillDeposit(amount: string): Promise<void> {
@@ -92,7 +92,15 @@ describe("a deposit", () => {
     await done("Deposit of 100.50 USD: done.");
     await user.page.getByText("The balance is now 1,100.50 USD.").waitFor();
     await eventually(async () => expect(await user.fact("Balance").first().innerText()).toBe("1,100.50 USD"));
-    expect(await deposits()).toMatchObject([{ amount: 100.5, createdBy: { type: "user" } }]);
+    const [booked] = await deposits();
+    expect(booked).toMatchObject({ amount: 100.5, createdBy: { type: "user" } });
+    await user.page.keyboard.press("Control+k");
+    await user.page
+      .getByRole("dialog")
+      .getByRole("combobox")
+      .fill(booked?.id ?? "");
+    await user.page.getByText("deposit 100.50 USD").waitFor();
+    await user.page.keyboard.press("Escape");
     await checkPage(user, "deposit-done");
     expect(user.complaints).toEqual([]);
   });
@@ -208,4 +216,134 @@ it("who withdrew 500 yesterday is found on the page of commands, with the name o
   await checkPage(user, "commands-found");
   await user.page.getByLabel("By", { exact: true }).selectOption({ label: "Me" });
   await user.page.getByText("No command matches.").waitFor();
+});
+
+const DAILY = {
+  id: "daily-loss",
+  type: "dailyLoss",
+  limit: { percent: 4 },
+  basis: "equity",
+  timeZone: "UTC",
+  dayStart: "00:00",
+  action: "notify",
+};
+const dialogButton = (name: string) => user.page.getByRole("dialog").getByRole("button", { name, exact: true });
+
+it("risk rules are set, checked field by field, kept apart from a newer version, deleted, and audited", async () => {
+  await openAccountAs("operator");
+  await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
+  await user.button("Set rules").click();
+  await user.button("Add daily loss").click();
+  const limit = user.page.getByLabel("Loss", { exact: true });
+  await limit.fill("5 %");
+  await user.button("Set rules…").click();
+  await user.page.getByText("Must be a number, such as 5 or 2.5.").waitFor();
+  await limit.fill("101");
+  await user.button("Set rules…").click();
+  await dialogButton("Set rules").click();
+  // The schema of the API rejects it.
+  await user.page.getByText("Too big: expected number to be <=100.").waitFor();
+  await limit.fill("5,5");
+  await user.page.getByLabel("Counted from").selectOption("higher");
+  await user.page.getByLabel("A day starts at").fill("17:00");
+  await user.page.getByLabel("Warn at percent of the limit").fill("80");
+  await user.page.getByLabel("When it is reached, kapi").selectOption("close_only");
+  await user.button("Add maximum loss").click();
+  await user.page.getByLabel("Loss", { exact: true }).nth(1).fill("10");
+  await checkPage(user, "risk-editor");
+  await user.button("Set rules…").click();
+  const dialog = user.page.getByRole("dialog");
+  expect(await dialog.innerText()).toMatch(/New: Daily loss 5\.5 % of the higher of equity and balance at 17:00 UTC/);
+  await checkPage(user, "risk-confirm");
+  await dialogButton("Set rules").click();
+  await done("Change of the risk rules: done.");
+  await user.page.getByText("Daily loss 5.5 % of the higher of equity and balance at 17:00 UTC.").waitFor();
+  await user.page.getByText(/^Version 1, active since/).waitFor();
+  await checkPage(user, "risk-rules-done");
+
+  // Somebody else changes the rules while the form is open.
+  await user.button("Change rules").click();
+  const place = client.server(`/accounts/${number}`);
+  const body = { rules: [DAILY], requestId: "backend" };
+  const other = await client.call("PUT", `${place}/risk-rules`, { body, idempotencyKey: `rules-${number}` });
+  expect(other.status).toBe(202);
+  await eventually(async () => {
+    const { body: now } = await client.call("GET", `${place}/risk-rules`);
+    expect(now).toMatchObject({ riskRules: { version: 2 } });
+  });
+  await user.page.getByLabel("Loss", { exact: true }).first().fill("3");
+  await user.button("Change rules…").click();
+  await dialogButton("Change rules").click();
+  await user.page.getByText("It was changed meanwhile: the version is 2 now.").waitFor();
+  await checkPage(user, "risk-conflict");
+  await user.button("Read the newest version").click();
+  await user.page.getByText("Daily loss 4 % of the equity at 00:00 UTC.").waitFor();
+
+  await user.button("Delete rules").click();
+  await checkPage(user, "risk-delete");
+  await dialogButton("Delete rules").click();
+  await done("Deletion of the risk rules: done.");
+  await user.page.getByText("This account has no risk rules.").waitFor();
+
+  await user.button("Sign out").click();
+  await openAccountAs("owner");
+  await user.open("/audit");
+  await user.heading("Audit log").waitFor();
+  await user.page.getByLabel("Who", { exact: true }).selectOption({ label: `operator-${number}@example.com` });
+  await user.page.getByLabel("What", { exact: true }).selectOption({ label: "Deleted risk rules" });
+  const row = user.row("Deleted risk rules");
+  await eventually(async () => {
+    await user.button("Refresh").click();
+    await user.settled();
+    expect(await row.count()).toBe(1);
+  });
+  expect(await row.innerText()).toContain(`account ${number}`);
+  await user.page.getByLabel("What", { exact: true }).selectOption({ label: "All" });
+  await user.row("Changed risk rules").waitFor();
+  // The change of the backend is the key's, and not this person's.
+  expect(await user.row("Changed risk rules").count()).toBe(1);
+  await checkPage(user, "audit-of-actions");
+});
+
+it("a risk template is created, shows the accounts that it applies to, and is deleted with their rules", async () => {
+  const name = `standard-${number}`;
+  await openAccountAs("operator");
+  await user.visit("Risk templates");
+  await user.button("New template").click();
+  await user.page.getByLabel("Name of the template").fill(name);
+  await user.button("Add maximum loss").click();
+  await user.page.getByLabel("Loss", { exact: true }).fill("9");
+  await user.button("Create template…").click();
+  await dialogButton("Create template").click();
+  await user.page.getByText("Choose a state, or enter how the name begins.").waitFor();
+  await user.page.getByLabel("active", { exact: true }).check();
+  await checkPage(user, "risk-template-new");
+  await user.button("Create template…").click();
+  await dialogButton("Create template").click();
+  await done(`Change of the template ${name}: done.`);
+  await checkPage(user, "risk-templates");
+  await user.page.getByRole("link", { name, exact: true }).click();
+  await user.heading(`Risk template ${name}`).waitFor();
+  const account = user.row(number);
+  await eventually(async () => {
+    await user.button("Refresh").click();
+    await user.settled();
+    expect(await account.innerText()).toContain("applied");
+  });
+  await checkPage(user, "risk-template");
+  await account.getByRole("link", { name: number }).click();
+  await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
+  await user.page.getByRole("link", { name, exact: true }).click();
+  await user.button("Delete template").click();
+  // Neither choice is made for the person.
+  expect(await dialogButton("Delete template").isDisabled()).toBe(true);
+  await user.page.getByLabel(/^Remove the rules/).check();
+  await checkPage(user, "risk-template-delete");
+  await dialogButton("Delete template").click();
+  await done(`Deletion of the template ${name}: done.`);
+  await user.page.getByText("This server has no template of this name.").waitFor();
+  await eventually(async () => {
+    const { body } = await client.call("GET", client.server(`/accounts/${number}/risk-rules`));
+    expect(body).toMatchObject({ riskRules: { rules: [] } });
+  });
 });

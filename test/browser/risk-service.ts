@@ -1,7 +1,15 @@
 /** A stand-in for the risk service whose breaches and evidence the test chooses. */
 import { randomUUID } from "node:crypto";
 
-import { type EvidenceRecord, pageNumbersOf, RISK_ROUTES, type RiskBreach, type RiskRule } from "@kapi/contracts";
+import {
+  cursorPage,
+  type EvidenceRecord,
+  listScope,
+  pageStart,
+  RISK_ROUTES,
+  type RiskBreach,
+  type RiskRule,
+} from "@kapi/contracts";
 import { buildEvidence, createSigner, type EvidenceClaim, moneyText, publicKeys, toEvidenceRule } from "@kapi/evidence";
 import { ApiError, createHttpServer, serve, serveRaw, startListening } from "@kapi/http";
 import { createLogger, Health } from "@kapi/runtime";
@@ -68,10 +76,14 @@ export async function startRiskService(): Promise<RiskService> {
     const stored = { version: 4, commandId: randomUUID(), activeFrom, template: null };
     return { riskRules: { ...params, ...stored, rules: [...state.rules] } };
   });
-  serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query: { page = 1, limit } }) => {
-    const all = ofAccount(params.accountNumber);
-    const breaches = all.slice((page - 1) * limit, page * limit).map(({ breach }) => breach);
-    return { breaches, pagination: { ...pageNumbersOf({ page, limit }, all.length), nextCursor: null } };
+  serve(app, RISK_ROUTES.listRiskBreaches, ({ params, query }) => {
+    const all = ofAccount(params.accountNumber).map(({ breach }) => breach);
+    const start = pageStart("breaches", query);
+    const first = start.after === null ? start.offset : all.findIndex(({ id }) => id === start.after?.[1]) + 1;
+    const read = { rows: all.slice(first, first + start.limit + 1), total: all.length };
+    const keyOf = ({ measuredAt, id }: RiskBreach): [string, string] => [measuredAt.replace("Z", "000Z"), id];
+    const { rows, pagination } = cursorPage("breaches", listScope(params), start, read, keyOf);
+    return { breaches: [...rows], pagination };
   });
   serve(app, RISK_ROUTES.getRiskBreach, ({ params }) => ({
     breach: one(params.accountNumber, params.breachId).breach,

@@ -31,12 +31,18 @@ export class Fleet {
     this.#env = env;
   }
 
-  /** Starts a new member and waits until it is ready. */
-  async add(name: string, roles: string, env: Environment = {}): Promise<FleetMember> {
-    const port = await freePort();
+  /** Starts a new member and waits until it is ready. `port`: by default a free one. */
+  async add(name: string, roles: string, env: Environment = {}, port?: number): Promise<FleetMember> {
+    const member = await this.prepare(name, roles, env, port);
+    await member.start();
+    return member;
+  }
+
+  /** Adds a member that is not started yet. */
+  async prepare(name: string, roles: string, env: Environment = {}, givenPort?: number): Promise<FleetMember> {
+    const port = givenPort ?? (await freePort());
     const member = new FleetMember(name, port, { ...this.#env, ...env, HTTP_PORT: String(port), ROLES: roles });
     this.#members.set(name, member);
-    await member.start();
     return member;
   }
 
@@ -59,7 +65,7 @@ export class FleetMember {
   readonly name: string;
   readonly url: string;
   readonly wsUrl: string;
-  readonly #env: Environment;
+  #env: Environment;
   #child: ChildProcess | null = null;
 
   constructor(name: string, port: number, env: Environment) {
@@ -67,6 +73,11 @@ export class FleetMember {
     this.url = `http://127.0.0.1:${port}`;
     this.wsUrl = `ws://127.0.0.1:${port}`;
     this.#env = env;
+  }
+
+  /** Changes variables, from the next start on. */
+  change(env: Environment): void {
+    this.#env = { ...this.#env, ...env };
   }
 
   /** Starts the process with its own variables and `env`, and waits until it is ready. */

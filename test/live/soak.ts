@@ -4,7 +4,9 @@
  * reading, for 20 and 60 seconds. Then processes are killed, paused and rebalanced, while the
  * clients cut their sockets about 70 times a minute. Violations are printed; the exit code is then
  * 1.
- * `LIVE_SOAK_MINUTES` (10) sets the duration, `LIVE_SEED` the random choices.
+ * `LIVE_SOAK_MINUTES` (10) sets the duration, `LIVE_SEED` the random choices. With the argument
+ * `windows`, stream processes read no samples: they follow two or three windows processes, which
+ * are killed, paused and changed in number too.
  */
 import { delay } from "@kapi/kernel";
 import { createKafka } from "@kapi/kafka";
@@ -22,8 +24,10 @@ import { Fleet, type FleetMember } from "./fleet.ts";
 import { type SlowReaderFigures, slowReaders } from "./slow-readers.ts";
 import { TradingFloor } from "./trading-floor.ts";
 import { Trial } from "./trial.ts";
+import { WindowsFleet } from "./windows-fleet.ts";
 
 const MINUTES = Number(process.env["LIVE_SOAK_MINUTES"] ?? 10);
+const WITH_WINDOWS = process.argv[2] === "windows";
 const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 40;
 const CLIENTS = 4;
@@ -48,6 +52,8 @@ const STUCK_MS = 60_000;
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;
 const MAX_BEYOND_MS = 5_000;
+/** Instances are picked from 0 to this one. */
+const MOST_WINDOWS = 5;
 const DEPOSIT_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 15_000;
 const SETTLE_TIMEOUT_MS = 120_000;
@@ -67,6 +73,8 @@ function sum(checkers: readonly Checker[], of: (checker: Checker) => number): nu
 
 interface Soak {
   readonly fleet: Fleet;
+  /** Null if the stream processes read the samples themselves. */
+  readonly windows: WindowsFleet | null;
   readonly trial: Trial;
   readonly floor: TradingFloor;
   readonly random: RandomSource;
@@ -99,17 +107,23 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     const { serverId, managementKey } = demo;
     const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, random: random.fork() };
     const trial = await Trial.start({ ...options, tell: (text) => say(`WRONG  ${text}`) });
-    return { fleet, trial, floor, random };
+    const windows = WITH_WINDOWS ? await WindowsFleet.start(fleet) : null;
+    return { fleet, windows, trial, floor, random };
   } catch (error) {
     await fleet.stop();
     throw error;
   }
 }
 
+function addStream({ fleet, windows }: Soak, name: string): Promise<FleetMember> {
+  return windows?.addStream(fleet, name) ?? fleet.add(name, "stream");
+}
+
 /** Two readers stop. Every valuation causes a sample, so that the readers' sockets fill. */
-async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
+async function readSlowly(soak: Soak): Promise<SlowReaderFigures> {
+  const { fleet, trial } = soak;
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
-  const stream = await fleet.add("stream-1", "stream");
+  const stream = await addStream(soak, "stream-1");
   const others = Array.from({ length: CLIENTS - 2 }, (_, index) => trial.add(`other-${index + 1}`, [stream]));
   const [late, stuck] = [trial.add("late", [stream]), trial.add("stuck", [stream])];
   await eventually(() => trial.checkers.every(({ isSubscribed }) => isSubscribed), { timeoutMs: 60_000 });
@@ -140,7 +154,7 @@ async function readSlowly({ fleet, trial }: Soak): Promise<SlowReaderFigures> {
 }
 
 /** Disturbs sequencers and streams at random and concurrently, until `endMs`. */
-async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturbances> {
+async function disturb({ fleet, windows, random }: Soak, endMs: number): Promise<Disturbances> {
   const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
   const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
   const streams = [fleet.member("stream-1"), fleet.member("stream-2")];
@@ -151,7 +165,14 @@ async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturba
       await delay(random.whole(0, MAX_REST_MS));
     }
   };
-  const [ofSequencers, ofStreams] = [random.fork(), random.fork()];
+  const [ofSequencers, ofStreams, ofWindows] = [random.fork(), random.fork(), random.fork()];
+  // A change of the number of windows processes restarts the stream processes too.
+  let streamsTurn: Promise<unknown> = Promise.resolve();
+  const alone = (work: () => Promise<void>): Promise<void> => {
+    const turn = streamsTurn.then(work);
+    streamsTurn = turn;
+    return turn;
+  };
   const sequencer = (): FleetMember => ofSequencers.pick(sequencers);
   await Promise.all([
     repeat(ofSequencers, [
@@ -160,9 +181,17 @@ async function disturb({ fleet, random }: Soak, endMs: number): Promise<Disturba
       () => disturbances.rebalance(ofSequencers.whole(0, MAX_REST_MS)),
     ]),
     repeat(ofStreams, [
-      () => disturbances.stopStream(ofStreams.pick(streams)),
-      () => disturbances.killStream(ofStreams.pick(streams)),
+      () => alone(() => disturbances.stopStream(ofStreams.pick(streams))),
+      () => alone(() => disturbances.killStream(ofStreams.pick(streams))),
     ]),
+    windows === null
+      ? null
+      : repeat(ofWindows, [
+          () => windows.kill(ofWindows.whole(0, MOST_WINDOWS), ofWindows.whole(0, MAX_DOWN_MS)),
+          () => alone(() => windows.rescale()),
+          () => windows.pause(ofWindows.whole(0, MOST_WINDOWS), ofWindows.whole(0, MAX_BEYOND_MS)),
+          () => windows.stopOne(ofWindows.whole(0, MOST_WINDOWS)),
+        ]),
   ]);
   return disturbances;
 }
@@ -177,7 +206,7 @@ function progress({ trial }: Soak, beganMs: number): void {
   );
 }
 
-function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFigures, delays: Delays): void {
+function summary({ trial, windows }: Soak, disturbances: Disturbances, slow: SlowReaderFigures, delays: Delays): void {
   const { checkers, programs, witness, violations } = trial;
   const total = (of: (checker: Checker) => number): number => sum(checkers, of);
   const closes = new Map<number, number>();
@@ -186,7 +215,9 @@ function summary({ trial }: Soak, disturbances: Disturbances, slow: SlowReaderFi
   }
   const resident = (bytes: number | null): string => (bytes === null ? "?" : `${(bytes / MIB).toFixed(1)} MiB`);
   const ratio = slow.slow.delays.at(0.99) / Math.max(1, slow.control.delays.at(0.99));
-  const done = Object.entries(disturbances.counts).map(([name, count]) => `${name} ${count}`);
+  const done = Object.entries({ ...disturbances.counts, ...windows?.counts }).map(
+    ([name, count]) => `${name} ${count}`,
+  );
   say(`
 cuts                     ${total(({ counts }) => counts.cuts)}, connections ${total(({ counts }) => counts.connections)}
 closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}`).join(", ")}
@@ -223,7 +254,7 @@ async function run(stack: TestStack): Promise<boolean> {
     await Promise.all([
       fleet.add("sequencer-1", "sequencer"),
       fleet.add("sequencer-2", "sequencer"),
-      fleet.add("stream-2", "stream"),
+      addStream(soak, "stream-2"),
     ]);
     const endMs = Math.max(beganMs + MINUTES * 60_000, Date.now());
     say(`processes are disturbed and sockets cut until ${MINUTES} minutes are over`);

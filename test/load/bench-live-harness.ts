@@ -117,11 +117,12 @@ export class LiveHarness {
   }
 
   /**
-   * Starts a metrics process and waits until it is ready. `livePort` is the port of an ended
-   * process that the new process replaces.
+   * Starts a metrics process, on the port `HTTP_PORT` if given, and waits until it is ready.
+   * `livePort` is the port of an ended process that the new process replaces.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
-    const [httpPort, port] = [await freePort(), livePort ?? (await freePort())];
+    const httpPort = env["HTTP_PORT"] ?? (await freePort());
+    const port = livePort ?? (await freePort());
     const startedMs = performance.now();
     const child = spawn(process.execPath, [MAIN], {
       env: {
@@ -155,13 +156,13 @@ export class LiveHarness {
     return { pid, port, readyMs: performance.now() - startedMs, stop };
   }
 
-  /** Starts a process that publishes valuations of accounts from {@link FIRST_ACCOUNT} on. */
-  async source(accounts: number): Promise<Worker<SourceMethods>> {
+  /** Starts a process that publishes valuations of accounts from `firstAccount` on. */
+  async source(accounts: number, firstAccount = FIRST_ACCOUNT): Promise<Worker<SourceMethods>> {
     const source = startWorker<SourceMethods>("bench-live-source.ts");
     await this.scope.start("source", () => ({ value: null, stop: () => source.stop() }));
     const { kafkaBrokers: brokers, topicPrefix } = this.environment;
     const serverId = this.#serverId;
-    await source.call("connect", { brokers, topicPrefix, serverId, firstAccount: FIRST_ACCOUNT, accounts });
+    await source.call("connect", { brokers, topicPrefix, serverId, firstAccount, accounts });
     return source;
   }
 

@@ -15,9 +15,16 @@ import { STATE_VARIABLE } from "@kapi/testkit";
 import { type Aim, table } from "./bench-live-aims.ts";
 import { restart, sockets } from "./bench-live-memory.ts";
 import { fanOut, sequence } from "./bench-live-sequence.ts";
+import { windows } from "./bench-live-windows.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-live");
-const PARTS: Readonly<Record<string, () => Promise<Aim[]>>> = { sequence, fanout: fanOut, sockets, restart };
+const PARTS: Readonly<Record<string, () => Promise<Aim[]>>> = {
+  sequence,
+  fanout: fanOut,
+  sockets,
+  restart,
+  windows,
+};
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in PARTS));

@@ -54,6 +54,7 @@ const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "console.request_days": [REQUEST_DAYS],
   "finance.transaction_digest_counts": [DIGEST_DAYS],
   "finance.transaction_digests": [DIGEST_DAYS],
+  "metrics.account_metric_hours": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "metrics.account_metric_snapshots": ["services/metrics/src/operations/store-snapshots.ts KEPT_DAYS"],
   "organization.credit_entries": [CREDIT_MONTHS],
   "organization.tags": ["libs/admission/src/redis/keys.ts SHARD_COUNT"],

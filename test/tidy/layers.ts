@@ -5,7 +5,7 @@ import path from "node:path";
 const LAYERS = new Set(["domain", "operations", "inbound", "outbound"]);
 const FRONT_DOORS = ["main.ts", "config.ts", "service.ts"];
 const INBOUND = new Set(["http", "kafka", "ws"]);
-const OUTBOUND = new Set(["postgres", "redis", "http", "kafka", "smtp"]);
+const OUTBOUND = new Set(["postgres", "redis", "http", "kafka", "smtp", "ws"]);
 
 /** The faults in the layers of all services in the folder `services`, one sentence each. */
 export function layerFaults(services: string): string[] {

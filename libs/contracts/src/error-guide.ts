@@ -189,6 +189,11 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     action: "Enable the server in the console, or use another one.",
     retry: "later",
   },
+  VERSION_CHANGED: {
+    happened: "Somebody else changed the risk rules or the template after the console's page had read them.",
+    action: "Read the newest version, and make the change again if it is still wanted.",
+    retry: "corrected",
+  },
   ACCOUNT_QUOTA_REACHED: {
     happened: "The organization has as many accounts as it may have.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",

@@ -35,6 +35,7 @@ export const ERRORS = {
   WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },
+  VERSION_CHANGED: { status: 409, text: "It was changed meanwhile: the version is <version> now" },
   ACCOUNT_QUOTA_REACHED: { status: 409, text: "The account quota of the organization is reached" },
   EVIDENCE_PENDING: { status: 409, text: "The evidence of this breach is not complete yet" },
   DIGEST_NOT_READY: { status: 409, text: "The digests of this day are not complete yet" },

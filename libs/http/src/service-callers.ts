@@ -4,10 +4,11 @@
  * INTERNAL_CALLS says what each caller may call.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 
 import { callersOf, type InternalOwner } from "@kapi/contracts";
 import type { ServiceTokenDigests } from "@kapi/runtime";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 
 import { ApiError } from "./api-error.ts";
 import { INTERNAL_TOKEN_HEADER, isToken } from "./internal-auth.ts";
@@ -55,13 +56,27 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
   app.addHook("onRequest", (request, _reply, done) => {
     const { url } = request.routeOptions;
     if (url?.startsWith(INTERNAL_PREFIX) !== true) return done();
-    const caller = callerOf(request, secrets);
+    const caller = callerOf(request.headers, secrets);
     const route = `${request.method} ${url}`;
     if (caller === null) return done(authenticationError("Internal authentication required"));
     if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, route)?.some((allowed) => allowed === caller))
       return done();
     done(authenticationError(`${String(caller)} may not call ${route}`));
   });
+}
+
+/**
+ * Whether the caller with these headers may call a route, such as `GET /internal/windows`. For
+ * requests that `app` does not handle: upgrades.
+ */
+export function mayCall(
+  headers: IncomingHttpHeaders,
+  owner: InternalOwner,
+  route: string,
+  secrets: CallerSecrets,
+): boolean {
+  const caller = callerOf(headers, secrets);
+  return typeof caller === "string" && callersOf(owner, route)?.some((allowed) => allowed === caller) === true;
 }
 
 /** A service of 0.1.0, which does not name itself. To be removed in the release after the next. */
@@ -76,8 +91,8 @@ function isNew(route: string): boolean {
  * The name of the caller; null if it is unknown. A wrong own token is never replaced by the shared
  * token.
  */
-function callerOf(request: FastifyRequest, secrets: CallerSecrets): string | typeof EVERY_SERVICE | null {
-  const { [SERVICE_TOKEN_HEADER]: own, [INTERNAL_TOKEN_HEADER]: shared } = request.headers;
+function callerOf(headers: IncomingHttpHeaders, secrets: CallerSecrets): string | typeof EVERY_SERVICE | null {
+  const { [SERVICE_TOKEN_HEADER]: own, [INTERNAL_TOKEN_HEADER]: shared } = headers;
   if (own === undefined) {
     const { INTERNAL_TOKEN: expected } = secrets;
     return expected !== undefined && isToken(shared, expected) ? EVERY_SERVICE : null;

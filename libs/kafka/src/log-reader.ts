@@ -37,6 +37,8 @@ export interface LogReaderOptions {
    * rejects, or a running reader calls `fatal`.
    */
   readonly from: "beginning" | ReadonlyMap<number, bigint>;
+  /** Absent: all partitions. */
+  readonly isRead?: (partition: number) => boolean;
   /** Gets the records of one partition, in order; one call at a time for each partition. */
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
   readonly logger: Logger;
@@ -64,8 +66,8 @@ export interface LogReader {
 }
 
 /**
- * Starts a reader of a whole topic. It has no consumer group and commits nothing. So it starts
- * without a join, is never rebalanced, and sees the end of the log.
+ * Starts a reader of a whole topic, or of some of its partitions. It has no consumer group and
+ * commits nothing. So it starts without a join, is never rebalanced, and sees the end of the log.
  */
 export async function startLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;
@@ -171,7 +173,11 @@ class FetchingReader implements LogReader {
   async #locate(): Promise<void> {
     await this.#cluster.addMultipleTargetTopics([this.#topic]);
     await this.#cluster.refreshMetadata();
-    const partitions = this.#cluster.findTopicPartitionMetadata(this.#topic).map(({ partitionId }) => partitionId);
+    const { isRead = () => true } = this.#options;
+    const partitions = this.#cluster
+      .findTopicPartitionMetadata(this.#topic)
+      .map(({ partitionId }) => partitionId)
+      .filter(isRead);
     const begins = await this.#listOffsets(partitions, true);
     const ends = await this.#listOffsets(partitions, false);
     for (const partition of partitions) {

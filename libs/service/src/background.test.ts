@@ -1,7 +1,8 @@
 import { createLogger, Health, Scope } from "@kapi/runtime";
+import { eventually } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import { startReader, startRepeated } from "./background.ts";
+import { startReader, startRepeated, startRestartedReader } from "./background.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
 
@@ -42,4 +43,42 @@ it("repeated work ends with the process, after the running round", async () => {
   round.resolve();
   await stopped;
   expect(rounds).toBe(1);
+});
+
+it("a reader that fails is started again, and the process stays alive and ready", async () => {
+  const [scope, health] = [new Scope(), new Health()];
+  const failures: ((error: Error) => void)[] = [];
+  let stops = 0;
+  let isBroken = false;
+  const start = (fatal: (error: Error) => void) => {
+    failures.push(fatal);
+    if (isBroken) return Promise.reject(new Error("no broker"));
+    const stop = (): Promise<void> => {
+      stops += 1;
+      return Promise.resolve();
+    };
+    return Promise.resolve({ value: { check: () => null }, stop });
+  };
+  await startRestartedReader({ scope, health, logger }, "log", start);
+  await eventually(() => expect(failures).toHaveLength(1));
+  isBroken = true;
+  failures[0]?.(new Error("a bug"));
+  await eventually(() => expect(failures.length).toBeGreaterThan(1));
+  expect([health.live().ok, health.ready().ok]).toEqual([true, true]);
+  isBroken = false;
+  await eventually(() => expect(failures).toHaveLength(3), { timeoutMs: 10_000 });
+  expect(stops).toBe(1);
+  await scope.stop();
+  expect(stops).toBe(2);
+});
+
+it("a reader that does not start does not delay the stop, and is stopped once it has started", async () => {
+  const [scope, health] = [new Scope(), new Health()];
+  const late = Promise.withResolvers<{ value: { check: () => null }; stop: () => Promise<void> }>();
+  await startRestartedReader({ scope, health, logger }, "log", () => late.promise);
+  expect(health.ready().ok).toBe(true);
+  await scope.stop();
+  const stopped = Promise.withResolvers<void>();
+  late.resolve({ value: { check: () => null }, stop: () => Promise.resolve(stopped.resolve()) });
+  await stopped.promise;
 });

@@ -1,5 +1,13 @@
 /** What a service does beside requests: it reads topics, and repeats work. */
-import { repeat, type RepeatOptions, type Repetition } from "@kapi/kernel";
+import {
+  type Clock,
+  FIRST_RETRY_MS,
+  MAX_RETRY_MS,
+  monotonicClock,
+  repeat,
+  type RepeatOptions,
+  type Repetition,
+} from "@kapi/kernel";
 import type { MainContext, Started } from "@kapi/runtime";
 
 /**
@@ -15,6 +23,52 @@ export async function startReader<Reader extends { readonly check: () => string 
   const reader = await scope.start(name, start);
   health.liveness(name, () => reader.check());
   return reader;
+}
+
+/** A reader that ran this long before it failed is started again as at first. */
+const HEALTHY_AFTER_MS = 60_000;
+
+/**
+ * Starts a reader whose failure must not end the process, nor take requests from it: it is started
+ * again after a pause of 1-2-4-8-16 s, for as long as the process runs. The log says so. The
+ * liveness probe ends a process whose reader stands still.
+ * @param start is given a function for a failure of the running reader.
+ */
+export async function startRestartedReader<Reader extends { readonly check: () => string | null }>(
+  { scope, health, logger }: Pick<MainContext<unknown>, "scope" | "health" | "logger">,
+  name: string,
+  start: (fatal: (error: Error) => void) => Promise<Started<Reader>>,
+  clock: Clock = monotonicClock,
+): Promise<void> {
+  let reader: Reader | null = null;
+  const round = async (signal: AbortSignal): Promise<void> => {
+    const stopped = Promise.withResolvers<null>();
+    signal.addEventListener("abort", () => stopped.resolve(null), { once: true });
+    const failure = Promise.withResolvers<Error>();
+    const starting = start((error) => failure.resolve(error));
+    let startedAtMs = clock.nowMs();
+    let failed: unknown;
+    try {
+      const started = await Promise.race([starting, stopped.promise]);
+      if (started === null) {
+        // It may never start, and must not delay the stop.
+        starting.then((late) => late.stop()).catch(() => undefined);
+        return;
+      }
+      reader = started.value;
+      startedAtMs = clock.nowMs();
+      failed = await Promise.race([failure.promise, stopped.promise]);
+      await started.stop();
+    } finally {
+      reader = null;
+    }
+    if (failed === null) return;
+    if (clock.nowMs() - startedAtMs < HEALTHY_AFTER_MS) throw failed;
+    logger.error({ err: failed, reader: name }, "a reader failed and is started again");
+  };
+  health.liveness(name, () => reader?.check() ?? null);
+  const backOff = { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS };
+  await startRepeated({ scope, logger }, { name, pauseMs: FIRST_RETRY_MS, backOff, round });
 }
 
 /** Repeats work, with pauses, until the process stops; a stop waits for the running round. */

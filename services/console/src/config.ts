@@ -110,6 +110,8 @@ export const ConfigSchema = z.object({
   ACCOUNT_URL: configFields.serviceUrl,
   /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
+  /** Base URL of the finance service: transactions. */
+  FINANCE_URL: configFields.serviceUrl,
   /** Base URL of the internal port of the gateway: actions of people on accounts. */
   GATEWAY_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: live values. */

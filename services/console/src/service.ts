@@ -11,8 +11,8 @@ import {
   type ServiceSchema,
   startDatabase,
   startInternalHttp,
-  startReader,
   startRepeated,
+  startRestartedReader,
   startServiceClient,
   startServiceRedis,
 } from "@kapi/service";
@@ -38,15 +38,18 @@ import { keepRequestDays, storeRequests } from "./operations/store-requests.ts";
 import type { ProviderSignIn } from "./operations/sign-in-with-provider.ts";
 import { takeOverUsers } from "./operations/take-over-users.ts";
 import { createAccountRanks } from "./outbound/http/account-ranks.ts";
-import { createAccountOperations } from "./outbound/http/account-operations.ts";
+import { createAccountRecords } from "./outbound/http/account-records.ts";
 import { createAccounts } from "./outbound/http/accounts.ts";
 import { createAuditSource } from "./outbound/http/audit-source.ts";
 import { createCommands } from "./outbound/http/commands.ts";
+import { createEquityHistories } from "./outbound/http/equity-history.ts";
 import { createIdentityProvider } from "./outbound/http/identity-provider.ts";
 import { createCredits, createDirectory, createFormerUserSource } from "./outbound/http/organization.ts";
 import { createOverviewSources } from "./outbound/http/overview-sources.ts";
+import { createPersonOperations } from "./outbound/http/person-operations.ts";
 import { createRisk } from "./outbound/http/risk.ts";
 import { createSamples } from "./outbound/http/samples.ts";
+import { createTransactionFinder } from "./outbound/http/transactions.ts";
 import { createWebhooks } from "./outbound/http/webhooks.ts";
 import { createPasswords } from "./outbound/passwords.ts";
 import { createAuditLog } from "./outbound/postgres/audit-log.ts";
@@ -89,6 +92,7 @@ interface Clients {
   readonly organization: InternalClient;
   readonly account: InternalClient;
   readonly commandStatus: InternalClient;
+  readonly finance: InternalClient;
   readonly gateway: InternalClient;
   readonly metrics: InternalClient;
   readonly risk: InternalClient;
@@ -160,6 +164,7 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
     organization: await client("organization", config.ORGANIZATION_URL),
     account: await client("account", config.ACCOUNT_URL),
     commandStatus: await client("command-status", config.COMMAND_STATUS_URL),
+    finance: await client("finance", config.FINANCE_URL),
     gateway: await client("gateway", config.GATEWAY_URL),
     metrics: await client("metrics", config.METRICS_URL),
     risk: await client("risk", config.RISK_URL),
@@ -231,11 +236,11 @@ async function startRequestDays(context: MainContext<Config>, requestLog: Reques
   await startRepeated(context, { name: "days of the request log", pauseMs, firstPauseMs: pauseMs, round });
 }
 
-/** Starts last: the pages work while Kafka is unavailable. */
+/** Starts last: the pages work while Kafka is unavailable, and while the reader fails. */
 async function startRequestLog(context: MainContext<Config>, requestLog: RequestLogStore): Promise<void> {
-  const { clock, config, logger, fatal } = context;
+  const { clock, config, logger } = context;
   const kafka = createServiceKafka(context, SERVICE);
-  await startReader(context, "request log", () =>
+  await startRestartedReader(context, "request log", (fatal) =>
     startRequestConsumer({
       kafka,
       store: (records) => storeRequests({ requestLog, clock }, records, config.REQUEST_LOG_PER_DAY),
@@ -281,11 +286,14 @@ async function startConsole(
   registerConsoleRoutes(app, {
     ...people,
     accounts,
-    accountOperations: createAccountOperations(clients.gateway),
+    personOperations: createPersonOperations(clients.gateway),
     live,
+    equityHistories: createEquityHistories(clients.metrics),
     assets,
     credits,
     commands: createCommands(clients.commandStatus),
+    findTransaction: createTransactionFinder(clients.finance),
+    records: createAccountRecords(clients),
     ranks,
     sources,
     overviews: new Overviews({ directory: people.directory, sources, clock, logger }),

@@ -70,3 +70,19 @@ it("exports every matching account once, with the total before the first row", a
   const numbers = rows.slice(1).map((row) => row.split(",")[0]);
   expect(numbers).toEqual(harness.neighbours.accounts.get(person.serverId));
 });
+
+it("shows the equity of an account of the organization over an hour, a day or 30 days, and of no other account", async () => {
+  const minutes = { hour: 60, day: 1_440, month: 43_200 } as const;
+  for (const [range, length] of Object.entries(minutes)) {
+    const { status, body } = await browser.ask("GET", path(`/100000/equity-history?range=${range}`));
+    const { from, to, points } = body as { from: string; to: string; points: object[] };
+    expect([status, (Date.parse(to) - Date.parse(from)) / 60_000, points.length]).toEqual([200, length, 1]);
+    expect(Date.parse(to)).toBeGreaterThan(Date.now() - 60_000);
+  }
+  const asked = harness.neighbours.asked.findLast((url) => url.includes("/equity-history"));
+  expect(asked).toContain(`organizationId=${person.organizationId}`);
+  expect((await browser.ask("GET", path("/100000/equity-history?range=year"))).status).toBe(400);
+  expect((await browser.ask("GET", path("/99999999/equity-history"))).status).toBe(404);
+  const stranger = await harness.signedIn(await harness.person());
+  expect((await stranger.ask("GET", path("/100000/equity-history"))).status).toBe(404);
+});

@@ -15,6 +15,7 @@ const NEEDED = {
   CONSOLE_PORT: "8082",
   CONSOLE_API_URL: "https://api.example.com",
   ACCOUNT_URL: "http://account",
+  FINANCE_URL: "http://finance",
   GATEWAY_URL: "http://gateway",
   METRICS_URL: "http://metrics",
   ORGANIZATION_URL: "http://organization",

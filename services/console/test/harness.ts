@@ -83,6 +83,7 @@ export async function startConsoleHarness(settings: Readonly<Record<string, stri
   const others = {
     COMMAND_STATUS_URL: neighbours.url,
     ACCOUNT_URL: neighbours.url,
+    FINANCE_URL: neighbours.url,
     GATEWAY_URL: neighbours.url,
     METRICS_URL: neighbours.url,
     RISK_URL: neighbours.url,

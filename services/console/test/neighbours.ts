@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import {
   AccountMetricsFrame,
   AuditRecordedBody,
-  ListCommandsQuery,
+  type EquityHistory,
   ListRiskBreachesQuery,
   METRICS_ROUTES,
   type NearLimit,
@@ -26,6 +26,8 @@ import { createLogger, Health, type Started } from "@kapi/runtime";
 import { serverEntry } from "@kapi/testkit";
 import { z } from "zod";
 
+import { installRecords, type RecordData } from "./neighbour-records.ts";
+
 const JSON_TYPE = "application/json; charset=utf-8";
 
 const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
@@ -34,10 +36,8 @@ const Numbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
 /** The data of the services that the console calls; tests set it. */
-export interface Neighbours {
+export interface Neighbours extends RecordData {
   readonly url: string;
-  /** Numbers of the existing accounts, per server. */
-  readonly accounts: Map<string, string[]>;
   /** Newest sample, per account number. */
   readonly samples: Map<string, AccountMetricsFrame>;
   /** Commands by their id, as text. */
@@ -81,6 +81,8 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     accounts: new Map(),
     samples: new Map(),
     commands: new Map(),
+    recordCounts: new Map(),
+    recordedBy: null,
     breaches: new Map(),
     endpoints: new Map(),
     changes: [],
@@ -99,6 +101,8 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   });
   installAccount(app, state);
   installCommandStatus(app, state);
+  installFinance(app);
+  installRecords(app, state);
   installRisk(app, state);
   installOverview(app, state);
   installWebhooks(app, state);
@@ -172,6 +176,12 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
       total: known.length,
     };
   });
+  // Each history has one point, whose balance is the number of points that the console asks for.
+  app.get("/internal/servers/:serverId/accounts/:accountNumber/equity-history", (request): EquityHistory => {
+    const { from, to, points } = parse(METRICS_ROUTES.readEquityHistory.query, request.query);
+    const values = { equity: 90, balance: points, lowest: 80, highest: 95, drawdown: { from: 95, to: 80 } };
+    return { from, to, before: null, points: [{ startsAt: from, endsAt: to, ...values }] };
+  });
   app.post("/internal/accounts/existing", (request) => ({
     existing: parse(Names, request.body).accounts.map(
       ({ serverId, accountNumber }) => accounts.get(serverId)?.includes(accountNumber) === true,
@@ -179,13 +189,13 @@ function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">
   }));
 }
 
+function installFinance(app: App): void {
+  app.post("/internal/transactions/find", () => ({ transaction: null }));
+}
+
 function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {
   app.post("/internal/commands/caught-up", () => ({}));
   app.post("/internal/commands/open", () => ({ commands: [] }));
-  app.get("/internal/servers/:serverId/commands", (request, reply) => {
-    const query = parse(ListCommandsQuery.extend({ organizationId: z.guid() }), request.query);
-    return reply.type(JSON_TYPE).send(JSON.stringify({ commands: [], asked: query }));
-  });
   app.post("/internal/commands/read", (request, reply) => {
     const Body = z.object({ reads: z.array(z.object({ organizationId: z.guid(), commandId: z.guid() })) });
     const lines = parse(Body, request.body).reads.map(({ organizationId, commandId }) => {

@@ -76,5 +76,6 @@ it("lists near limits page by page, and never of another organization's server",
   expect((await stranger.ask("GET", `/near-limits?serverId=${person.serverId}`)).status).toBe(404);
   const breaches = `/breaches?from=2026-11-27T00:00:00Z&serverId=${person.serverId}`;
   expect((await stranger.ask("GET", breaches)).status).toBe(404);
-  expect((await browser.ask("GET", breaches)).body).toEqual({ total: 0, breaches: [] });
+  expect((await browser.ask("GET", breaches)).body).toEqual({ total: 0, breaches: [], nextCursor: null });
+  expect((await browser.ask("GET", "/breaches?from=2026-11-27T00:00:00Z&cursor=1")).status).toBe(400);
 });

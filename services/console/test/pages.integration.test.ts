@@ -269,6 +269,8 @@ describe("a breach", () => {
   });
 });
 
+const RISK_ACTION = { idempotencyKey: randomUUID(), expectedVersion: 1 };
+
 describe("another organization", () => {
   it("can see and change nothing of this organization by any route: 404, without a request to other services", async () => {
     const { key } = await newKey("Mine");
@@ -292,6 +294,10 @@ describe("another organization", () => {
       ["GET", `${server}/commands`],
       ["GET", `${server}/commands/${command.id}`],
       ["GET", `${server}/accounts/10000001/risk-rules`],
+      ["POST", `${server}/accounts/10000001/actions/delete-risk-rules`, RISK_ACTION],
+      ["GET", `${server}/risk-templates`],
+      ["GET", `${server}/risk-templates/standard/accounts`],
+      ["POST", `${server}/risk-templates/standard/actions/delete-template`, { ...RISK_ACTION, accountRules: "keep" }],
       ["GET", `${server}/accounts/10000001/breaches`],
       ["GET", `${server}/accounts/10000001/breaches/${breachId}`],
       ["GET", `${server}/accounts/10000001/breaches/${breachId}/evidence`],

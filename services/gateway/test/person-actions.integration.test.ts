@@ -172,6 +172,45 @@ it("only the person who reset a password can repeat the reset and see the passwo
   expect(byKey).toMatchObject({ status: 400, body: { code: "IDEMPOTENCY_KEY_REUSED" } });
 });
 
+describe("risk rules and templates", () => {
+  it("are changed and deleted for a person; a deletion has its fields in the body of the call", async () => {
+    const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
+    const set = await act({ operation: "setRiskRules", body: { rules } });
+    expect(set).toMatchObject({ status: 202, body: { command: { operation: "risk.set_rules" } } });
+    const removed = await act({ operation: "deleteRiskRules", body: { useTemplate: "true" } });
+    expect(removed).toMatchObject({
+      status: 202,
+      body: { command: { operation: "risk.delete_rules", payload: { useTemplate: true } } },
+    });
+    const wrong = await act({ operation: "setRiskRules", body: { rules: [] } });
+    expect(wrong).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
+  });
+
+  it("a template is set under the name of the path, and no operation on accounts is accepted there", async () => {
+    const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
+    const body = { requestId: "r", rules, appliesTo: { status: ["active"] }, newAccounts: true };
+    const ask = (operation: string) =>
+      fetch(
+        `${internal}/internal/organizations/${organization.id}/servers/${organization.server.serverId}/risk-templates/standard/operations`,
+        {
+          method: "POST",
+          headers: {
+            "x-service-token": platform.environment.secrets.serviceTokens.console,
+            ...callerHeaders({ actor: { type: "user", id: PERSON }, address: ADDRESS }),
+            "content-type": "application/json",
+          },
+          body: JSON.stringify({ operation, idempotencyKey: randomUUID(), body }),
+        },
+      );
+    const set = await ask("setRiskTemplate");
+    expect(set.status).toBe(202);
+    expect(await set.json()).toMatchObject({
+      command: { operation: "risk.set_template", payload: { name: "standard" }, createdBy: { id: PERSON } },
+    });
+    expect((await ask("depositAccountFunds")).status).toBe(400);
+  });
+});
+
 describe("a rejection is the operation's own", () => {
   it.each([
     ["a wrong amount", { body: { amount: -1 } }, 400, "VALIDATION_FAILED"],

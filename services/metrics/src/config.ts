@@ -3,8 +3,9 @@ import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const MIB = 1_024 * 1_024;
-export const ROLES = ["sequencer", "stream"] as const;
+export const ROLES = ["sequencer", "windows", "stream"] as const;
 export type Role = (typeof ROLES)[number];
+const MAX_WINDOWS_PROCESSES = 1_000;
 
 const roles = z.string().transform((text, context): readonly Role[] => {
   const given = [...new Set(text.split(",").map((role) => role.trim()))];
@@ -14,71 +15,110 @@ const roles = z.string().transform((text, context): readonly Role[] => {
   return z.NEVER;
 });
 
+const windowsUrls = z
+  .string()
+  .transform((text) => text.split(",").map((url) => url.trim()))
+  .pipe(z.array(configFields.serviceUrl).min(1).max(MAX_WINDOWS_PROCESSES));
+
 /** Milliseconds: 0 (off), or 100 to 5,000 (decisions, 10.2). */
 const coalesceMs = configFields
   .integer(0, 5_000)
   .refine((ms) => ms === 0 || ms >= 100, "must be 0, or from 100 to 5000");
 
 /** The environment of a metrics process. */
-export const ConfigSchema = z.object({
-  HTTP_HOST: configFields.httpHost,
-  HTTP_PORT: configFields.httpPort,
-  /** The address on which LIVE_PORT listens; by default HTTP_HOST. */
-  LIVE_HOST: z.string().optional(),
-  /** Port of the WebSocket; by default HTTP_PORT. */
-  LIVE_PORT: configFields.httpPort.optional(),
-  /**
-   * Addresses or networks of the proxies before the live stream, separated by commas. Their
-   * X-Forwarded-For header gives the caller's address, for keys that are limited to networks and
-   * for the request log. Absent: the address of the proxy.
-   */
-  TRUSTED_PROXIES: configFields.proxies.optional(),
-  ...connectionFields.kafka,
-  ...connectionFields.postgres,
-  POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  ...connectionFields.redis,
-  /**
-   * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
-   * above it, requests of the shard return 500. Set the same value for the gateway.
-   */
-  USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
-  SERVICE_TOKEN: configFields.serviceToken,
-  SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
-  INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the account service: which accounts exist. */
-  ACCOUNT_URL: configFields.serviceUrl,
-  /** What the process does: `sequencer` numbers samples, `stream` serves sockets. */
-  ROLES: roles.default([...ROLES]),
-  /**
-   * Minimum time between two samples of an account if only prices change, in milliseconds; 0: no
-   * minimum.
-   */
-  COALESCE_MS: coalesceMs.default(1_000),
-  /**
-   * How often changed accounts are written to `metrics.latest`, in milliseconds. A restart reads
-   * the samples since then again.
-   */
-  CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
-  /**
-   * Rejected valuations of each reason that go to the log and the dead letters in a minute; further
-   * ones are only counted in `metrics.valuations.rejected`.
-   */
-  REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
-  /** Memory of one process for replay windows, in MiB; above it the oldest samples are dropped. */
-  WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
-  /** Maximum number of open sockets of one organization in one process. */
-  MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
-  /** Maximum number of subscriptions of one socket. */
-  MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
-  /**
-   * Maximum number of messages per second that are read from one socket, pings included. Above it
-   * the socket is read more slowly.
-   */
-  MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
-  /** Maximum number of unsent bytes of one socket; above it nothing more is written. */
-  MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
-  /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
-  STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
-  KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
-});
+export const ConfigSchema = z
+  .object({
+    HTTP_HOST: configFields.httpHost,
+    HTTP_PORT: configFields.httpPort,
+    /** The address on which LIVE_PORT listens; by default HTTP_HOST. */
+    LIVE_HOST: z.string().optional(),
+    /** Port of the WebSocket; by default HTTP_PORT. */
+    LIVE_PORT: configFields.httpPort.optional(),
+    /**
+     * Addresses or networks of the proxies before the live stream, separated by commas. Their
+     * X-Forwarded-For header gives the caller's address, for keys that are limited to networks and
+     * for the request log. Absent: the address of the proxy.
+     */
+    TRUSTED_PROXIES: configFields.proxies.optional(),
+    ...connectionFields.kafka,
+    ...connectionFields.postgres,
+    POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
+    ...connectionFields.redis,
+    /**
+     * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
+     * above it, requests of the shard return 500. Set the same value for the gateway.
+     */
+    USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
+    SERVICE_TOKEN: configFields.serviceToken,
+    SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
+    INTERNAL_TOKEN: configFields.internalToken.optional(),
+    /** Base URL of the account service: which accounts exist. */
+    ACCOUNT_URL: configFields.serviceUrl,
+    /**
+     * What the process does: `sequencer` numbers samples, `stream` serves sockets. `windows` keeps
+     * the windows of some partitions for stream processes, and is the only role of its process.
+     */
+    ROLES: roles.default(["sequencer", "stream"]),
+    /** Which windows process this is, from 0. Only with the role `windows`. */
+    WINDOWS_INSTANCE: configFields.integer(0, MAX_WINDOWS_PROCESSES - 1).default(0),
+    /**
+     * Number of windows processes. Process i keeps the partitions p with p modulo this number = i.
+     * Only with the role `windows`.
+     */
+    WINDOWS_COUNT: configFields.integer(1, MAX_WINDOWS_PROCESSES).default(1),
+    /**
+     * `on`: a windows process also keeps the partitions of the next one, so that the stream
+     * continues without a pause while that one is unavailable.
+     */
+    WINDOWS_REPLICA: z.enum(["on", "off"], "must be on or off").default("off"),
+    /**
+     * Base URLs of the windows processes in order of their instances, separated by commas. A stream
+     * process with this setting reads no samples itself. A windows process asks the others for the
+     * newest samples of their accounts.
+     */
+    WINDOWS_URLS: windowsUrls.optional(),
+    /**
+     * Minimum time between two samples of an account if only prices change, in milliseconds; 0: no
+     * minimum.
+     */
+    COALESCE_MS: coalesceMs.default(1_000),
+    /**
+     * How often changed accounts are written to `metrics.latest`, in milliseconds. A restart reads
+     * the samples since then again.
+     */
+    CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
+    /**
+     * Rejected valuations of each reason that go to the log and the dead letters in a minute;
+     * further ones are only counted in `metrics.valuations.rejected`.
+     */
+    REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
+    /** Memory of one process for windows, in MiB; above it the oldest samples are dropped. */
+    WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
+    /** Maximum number of open sockets of one organization in one process. */
+    MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
+    /** Maximum number of subscriptions of one socket. */
+    MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
+    /**
+     * Maximum number of messages per second that are read from one socket, pings included. Above it
+     * the socket is read more slowly.
+     */
+    MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
+    /** Maximum number of unsent bytes of one socket; above it nothing more is written. */
+    MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
+    /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
+    STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
+    KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
+  })
+  .refine((config) => !config.ROLES.includes("windows") || config.ROLES.length === 1, {
+    path: ["ROLES"],
+    error: "windows must be the only role of its process",
+  })
+  .refine((config) => config.WINDOWS_INSTANCE < config.WINDOWS_COUNT, {
+    path: ["WINDOWS_INSTANCE"],
+    error: "must be below WINDOWS_COUNT",
+  })
+  .refine((config) => !config.ROLES.includes("windows") || config.WINDOWS_URLS?.length === config.WINDOWS_COUNT, {
+    path: ["WINDOWS_URLS"],
+    error: "must have WINDOWS_COUNT addresses",
+  });
 export type Config = z.output<typeof ConfigSchema>;

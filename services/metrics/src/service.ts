@@ -1,64 +1,57 @@
-import type { Server } from "node:http";
 import { fileURLToPath } from "node:url";
 
-import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
-import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
-import { accountKey, TOPICS } from "@kapi/contracts";
-import { createClientAddress } from "@kapi/http";
-import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
-import { latestOf, systemClock } from "@kapi/kernel";
-import { startDatabaseClock } from "@kapi/postgres";
-import { type MainContext, type MigrationContext, observed, type ServiceProgram, type Started } from "@kapi/runtime";
+import type { Directory } from "@kapi/admission";
+import { accountKey } from "@kapi/contracts";
+import { type FastifyInstance, type InternalClient, serviceCredentials, startInternalClient } from "@kapi/http";
+import { type KafkaConnection, partitionOfKey, startProducer } from "@kapi/kafka";
+import type { Clock } from "@kapi/kernel";
+import { type Database, startDatabaseClock } from "@kapi/postgres";
+import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
   createServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
   startInternalHttp,
-  startReader,
   startRepeated,
   startServiceClient,
   startServiceDirectory,
-  startServiceRedis,
-  startServiceRequestLog,
 } from "@kapi/service";
 
 import { type Config, ConfigSchema } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
-import { positionsOf } from "./domain/topic-position.ts";
 import { SampleWindows } from "./domain/sample-windows.ts";
+import { type TierSettings, WindowsTier } from "./domain/windows-tier.ts";
 import { registerAccountMetricsRoutes } from "./inbound/http/account-metrics.ts";
 import { registerAccountRankRoutes } from "./inbound/http/account-ranks.ts";
-import { registerLatestSampleRoutes } from "./inbound/http/latest-samples.ts";
+import { registerLatestSampleRoutes, registerWindowRoutes } from "./inbound/http/latest-samples.ts";
 import { registerLiveLoadRoutes } from "./inbound/http/live-load.ts";
 import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
-import { startAccountStatusConsumer } from "./inbound/kafka/account-statuses.ts";
 import { startSampleReader } from "./inbound/kafka/samples.ts";
 import { startTopicWatch } from "./inbound/kafka/watched-topics.ts";
-import { startSampleConsumer } from "./inbound/kafka/snapshot-samples.ts";
-import { startValuationConsumer, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
-import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
-import { startUpgradeListener } from "./inbound/ws/live-port.ts";
-import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
-import { describeAccounts } from "./operations/describe-accounts.ts";
+import type { LiveServer } from "./inbound/ws/live-server.ts";
+import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
+import { startWindowServer } from "./inbound/ws/window-server.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
-import { Rejections } from "./operations/rejections.ts";
+import { describeAccounts } from "./operations/describe-accounts.ts";
+import { DirectSamples } from "./operations/direct-samples.ts";
+import { gatherLatestSamples, type LatestSamples, readLatestSamples } from "./operations/read-latest-samples.ts";
 import { SampleLog } from "./operations/sample-log.ts";
-import { Sequencer } from "./operations/sequence-valuations.ts";
-import { Snapshots } from "./operations/store-snapshots.ts";
 import { UnreadableRecords } from "./operations/unreadable-records.ts";
-import type { TopicWatch } from "./operations/topic-watch.ts";
-import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { readDescriptions } from "./outbound/http/account-descriptions.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
-import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
-import { createCheckpointSink, createDeletionSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+import { createHeldSamples } from "./outbound/http/held-samples.ts";
+import { createCheckpointSink, createDeletionSink } from "./outbound/kafka/sample-topic.ts";
 import { createAccountDescriptions } from "./outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "./outbound/postgres/account-ranks.ts";
+import { createEquityHistories } from "./outbound/postgres/equity-history.ts";
 import { createSnapshotLists } from "./outbound/postgres/snapshot-lists.ts";
 import { createTopicGenerationStore } from "./outbound/postgres/topic-generations.ts";
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
+import { prepareSequencer, type PreparedSequencer, startSnapshots } from "./sequencer.ts";
+import { startFollowedSamples, startStream } from "./stream.ts";
+import { startTimer } from "./timer.ts";
 
 const SERVICE = "metrics";
 const SCHEMA: ServiceSchema = {
@@ -66,8 +59,6 @@ const SCHEMA: ServiceSchema = {
   schema: "metrics",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
-const WRITE_INTERVAL_MS = 2_000;
-const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 const MAX_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
@@ -75,16 +66,23 @@ const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
+/** Time limit for the newest samples that another windows process has. */
+const HELD_SAMPLES_TIMEOUT_MS = 1_000;
 /** Interval at which names and creation times of new accounts are read. */
 const DESCRIBE_PAUSE_MS = 1_000;
-/** Time limit for a stopping process that waits for the recreation of a deleted topic. */
-const RECREATED_TIMEOUT_MS = 3_000;
-/** Interval of the sweeps: a twentieth of the coalescing interval, within these bounds. */
-const SWEEPS_PER_INTERVAL = 20;
-const MIN_SWEEP_MS = 5;
-const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
+
+/** What every form of the service has. */
+interface Parts {
+  readonly kafka: KafkaConnection;
+  readonly directory: Directory;
+  readonly account: InternalClient;
+  readonly existence: AccountExistence;
+  readonly database: Database;
+  readonly store: SnapshotStore;
+  readonly windows: SampleWindows;
+}
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */
 export function migrateDatabase(context: MigrationContext): Promise<void> {
@@ -93,7 +91,7 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
 
 /** Starts the service: first the readers of its data, then its roles. */
 export async function startService(main: Context): Promise<void> {
-  const { config, scope, logger, fatal } = main;
+  const { config, scope } = main;
   // The live stream and the latest samples do not need PostgreSQL.
   const database = await startDatabase(main, SCHEMA, { isReadyWithout: true });
   const store = createSnapshotStore(database);
@@ -107,19 +105,51 @@ export async function startService(main: Context): Promise<void> {
     timeoutMs: ACCOUNT_TIMEOUT_MS,
   });
   const existence = createAccountExistence(account);
-
-  let sequencer: PreparedSequencer | null = null;
   const windows = new SampleWindows({
     maxSamples: MAX_SAMPLES,
     maxAgeMs: WINDOW_MS,
     budgetBytes: config.WINDOW_BUDGET_MIB * MIB,
     slabBytes: SLAB_BYTES,
   });
+  const parts = { kafka, directory, account, existence, database, store, windows };
+  const urls = config.WINDOWS_URLS;
+  const followsOnly = urls !== undefined && !config.ROLES.includes("windows") && !config.ROLES.includes("sequencer");
   // Samples carry the time of the machine that wrote them.
-  const log = new SampleLog({ windows, clock: main.clock });
-  const unreadable = new UnreadableRecords({ clock: main.clock, logger });
-  const hub = new SubscriptionHub({ log, clock });
-  log.listen(hub);
+  if (followsOnly) await startWithoutLog(context, parts, urls, main.clock);
+  else await startWithLog(context, parts, main.clock);
+}
+
+/** A stream process that follows accounts at the windows processes. */
+async function startWithoutLog(
+  context: Context,
+  parts: Parts,
+  urls: readonly string[],
+  samplesClock: Clock,
+): Promise<void> {
+  const { clock } = context;
+  const source = await startFollowedSamples(
+    { ...context, clock: samplesClock },
+    { urls, windows: parts.windows, expireIntervalMs: EXPIRE_INTERVAL_MS },
+  );
+  const hub = new SubscriptionHub({ source, read: (...range) => source.frames(...range), clock });
+  source.listen(hub);
+  const live: { server: LiveServer | null } = { server: null };
+  const app = await startRoutes(context, parts, {
+    load: () => live.server?.load() ?? null,
+    progress: { reached: () => Promise.resolve() },
+    register: () => undefined,
+  });
+  live.server = await startStream(context, app.server, { ...parts, source, hub });
+}
+
+/** A process that reads samples: all of them; with the role `windows` those of its partitions. */
+async function startWithLog(context: Context, parts: Parts, samplesClock: Clock): Promise<void> {
+  const { config, scope, logger, health, clock, fatal } = context;
+  const { kafka, directory, account, existence, database, store, windows } = parts;
+  let sequencer: PreparedSequencer | null = null;
+  const log = new SampleLog({ windows, clock: samplesClock });
+  const unreadable = new UnreadableRecords({ clock: samplesClock, logger });
+  const source = new DirectSamples({ log, existence, logger });
   log.listen({ deleted: (key) => existence.forget(key) });
   for await (const accounts of store.deleted()) {
     for (const { serverId, accountNumber, deletedAtMs } of accounts)
@@ -137,53 +167,72 @@ export async function startService(main: Context): Promise<void> {
   await deletions.caughtUp;
   await scope.start("window expiry", () => startTimer(EXPIRE_INTERVAL_MS, () => log.expire()));
 
+  const tier = config.ROLES.includes("windows") ? new WindowsTier(tierSettings(config)) : null;
+  // Before the samples, so that it hears of all of them.
+  const hub = new SubscriptionHub({
+    source,
+    read: (...range) => (tier === null ? log.frames(...range) : log.records(...range)),
+    clock,
+  });
+  log.listen(hub);
   const sequencing = config.ROLES.includes("sequencer");
   sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch, unreadable) : null;
-  const checkpoints = sequencer?.checkpoints ?? null;
   const samples = await startSampleReader({
     kafka,
     scope,
     log,
-    checkpoints,
+    checkpoints: sequencer?.checkpoints ?? null,
+    isRead: (partition) => tier?.isHeld(partition) ?? true,
     watch,
     unreadable,
     windowMs: WINDOW_MS,
-    clock: main.clock,
+    clock: samplesClock,
     logger,
     fatal,
   });
-  main.health.liveness("samples", () => samples.reader.check());
+  health.liveness("samples", () => samples.reader.check());
   // Called only now: while the checkpoints were read, the known deletions excluded stale
   // checkpoints of accounts that were deleted long ago.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
-  let live: LiveServer | null = null;
-  const liveLoad = (): LiveLoad | null => live?.load() ?? null;
-  measureLiveLoad(liveLoad);
-  const background = await scope.start("background producer", () => startProducer(kafka));
-  const deletion = {
-    store,
-    deletions: createDeletionSink(background),
-    checkpoints: createCheckpointSink(background),
+  const live: { server: LiveServer | null } = { server: null };
+  const held: LatestSamples = (accounts) => Promise.resolve(readLatestSamples(log, accounts));
+  const partitionOf = (key: string): number => partitionOfKey(key, samples.partitions);
+  const latest =
+    tier === null
+      ? held
+      : gatherLatestSamples({
+          log,
+          instance: config.WINDOWS_INSTANCE,
+          holdersOf: (key) => tier.holdersOf(partitionOf(key)),
+          ask: createHeldSamples(await startWindowsClients(context)),
+        });
+  const app = await startRoutes(context, parts, {
+    load: () => live.server?.load() ?? null,
     progress: samples.progress,
-  };
-  const { app } = await startInternalHttp(context, SERVICE, {
-    clock,
     register: (routes) => {
-      registerLatestSampleRoutes(routes, log);
-      registerLiveLoadRoutes(routes, liveLoad);
-      registerAccountRankRoutes(routes, createAccountRanks(database));
-      registerAccountMetricsRoutes(routes, {
-        lists: createSnapshotLists(database),
-        organizationOf: (serverId) => directory.server(serverId)?.organizationId,
-        clock,
-        forget: (one) => deleteTradingAccountMetrics(deletion, one),
-      });
+      registerLatestSampleRoutes(routes, latest);
+      if (tier !== null) registerWindowRoutes(routes, held);
     },
   });
-  if (config.ROLES.includes("stream"))
-    live = await startStream(context, app.server, { kafka, log, hub, directory, existence });
+  if (config.ROLES.includes("stream")) {
+    live.server = await startStream(context, app.server, { ...parts, source, hub });
+  }
+  if (tier !== null) {
+    await scope.start("windows", () =>
+      startWindowServer({
+        server: app.server,
+        secrets: config,
+        source,
+        hub,
+        holding: tier.holding(samples.partitions),
+        positionOf: (key) => log.position(partitionOf(key)),
+        clock,
+        logger,
+      }),
+    );
+  }
   // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
   // wait for that.
   if (sequencer !== null) await sequencer.start(samples.progress);
@@ -198,188 +247,58 @@ export async function startService(main: Context): Promise<void> {
   }
 }
 
-interface PreparedSequencer {
-  readonly checkpoints: Checkpoints;
-  start(progress: SampleProgress): Promise<void>;
-  /** Writes the last checkpoints, before the process ends. */
-  leave(): Promise<void>;
-}
-
-/**
- * The sequencer listens to all samples from the first one on. It reads valuations only after the
- * acceptance rule was applied to every sample that was in the log at the start.
- */
-async function prepareSequencer(
+/** Opens the HTTP port with the routes of every form, and those that `register` adds. */
+async function startRoutes(
   context: Context,
-  kafka: KafkaConnection,
-  log: SampleLog,
-  directory: Directory,
-  existence: AccountExistence,
-  watch: TopicWatch,
-  unreadable: UnreadableRecords,
-): Promise<PreparedSequencer> {
-  const { config, scope, logger, fatal } = context;
-  // The database's clock alone would reject every valuation if it were minutes behind.
-  const clock = latestOf(context.clock, systemClock);
-  const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
-  // A separate producer, so that no sample waits behind thousands of checkpoints.
-  const background = await scope.start("checkpoint producer", () => startProducer(kafka));
-  const coalesceMs = config.COALESCE_MS;
-  let samples: SampleProgress | null = null;
-  const sequencer = new Sequencer({
-    log,
-    sink: createSampleSink(kafka, producer),
-    progress: {
-      reached: (partition, end, timeoutMs) =>
-        samples?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
-    },
-    existence,
-    rejections: new Rejections({
-      sink: createRejectedValuationSink(background, SEQUENCER_GROUP),
-      samplesPerMinute: config.REJECTED_SAMPLES_PER_MINUTE,
-      clock,
-      logger,
-    }),
-    unreadable,
-    isServer: (serverId) => {
-      const server = directory.server(serverId);
-      return server !== undefined && server.status !== "removed";
-    },
-    partitionOf: (key) => producer.partitionOf(TOPICS.tradingValuations, key),
-    coalesceMs,
-    clock,
-    logger,
-  });
-  log.listen(sequencer);
-  const partitions = (): number[] => sequencer.readyPartitions;
-  observed("metrics.partitions.written", "Partitions whose samples this process may write now", "{partition}", () => [
-    { value: partitions().length },
-  ]);
-  const checkpoints = new Checkpoints({
-    log,
-    sink: createCheckpointSink(background),
-    partitions,
-    logger,
-  });
-  log.listen(checkpoints);
-  // A topic may have been recreated just before the process ends, whatever the reason of the end.
-  const leave = async (): Promise<void> => {
-    const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
-    if (recreated.includes("latest")) checkpoints.changeAll();
-    await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
-  };
-  const start = async (progress: SampleProgress): Promise<void> => {
-    samples = progress;
-    await scope.start("checkpoint timer", () => {
-      const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
-      return {
-        value: null,
-        stop: async () => {
-          await timer.stop();
-          await leave();
-          sequencer.stop();
-        },
-      };
-    });
-    const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
-    if (coalesceMs > 0) await scope.start("coalescing", () => startTimer(sweepMs, () => sequencer.sweep(sweepMs)));
-    await startReader(context, "valuations", () => startValuationConsumer({ kafka, sequencer, watch, logger, fatal }));
-  };
-  return { checkpoints, start, leave };
-}
-
-/** Starts the readers and timers that store snapshots, behind the live stream. */
-async function startSnapshots(
-  context: Context,
-  kafka: KafkaConnection,
-  log: SampleLog,
-  store: SnapshotStore,
-  firstPosition: number,
-  unreadable: UnreadableRecords,
-): Promise<void> {
-  const { scope, logger, clock, fatal } = context;
-  const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
-  const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
-  log.listen(snapshots);
-  await snapshots.keepDays();
-  // Liveness checks neither consumer: the live stream must survive an outage of the database.
-  await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
-  await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
-  const trying = (what: string, work: () => Promise<void>) => () =>
-    void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
-  await scope.start("snapshot timer", () =>
-    startTimer(
-      WRITE_INTERVAL_MS,
-      trying("snapshots were not written", () => snapshots.write()),
-    ),
-  );
-  await scope.start("days of snapshots", () =>
-    startTimer(
-      KEEP_DAYS_INTERVAL_MS,
-      trying("days of snapshots were not created or dropped", () => snapshots.keepDays()),
-    ),
-  );
-}
-
-async function startStream(
-  context: Context,
-  server: Server,
-  dependencies: {
-    readonly kafka: KafkaConnection;
-    readonly log: SampleLog;
-    readonly hub: SubscriptionHub;
-    readonly directory: Directory;
-    readonly existence: AccountExistence;
+  { kafka, directory, database, store }: Parts,
+  options: {
+    readonly load: () => LiveLoad | null;
+    readonly progress: SampleProgress;
+    readonly register: (routes: FastifyInstance) => void;
   },
-): Promise<LiveServer> {
-  const { kafka, log, hub, directory, existence } = dependencies;
-  const { config, scope, logger, clock } = context;
-  const redis = await startServiceRedis(context, { service: SERVICE, library: ADMISSION_LIBRARY });
-  const admission = createAdmission({
-    redis,
-    directory,
-    settings: { ...ADMISSION_SETTINGS, usageStreamLimit: config.USAGE_STREAM_LIMIT },
+): Promise<FastifyInstance> {
+  const { scope, clock } = context;
+  measureLiveLoad(options.load);
+  const background = await scope.start("background producer", () => startProducer(kafka));
+  const deletion = {
+    store,
+    deletions: createDeletionSink(background),
+    checkpoints: createCheckpointSink(background),
+    progress: options.progress,
+  };
+  const { app } = await startInternalHttp(context, SERVICE, {
+    clock,
+    register: (routes) => {
+      options.register(routes);
+      registerLiveLoadRoutes(routes, options.load);
+      registerAccountRankRoutes(routes, createAccountRanks(database));
+      registerAccountMetricsRoutes(routes, {
+        lists: createSnapshotLists(database),
+        equityHistories: createEquityHistories(database),
+        organizationOf: (serverId) => directory.server(serverId)?.organizationId,
+        clock,
+        forget: (one) => deleteTradingAccountMetrics(deletion, one),
+      });
+    },
   });
-  const refunds = await scope.start("refunds", () => startRepeatedRefunds({ admission, clock, logger }));
-  const requestLog = await startServiceRequestLog(context, kafka);
-  const livePort = config.LIVE_PORT;
-  const host = config.LIVE_HOST ?? config.HTTP_HOST;
-  const upgrades =
-    livePort === undefined ? server : await scope.start("live port", () => startUpgradeListener(host, livePort));
-  return scope.start("live", () =>
-    startLiveServer({
-      server: upgrades,
-      log,
-      hub,
-      directory,
-      existence,
-      admission,
-      refunds,
-      requestLog,
-      clientAddress: createClientAddress(config.TRUSTED_PROXIES ?? []),
-      availableCredits: createAvailableCredits(redis, logger),
-      clock,
-      logger,
-      limits: {
-        maxSubscriptions: config.MAX_SUBSCRIPTIONS_PER_SOCKET,
-        maxMessagesPerSecond: config.MAX_MESSAGES_PER_SECOND,
-        stuckTimeoutMs: config.STUCK_TIMEOUT_MS,
-        maxSocketsPerOrganization: config.MAX_SOCKETS_PER_ORGANIZATION,
-        maxBufferedBytes: config.MAX_BUFFERED_BYTES,
-      },
-    }),
-  );
+  return app;
 }
 
-function startTimer(intervalMs: number, work: () => void): Started<null> {
-  const timer = setInterval(work, intervalMs);
-  return {
-    value: null,
-    stop: () => {
-      clearInterval(timer);
-      return Promise.resolve();
-    },
-  };
+function tierSettings({ WINDOWS_INSTANCE, WINDOWS_COUNT, WINDOWS_REPLICA }: Config): TierSettings {
+  return { instance: WINDOWS_INSTANCE, count: WINDOWS_COUNT, replica: WINDOWS_REPLICA === "on" };
+}
+
+/** Clients of all windows processes, by instance. */
+function startWindowsClients({ config, scope }: Context): Promise<InternalClient[]> {
+  const urls = config.WINDOWS_URLS ?? [];
+  const credentials = serviceCredentials(config);
+  return Promise.all(
+    urls.map((baseUrl, instance) =>
+      scope.start(`client of windows process ${instance}`, () =>
+        startInternalClient({ baseUrl, credentials, timeoutMs: HELD_SAMPLES_TIMEOUT_MS }),
+      ),
+    ),
+  );
 }
 
 /** The service, as its process runs it. */

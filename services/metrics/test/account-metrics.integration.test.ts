@@ -228,6 +228,46 @@ describe("the snapshots of a server", () => {
   });
 });
 
+describe("the equity history of an account", () => {
+  const history = async (account: string, query: Record<string, string>): Promise<[number, unknown]> => {
+    const all = { organizationId: harness.organizationId, from: minuteAfter(0), to: minuteAfter(10), ...query };
+    const path = `${harness.serverId}/accounts/${account}/equity-history?${new URLSearchParams(all).toString()}`;
+    const answer = await call("GET", path);
+    return [answer.status, await answer.json()];
+  };
+
+  it("has the lowest equity of each part, also between samples, and the deepest drawdown", async () => {
+    const account = harness.account();
+    const equities = { 5: 100_000, 65: 70_000, 110: 95_000, 150: 98_000, 250: 110_000 };
+    for (const [seconds, equity] of Object.entries(equities)) await value(account, Number(seconds), equity);
+    await stored(account, 4);
+    const [status, body] = await history(account, { points: "2" });
+    expect(status).toBe(200);
+    const drawdown = { from: 1_000, to: 700 };
+    const amounts = { equity: 1_100, balance: 1_000, lowest: 700, highest: 1_100, drawdown };
+    const point = { startsAt: minuteAfter(0), endsAt: minuteAfter(5), ...amounts };
+    expect(body).toEqual({ from: minuteAfter(0), to: minuteAfter(10), before: null, points: [point] });
+    const [, parts] = await history(account, { from: minuteAfter(2), points: "8" });
+    expect(parts).toMatchObject({
+      before: { measuredAt: minuteAfter(1), equity: 950, balance: 1_000 },
+      points: [
+        { startsAt: minuteAfter(2), equity: 980, lowest: 950, drawdown: { from: 980, to: 980 } },
+        { startsAt: minuteAfter(4), equity: 1_100, lowest: 980, drawdown: { from: 1_100, to: 1_100 } },
+      ],
+    });
+  });
+
+  it("is 404 for another organization, and 400 for a range or a number of points beyond the bounds", async () => {
+    const account = harness.account();
+    expect((await history(account, { organizationId: randomUUID() }))[0]).toBe(404);
+    const days = (number: number): string => new Date(baseMs - number * DAY_MS).toISOString();
+    expect((await history(account, { from: days(31), to: days(0) }))[0]).toBe(200);
+    for (const wrong of [{ from: days(32), to: days(0) }, { to: minuteAfter(0) }, { points: "721" }, { points: "0" }]) {
+      expect((await history(account, wrong))[0]).toBe(400);
+    }
+  });
+});
+
 describe("a metrics process", () => {
   it("stores a snapshot after its restart if it was killed before, and no snapshot twice", async () => {
     const account = harness.account();

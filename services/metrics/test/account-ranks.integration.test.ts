@@ -65,9 +65,12 @@ function minuteOf(serverId: string, accountNumber: string, values: Values): Clos
       ...amounts,
       dailyDrawdown: 0,
       totalDrawdown: 0,
+      lowestEquityMinor: equityMinor,
+      highestEquityMinor: equityMinor,
     },
     state: { log: { sequence, to: sequence }, drawdown: { equityMinor, dayMs: today, ...low } },
     fromOffset: sequence,
+    endedHour: null,
   };
 }
 

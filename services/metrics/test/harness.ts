@@ -124,9 +124,9 @@ export class Harness {
     };
   }
 
-  /** Starts a metrics process and waits until it is ready. */
+  /** Starts a metrics process, on the port `HTTP_PORT` if given, and waits until it is ready. */
   async metrics(env: Record<string, string> = {}): Promise<MetricsProcess> {
-    const port = await this.#freePort();
+    const port = env["HTTP_PORT"] ?? (await this.freePorts(1))[0];
     const child = spawn(process.execPath, [MAIN], {
       env: { ...process.env, ...this.metricsEnv, HTTP_PORT: String(port), ...env },
       stdio: ["ignore", "inherit", "inherit"],
@@ -242,11 +242,13 @@ export class Harness {
     });
   }
 
-  async #freePort(): Promise<number> {
-    const app = createHttpServer({ logger, health: new Health() });
-    const probe = await startListening(app, { host: "127.0.0.1", port: 0 });
-    await probe.stop();
-    return probe.value.port;
+  /** Different ports of this machine that nothing listens on. */
+  async freePorts(count: number): Promise<number[]> {
+    const listen = () =>
+      startListening(createHttpServer({ logger, health: new Health() }), { host: "127.0.0.1", port: 0 });
+    const probes = await Promise.all(Array.from({ length: count }, listen));
+    await Promise.all(probes.map((probe) => probe.stop()));
+    return probes.map(({ value }) => value.port);
   }
 }
 

@@ -42,10 +42,12 @@ it("a deleted account gets no rows from a writer that already had its samples", 
   const account = { serverId: randomUUID(), accountNumber: "gone-1" };
   const drawdown = { equityMinor: 1, dayMs: today, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const numbers = { balanceMinor: 1, equityMinor: 1, marginMinor: 0, freeMarginMinor: 1, marginLevel: 0 };
+  const extremes = { dailyDrawdown: 0, totalDrawdown: 0, lowestEquityMinor: 1, highestEquityMinor: 1 };
   const minute = {
-    snapshot: { account, measuredAtMs: today, sequence: 1, ...numbers, dailyDrawdown: 0, totalDrawdown: 0 },
+    snapshot: { account, measuredAtMs: today, sequence: 1, ...numbers, ...extremes },
     state: { log: { sequence: 1, to: 0 }, drawdown },
     fromOffset: 0,
+    endedHour: null,
   };
   const kept = { firstMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
   await store.write([minute], kept);

@@ -44,6 +44,7 @@ import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createLimitReader } from "./outbound/postgres/limit-reader.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
+import { createTemplateAccounts } from "./outbound/postgres/template-accounts.ts";
 import { createTemplateStore } from "./outbound/postgres/template-repository.ts";
 import { createWaitingAccounts } from "./outbound/postgres/waiting-accounts.ts";
 
@@ -139,6 +140,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
           clock,
         }),
         templates,
+        listTemplateAccounts: createTemplateAccounts(database),
         evidenceKeys,
       });
     },

@@ -1,4 +1,4 @@
-/** Accounts by the distance from their limits, and the newest breaches, in PostgreSQL. */
+/** Lists of the console in PostgreSQL: near limits, the newest breaches, accounts of templates. */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 
@@ -18,6 +18,7 @@ import { limitsLeft, listNearLimits } from "../src/operations/list-near-limits.t
 import { createRecentBreachReader } from "../src/outbound/postgres/breach-reader.ts";
 import { createEvaluationStore } from "../src/outbound/postgres/evaluation-store.ts";
 import { createLimitReader } from "../src/outbound/postgres/limit-reader.ts";
+import { createTemplateAccounts } from "../src/outbound/postgres/template-accounts.ts";
 
 const DAILY: RiskRule = {
   id: "daily",
@@ -51,6 +52,26 @@ const INSERT_BREACH = statement<never>(
      rule, reference_minor, base_minor, threshold_minor, value_minor, equity_minor, balance_minor, measured_at,
      recorded_at)
    values ($1, $2, $3, $4, $5, 'daily', 1, $6::text, 1, $7::json, 0, 0, 0, 0, 0, 0, $6::text::timestamptz, now())`,
+);
+
+const INSERT_TEMPLATE = statement<never>(
+  "test-insert-template",
+  `insert into templates (server_id, name, version, first_version, state, organization_id, rules, applies_to,
+     new_accounts, command_id, created_at, updated_at, partition)
+   values ($1, 'standard', 2, 1, $2, $1, '[]'::json, '{}'::json, true, $1, now(), now(), 0)`,
+);
+// $3 version of the rules, $4 template and $5 its version, $6 whether the rules are active.
+const INSERT_VERSION = statement<never>(
+  "test-insert-version",
+  `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
+     initial_balance_minor, command_id, created_at, template_name, template_version, active_from_offset, active_from)
+   values ($1, $2, $3, $1, $1, 0, '[]'::json, '{}'::json, 1, gen_random_uuid(), now(), $4, $5,
+     case when $6 then 0 end, case when $6 then now() end)`,
+);
+const INSERT_WAITING = statement<never>(
+  "test-insert-waiting",
+  `insert into template_accounts (server_id, account_number, template_name, partition, attempts)
+   values ($1, $2, 'standard', 0, $3)`,
 );
 
 const scope = new Scope();
@@ -158,7 +179,52 @@ it("lists the breaches of servers since a time, newest first, without warnings",
   await add(serverId, "warning", "2026-11-27T10:00:00.000Z");
   await add(other, "breached", "2026-11-27T11:00:00.000Z");
   const read = createRecentBreachReader(database);
-  const found = await read([serverId], "2026-11-27T00:00:00.000Z", 10);
+  const since = "2026-11-27T00:00:00.000Z";
+  const found = await read([serverId], since, null, 10);
   expect(found.breaches.map(({ id }) => id)).toEqual([second, first]);
-  expect(await read([serverId], "2026-11-27T00:00:00.000Z", 1)).toMatchObject({ total: 2, breaches: [{ id: second }] });
+  expect(found.next).toBeNull();
+  const page = await read([serverId], since, null, 1);
+  expect(page).toMatchObject({ total: 2, breaches: [{ id: second }], next: { id: second } });
+  const last = await read([serverId], since, page.next, 1);
+  expect(last).toMatchObject({ total: 2, breaches: [{ id: first }], next: null });
+});
+
+it("lists the accounts of a template page by page, and not those that have other rules now", async () => {
+  const serverId = randomUUID();
+  await database.query(INSERT_TEMPLATE, [serverId, "active"]);
+  const add = (
+    number: string,
+    version: number,
+    template: string | null,
+    templateVersion: number | null,
+    active = true,
+  ) => database.query(INSERT_VERSION, [serverId, number, version, template, templateVersion, active]);
+  await add("5001", 1, "standard", 1);
+  await add("5001", 2, "standard", 2);
+  // It has rules of its own now.
+  await add("5002", 1, "standard", 2);
+  await add("5002", 2, null, null);
+  // It waits: for the new version, for the first one, for the activation, and after a failure.
+  await add("5003", 1, "standard", 1);
+  await database.query(INSERT_WAITING, [serverId, "5004", 0]);
+  await add("5005", 1, "standard", 2, false);
+  await add("5006", 1, "other", 1);
+  await database.query(INSERT_WAITING, [serverId, "5006", 2]);
+  const list = createTemplateAccounts(database);
+  const template = { serverId, name: "standard" };
+  const { accounts, next } = await list(template, "", 10);
+  expect(accounts.map(({ accountNumber, state, templateVersion }) => [accountNumber, state, templateVersion])).toEqual([
+    ["5001", "applied", 2],
+    ["5003", "waiting", 1],
+    ["5004", "waiting", null],
+    ["5005", "waiting", 2],
+    ["5006", "failed", null],
+  ]);
+  expect(next).toBeNull();
+  // A page may be short, and is not the last.
+  const first = await list(template, "", 2);
+  expect(first.accounts.map(({ accountNumber }) => accountNumber)).toEqual(["5001"]);
+  expect(first.next).toBe("5002");
+  expect((await list(template, "5002", 3)).accounts).toHaveLength(3);
+  expect(await list({ serverId, name: "deleted" }, "", 10)).toEqual({ accounts: [], next: null });
 });

@@ -38,6 +38,18 @@ export const AUDIT_ACTIONS = [
   "webhook.secret_rotated",
   "account.password_reset",
   "account.investor_password_reset",
+  // Other commands of people, with their outcome.
+  "account.disable",
+  "account.enable",
+  "account.close_only",
+  "account.flatten",
+  "account.archive",
+  "finance.deposit",
+  "finance.withdraw",
+  "risk.set_rules",
+  "risk.delete_rules",
+  "risk.set_template",
+  "risk.delete_template",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -178,3 +178,55 @@ export type ConsoleAccountsAnswer = z.infer<typeof ConsoleAccountsAnswer>;
 
 /** Header of a CSV answer: the number of rows, as counted before the first one was read. */
 export const CSV_TOTAL_HEADER = "x-total-rows";
+
+/** The ranges of an equity history that ends now: length, and maximum number of points. */
+export const EQUITY_RANGES = {
+  hour: { minutes: 60, points: 60 },
+  day: { minutes: 1_440, points: 480 },
+  month: { minutes: 43_200, points: 720 },
+} as const;
+export type EquityRange = keyof typeof EQUITY_RANGES;
+/** Maximum number of points of an equity history. */
+export const MAX_EQUITY_POINTS = 720;
+
+/** Query of GET /servers/:serverId/accounts/:accountNumber/equity-history. */
+export const EquityHistoryQuery = z.object({ range: z.enum(["hour", "day", "month"]).default("hour") });
+
+/** The stored minutes of one part of a range. Money in units of currency. */
+export const EquityPoint = z.object({
+  /** Start of the first stored minute, and end of the last one. */
+  startsAt: z.iso.datetime(),
+  endsAt: z.iso.datetime(),
+  /** At the end of the last stored minute. */
+  equity: z.number(),
+  balance: z.number(),
+  lowest: z.number(),
+  highest: z.number(),
+  /**
+   * The deepest drawdown: the lowest equity, and the highest equity of the range before it. Equal
+   * if the equity was at its highest in each minute.
+   */
+  drawdown: z.object({ from: z.number(), to: z.number() }),
+});
+export type EquityPoint = z.infer<typeof EquityPoint>;
+
+/**
+ * Equity of an account over time, from stored minutes. An account has a stored minute only if its
+ * values changed in the minute: between two points the equity stays that of the first one.
+ */
+export const EquityHistory = z.object({
+  from: z.iso.datetime(),
+  to: z.iso.datetime(),
+  /** The last stored minute before the range; null: none is kept. */
+  before: z.object({ measuredAt: z.iso.datetime(), equity: z.number(), balance: z.number() }).nullable(),
+  /** Oldest first. */
+  points: z.array(EquityPoint),
+});
+export type EquityHistory = z.infer<typeof EquityHistory>;
+
+/** Answer of GET /servers/:serverId/accounts/:accountNumber/equity-history. */
+export const ConsoleEquityHistory = EquityHistory.extend({
+  /** The time of the answer: the clock of a browser may be wrong. */
+  now: z.iso.datetime(),
+});
+export type ConsoleEquityHistory = z.infer<typeof ConsoleEquityHistory>;

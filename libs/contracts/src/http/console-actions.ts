@@ -21,12 +21,23 @@ export const ACCOUNT_ACTIONS = {
   archive: { operation: "archiveAccount", permission: "accounts:manage" },
   "reset-password": { operation: "resetTradingPassword", permission: "accounts:manage" },
   "reset-investor-password": { operation: "resetInvestorPassword", permission: "accounts:manage" },
+  "set-risk-rules": { operation: "setRiskRules", permission: "accounts:manage" },
+  "delete-risk-rules": { operation: "deleteRiskRules", permission: "accounts:manage" },
 } as const satisfies Readonly<Record<string, AccountActionContract>>;
 export type AccountAction = keyof typeof ACCOUNT_ACTIONS;
 
-/** The operations that a person can call. */
+/** The actions on a risk template, by their names in addresses. */
+export const TEMPLATE_ACTIONS = {
+  "set-template": { operation: "setRiskTemplate", permission: "accounts:manage" },
+  "delete-template": { operation: "deleteRiskTemplate", permission: "accounts:manage" },
+} as const satisfies Readonly<Record<string, AccountActionContract>>;
+export type TemplateAction = keyof typeof TEMPLATE_ACTIONS;
+
+/** The operations that a person can call: on an account, and on a risk template. */
 export const PERSON_OPERATIONS = Object.values(ACCOUNT_ACTIONS).map(({ operation }) => operation);
 export type PersonOperation = (typeof PERSON_OPERATIONS)[number];
+export const PERSON_TEMPLATE_OPERATIONS = Object.values(TEMPLATE_ACTIONS).map(({ operation }) => operation);
+export type PersonTemplateOperation = (typeof PERSON_TEMPLATE_OPERATIONS)[number];
 
 /**
  * Body of an action: the fields of the operation's body without `requestId`, and the key. The page
@@ -34,6 +45,13 @@ export type PersonOperation = (typeof PERSON_OPERATIONS)[number];
  */
 export const AccountActionBody = z.looseObject({ idempotencyKey: z.uuid() });
 export type AccountActionBody = z.infer<typeof AccountActionBody>;
+
+/**
+ * Body of a change of risk rules or of a template. `expectedVersion` is the version that the person
+ * saw; 0: none. 409 `VERSION_CHANGED` if another version replaced it.
+ */
+export const RiskActionBody = AccountActionBody.extend({ expectedVersion: z.int().min(0) });
+export type RiskActionBody = z.infer<typeof RiskActionBody>;
 
 /**
  * The `Idempotency-Key` of a person's command. It differs from the keys of all other people

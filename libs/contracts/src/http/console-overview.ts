@@ -33,7 +33,7 @@ export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
 export type LossRuleType = z.infer<typeof LossRuleType>;
 
 /** The number of servers whose values the overview shows; others are counted. */
-export const MAX_OVERVIEW_SERVERS = 20;
+export const MAX_OVERVIEW_SERVERS = 500;
 /** The number of accounts in each list of the overview. */
 export const OVERVIEW_ROWS = 10;
 
@@ -41,6 +41,8 @@ export const OVERVIEW_ROWS = 10;
 export const ConsoleOverview = z.object({
   /** When the parts were read; they are read again after some seconds. */
   readAt: z.iso.datetime(),
+  /** False: the list of servers is unavailable, and so are all parts that need it. */
+  isDirectoryAvailable: z.boolean(),
   /** Servers that are left out, because there are more than the overview shows. */
   serversLeftOut: z.int().min(0),
   servers: partOf({
@@ -145,13 +147,35 @@ export const NearLimitsAnswer = z.object({
 });
 export type NearLimitsAnswer = z.infer<typeof NearLimitsAnswer>;
 
+/** Where a page of breaches begins: after this breach. */
+const BREACH_CURSOR = /^(.{1,40})~([0-9a-f-]{36})$/;
+export const BreachCursor = z
+  .string()
+  .max(100)
+  .regex(BREACH_CURSOR, "must be nextCursor of an earlier page of this list")
+  .transform((text) => {
+    const [, measuredAt = "", id = ""] = BREACH_CURSOR.exec(text) ?? [];
+    return { measuredAt, id };
+  })
+  .pipe(z.object({ measuredAt: z.iso.datetime(), id: Guid }));
+
 /** Query of GET /breaches: of all servers of the organization, or one. */
 export const ListRecentBreachesQuery = z.object({
   serverId: Guid.optional(),
   from: z.iso.datetime({ offset: true }),
   limit: queryInteger(1, MAX_LIMITS).default(DEFAULT_LIMITS),
+  cursor: BreachCursor.optional(),
+});
+export type ListRecentBreachesQuery = z.infer<typeof ListRecentBreachesQuery>;
+
+/** Breaches since a time, newest first; `total` counts all of them. */
+export const RecentBreaches = z.object({
+  total: z.int().min(0),
+  breaches: z.array(RiskBreach),
+  /** The last breach of the page, with its exact time; null: no other page follows. */
+  next: z.object({ measuredAt: z.iso.datetime(), id: Guid }).nullable().default(null),
 });
 
-/** Answer of GET /breaches: the newest first. */
-export const RecentBreachesAnswer = z.object({ total: z.int().min(0), breaches: z.array(RiskBreach) });
+/** Answer of GET /breaches. */
+export const RecentBreachesAnswer = RecentBreaches.omit({ next: true }).extend({ nextCursor: z.string().nullable() });
 export type RecentBreachesAnswer = z.infer<typeof RecentBreachesAnswer>;

@@ -15,7 +15,15 @@ export const MIN_SEARCH_CHARACTERS = 3;
 export const SearchQuery = z.object({ q: z.string().trim().min(1).max(MAX_SEARCH_CHARACTERS) });
 
 /** What is searched. */
-export const SEARCH_SOURCES = ["accounts", "commands", "requests", "events", "breaches", "keys"] as const;
+export const SEARCH_SOURCES = [
+  "accounts",
+  "commands",
+  "transactions",
+  "requests",
+  "events",
+  "breaches",
+  "keys",
+] as const;
 export const SearchSource = z.enum(SEARCH_SOURCES);
 export type SearchSource = z.infer<typeof SearchSource>;
 
@@ -33,6 +41,15 @@ export const SearchResult = z.discriminatedUnion("kind", [
     requestId: z.string().nullable(),
     accountNumber: z.string().nullable(),
     createdAt: z.iso.datetime(),
+  }),
+  OfAccount.extend({
+    kind: z.literal("transaction"),
+    transactionId: Guid,
+    type: z.string(),
+    amount: z.number(),
+    currency: z.string(),
+    commandId: z.string().nullable(),
+    recordedAt: z.iso.datetime(),
   }),
   z.object({
     kind: z.literal("request"),

@@ -37,7 +37,7 @@ const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
 
 /** A read of one account's records. */
-const RECORDS = { method: "GET", callers: ["gateway"] } as const;
+const RECORDS = { method: "GET", callers: CUSTOMER_CALLERS } as const;
 
 export const ACCOUNT_ROUTES = {
   getServerConfiguration: {

@@ -2,11 +2,14 @@
 import { z } from "zod";
 
 import { AccountStateQuery } from "../http/account-state.ts";
-import { ListTransactionsQuery, TransactionsAnswer } from "../http/finance.ts";
+import { ListTransactionsQuery, Transaction, TransactionsAnswer } from "../http/finance.ts";
+import { Guid } from "../values.ts";
 import { TRANSACTION_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
-import type { InternalRoutes } from "./route.ts";
+import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
+/** Maximum number of servers in a search. */
+const MAX_SEARCHED_SERVERS = 1_000;
 const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
 
 /** Reads of a deleted account return 404. */
@@ -14,9 +17,17 @@ export const FINANCE_ROUTES = {
   listTradingAccountTransactions: {
     method: "GET",
     path: `${ACCOUNT}/transactions`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     query: ListTransactionsQuery,
     answer: TransactionsAnswer,
+  },
+  /** A transaction on one of the servers, by its id alone; null: there is none. */
+  findTransaction: {
+    method: "POST",
+    path: "/internal/transactions/find",
+    callers: ["console"],
+    body: z.object({ serverIds: z.array(Guid).max(MAX_SEARCHED_SERVERS), transactionId: Guid }),
+    answer: z.object({ transaction: Transaction.extend({ serverId: z.guid() }).nullable() }),
   },
   readHistory: HISTORY_ROUTE,
   /**

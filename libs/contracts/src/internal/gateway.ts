@@ -1,9 +1,18 @@
-/** The internal route of the gateway: operations that a person calls in the console. */
+/** The internal routes of the gateway: operations that a person calls in the console. */
 import { z } from "zod";
 
 import { CommandEnvelope } from "../http/commands.ts";
-import { PERSON_OPERATIONS } from "../http/console-actions.ts";
+import { PERSON_OPERATIONS, PERSON_TEMPLATE_OPERATIONS } from "../http/console-actions.ts";
 import type { InternalRoutes } from "./route.ts";
+
+const SERVER = "/internal/organizations/:organizationId/servers/:serverId";
+
+const OperationCall = z.object({
+  /** Chosen by the person's page, and unique for the person. */
+  idempotencyKey: z.uuid(),
+  /** The operation's body, or its query if it has no body. The operation validates it. */
+  body: z.record(z.string(), z.unknown()),
+});
 
 export const GATEWAY_ROUTES = {
   /**
@@ -12,15 +21,17 @@ export const GATEWAY_ROUTES = {
    */
   callAccountOperation: {
     method: "POST",
-    path: "/internal/organizations/:organizationId/servers/:serverId/accounts/:accountNumber/operations",
+    path: `${SERVER}/accounts/:accountNumber/operations`,
     callers: ["console"],
-    body: z.object({
-      operation: z.enum(PERSON_OPERATIONS),
-      /** Chosen by the person's page, and unique for the person. */
-      idempotencyKey: z.uuid(),
-      /** The operation's body, which the operation validates. */
-      body: z.record(z.string(), z.unknown()),
-    }),
+    body: OperationCall.extend({ operation: z.enum(PERSON_OPERATIONS) }),
+    answer: CommandEnvelope,
+  },
+  /** The same for an operation on a risk template. */
+  callTemplateOperation: {
+    method: "POST",
+    path: `${SERVER}/risk-templates/:templateName/operations`,
+    callers: ["console"],
+    body: OperationCall.extend({ operation: z.enum(PERSON_TEMPLATE_OPERATIONS) }),
     answer: CommandEnvelope,
   },
 } as const satisfies InternalRoutes;

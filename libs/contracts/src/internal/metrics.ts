@@ -2,9 +2,15 @@
 import { z } from "zod";
 
 import { AccountMetricsAnswer, ListAccountMetricsQuery } from "../http/account-metrics.ts";
-import { AccountFilterValues, AccountOrder, StoredAccountValues } from "../http/console-accounts.ts";
+import {
+  AccountFilterValues,
+  AccountOrder,
+  EquityHistory,
+  MAX_EQUITY_POINTS,
+  StoredAccountValues,
+} from "../http/console-accounts.ts";
 import { AccountMetricsFrame } from "../live/frames.ts";
-import { AccountNumber, Guid } from "../values.ts";
+import { AccountNumber, DateTime, Guid, queryInteger } from "../values.ts";
 import type { InternalRoutes } from "./route.ts";
 
 /** Maximum number of accounts per `readLatestSamples` request. */
@@ -14,6 +20,9 @@ export const MAX_SAMPLED_ACCOUNTS = 1_000;
 export const MAX_RANKED_ACCOUNTS = 1_000;
 /** Maximum number of servers per `summarizeEquity` request. */
 export const MAX_SUMMARIZED_SERVERS = 100;
+/** Maximum length of the range of an equity history, in days. */
+export const MAX_EQUITY_HISTORY_DAYS = 31;
+const DAY_MS = 86_400_000;
 
 const SERVER = "/internal/servers/:serverId";
 const Limit = z.int().min(1).max(MAX_RANKED_ACCOUNTS);
@@ -25,6 +34,28 @@ export const METRICS_ROUTES = {
     callers: ["gateway"],
     query: ListAccountMetricsQuery.extend({ organizationId: Guid }),
     answer: AccountMetricsAnswer,
+  },
+  /**
+   * Equity of an account from `from` (inclusive) to `to` (exclusive), in equal parts of whole
+   * minutes. 404 for a server of another organization; an unknown account has no points.
+   */
+  readEquityHistory: {
+    method: "GET",
+    path: `${SERVER}/accounts/:accountNumber/equity-history`,
+    callers: ["console"],
+    query: z
+      .object({
+        organizationId: Guid,
+        from: DateTime,
+        to: DateTime,
+        points: queryInteger(1, MAX_EQUITY_POINTS).default(MAX_EQUITY_POINTS),
+      })
+      .refine(({ from, to }) => from < to, { path: ["to"], error: "must be after from" })
+      .refine(({ from, to }) => Date.parse(to) - Date.parse(from) <= MAX_EQUITY_HISTORY_DAYS * DAY_MS, {
+        path: ["from"],
+        error: `must be at most ${MAX_EQUITY_HISTORY_DAYS} days before to`,
+      }),
+    answer: EquityHistory,
   },
   deleteAccount: {
     method: "DELETE",
@@ -43,6 +74,17 @@ export const METRICS_ROUTES = {
         accounts: z.array(z.object({ serverId: Guid, accountNumber: AccountNumber })).max(MAX_SAMPLED_ACCOUNTS),
       }),
     ]),
+    /** In the order of the request; null for an account without a sample. */
+    answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
+  },
+  /** The newest samples that a windows process holds; it asks no other process. */
+  readHeldSamples: {
+    method: "POST",
+    path: "/internal/samples/held",
+    callers: ["metrics"],
+    body: z.object({
+      accounts: z.array(z.object({ serverId: Guid, accountNumber: AccountNumber })).max(MAX_SAMPLED_ACCOUNTS),
+    }),
     /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
@@ -101,6 +143,11 @@ export const METRICS_ROUTES = {
       ),
     }),
   },
+  /**
+   * An upgrade to a WebSocket between a stream process and a process that holds windows. Without an
+   * upgrade: 400.
+   */
+  followWindows: { method: "GET", path: "/internal/windows", callers: ["metrics"], answer: z.never() },
   /** The number of sockets that one process serves, and the bytes that it buffers for them. */
   readLiveLoad: {
     method: "GET",

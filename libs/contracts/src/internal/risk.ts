@@ -3,7 +3,8 @@ import { z } from "zod";
 
 import { BreachEvidence, EvidenceKeys, IntervalEvidence, IntervalEvidenceQuery } from "../http/evidence.ts";
 import { ConsoleBreachAnswer } from "../http/console.ts";
-import { LossRuleType, NearLimit, RecentBreachesAnswer } from "../http/console-overview.ts";
+import { LossRuleType, NearLimit, RecentBreaches } from "../http/console-overview.ts";
+import { TemplateAccountsAnswer, TemplateAccountsQuery } from "../http/console-risk.ts";
 import { RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
 import { ListRiskBreachesQuery, RiskBreach, RiskBreachesAnswer, RiskRulesAnswer } from "../http/risk.ts";
 import { AccountNumber, Guid } from "../values.ts";
@@ -58,14 +59,22 @@ export const RISK_ROUTES = {
   listRiskTemplates: {
     method: "GET",
     path: `${SERVER}/risk-templates`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     answer: RiskTemplatesAnswer,
   },
   getRiskTemplate: {
     method: "GET",
     path: `${SERVER}/risk-templates/:templateName`,
-    callers: ["gateway"],
+    callers: CUSTOMER_CALLERS,
     answer: RiskTemplateAnswer,
+  },
+  /** The accounts of a template in the order of their numbers, as text. */
+  listTemplateAccounts: {
+    method: "GET",
+    path: `${SERVER}/risk-templates/:templateName/accounts`,
+    callers: ["console"],
+    query: TemplateAccountsQuery,
+    answer: TemplateAccountsAnswer,
   },
   /** Accounts by the distance from their nearest limit of losses that is not breached. */
   listNearLimits: {
@@ -88,8 +97,14 @@ export const RISK_ROUTES = {
     method: "POST",
     path: "/internal/breaches/recent",
     callers: ["console"],
-    body: z.object({ serverIds: ServerIds, from: z.iso.datetime(), limit: Rows }),
-    answer: RecentBreachesAnswer,
+    body: z.object({
+      serverIds: ServerIds,
+      from: z.iso.datetime(),
+      /** Only breaches after this one in the list. Absent in requests of 0.1.0 and null: all. */
+      after: z.object({ measuredAt: z.iso.datetime(), id: Guid }).nullish(),
+      limit: Rows,
+    }),
+    answer: RecentBreaches,
   },
   getEvidenceKeys: { method: "GET", path: "/internal/evidence-keys", callers: ["gateway"], answer: EvidenceKeys },
 } as const satisfies InternalRoutes;

@@ -32,7 +32,7 @@ export const CommandEvent = z.object({
   occurredAt: z.iso.datetime(),
   /** Who asked for the command. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
-  /** Set only for a password reset. */
+  /** Set only for a password reset, and for a command of a person. */
   callerAddress: CallerAddress,
 });
 export type CommandEvent = z.infer<typeof CommandEvent>;

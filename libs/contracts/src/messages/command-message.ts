@@ -52,7 +52,7 @@ export const CommandHeader = z.object({
   deadlineAt: z.iso.datetime(),
   /** Who asked for the command first. Missing in messages of release 0.1.0. */
   createdBy: MessageCreatedBy,
-  /** Set only for a password reset. */
+  /** Set only for a password reset, and for a command of a person. */
   callerAddress: CallerAddress,
   /**
    * The span (W3C) in which the command was accepted. Never set in the topic, because its records

@@ -7,6 +7,8 @@ const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
+// Platforms have at most eight decimals; more would show the rounding of binary numbers.
+const DECIMAL = new Intl.NumberFormat(undefined, { maximumFractionDigits: 8 });
 const DEFAULT_DECIMALS = 2;
 
 const DATE: Intl.DateTimeFormatOptions = { year: "numeric", month: "short", day: "numeric" };
@@ -18,6 +20,8 @@ const TIME_FORMATS = {
   minute: { ...DATE, hour: "2-digit", minute: "2-digit", hourCycle: "h23", ...ZONE },
   clock: { ...CLOCK, ...ZONE },
   bareClock: CLOCK,
+  bareMinute: { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  bareDay: { day: "numeric", month: "short" },
   zone: { ...ZONE, hour: "2-digit" },
 } as const satisfies Readonly<Record<string, Intl.DateTimeFormatOptions>>;
 type TimeFormat = keyof typeof TIME_FORMATS;
@@ -80,14 +84,19 @@ function decimalsOf(currency: string | null): number {
   return maximumFractionDigits ?? DEFAULT_DECIMALS;
 }
 
+/** A volume or a price, with all its decimals. */
+export function decimal(value: number): string {
+  return withMinus(DECIMAL.format(value));
+}
+
 /** A number of percent. */
 export function percent(amount: number): string {
   return `${withMinus(PERCENT.format(amount))} %`;
 }
 
-/** A number of percent with all decimals of a limit. */
-export function exactPercent(amount: number): string {
-  return `${withMinus(EXACT_PERCENT.format(amount))} %`;
+/** A number of percent with all decimals of a limit. A decimal text stays exact. */
+export function exactPercent(amount: number | string): string {
+  return `${withMinus(EXACT_PERCENT.format(amount as number))} %`;
 }
 
 /** A time in the chosen zone, with the name of the zone: `26 Nov 2026, 10:30:40 GMT+1`. */
@@ -113,6 +122,16 @@ export function zonedClock(ms: number): string {
 /** The time of a day in the chosen zone, for the axis of a chart that names its zone. */
 export function clockTime(seconds: number): string {
   return timeFormat("bareClock", currentZone()).format(seconds * 1000);
+}
+
+/** As {@link clockTime}, without seconds. */
+export function minuteTime(seconds: number): string {
+  return timeFormat("bareMinute", currentZone()).format(seconds * 1000);
+}
+
+/** The day in the chosen zone, for the axis of a chart that names its zone. */
+export function dayTime(seconds: number): string {
+  return timeFormat("bareDay", currentZone()).format(seconds * 1000);
 }
 
 /** The short name of a zone at a time: `GMT+1`. */

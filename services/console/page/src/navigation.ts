@@ -21,6 +21,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
       { name: "accounts", title: "Accounts", permission: "read" },
       { name: "limits", title: "Limits", permission: "read" },
       { name: "breaches", title: "Breaches", permission: "read" },
+      { name: "risk-templates", title: "Risk templates", permission: "read" },
       { name: "commands", title: "Commands", permission: "read" },
     ],
   },

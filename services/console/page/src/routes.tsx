@@ -25,6 +25,8 @@ const OverviewPage = lazyPage(async () => (await import("./pages/overview.tsx"))
 const ProfilePage = lazyPage(async () => (await import("./pages/profile.tsx")).ProfilePage);
 const RequestPage = lazyPage(async () => (await import("./pages/request.tsx")).RequestPage);
 const RequestsPage = lazyPage(async () => (await import("./pages/requests.tsx")).RequestsPage);
+const RiskTemplatePage = lazyPage(async () => (await import("./pages/risk/template.tsx")).RiskTemplatePage);
+const RiskTemplatesPage = lazyPage(async () => (await import("./pages/risk/templates.tsx")).RiskTemplatesPage);
 const ServersPage = lazyPage(async () => (await import("./pages/servers.tsx")).ServersPage);
 const WebhookEventPage = lazyPage(async () => (await import("./pages/webhook-event.tsx")).WebhookEventPage);
 const WebhookPage = lazyPage(async () => (await import("./pages/webhook.tsx")).WebhookPage);
@@ -78,6 +80,11 @@ const ROUTES: readonly Route[] = [
   { path: "overview", page: () => <OverviewPage /> },
   { path: "requests", page: () => <RequestsPage /> },
   { path: "requests/:id", page: ({ at }) => <RequestPage id={at("id")} /> },
+  { path: "risk-templates", page: () => <RiskTemplatesPage /> },
+  {
+    path: "risk-templates/:server/:template",
+    page: ({ at }) => <RiskTemplatePage serverId={at("server")} name={at("template")} />,
+  },
   { path: "servers", page: () => <ServersPage /> },
   { path: "webhooks", page: () => <WebhooksPage /> },
   { path: "webhooks/events/:event", page: ({ at }) => <WebhookEventPage eventId={at("event")} /> },

@@ -28,6 +28,8 @@ export interface OverviewSources {
     serverIds: readonly string[],
     from: string,
     limit: number,
+    /** The last breach of the page before. */
+    after?: { readonly measuredAt: string; readonly id: string },
   ): Promise<Answer<typeof RISK_ROUTES.listRecentBreaches>>;
   webhookEndpoints(organizationId: string): Promise<readonly WebhookEndpoint[]>;
   waitingCommands(

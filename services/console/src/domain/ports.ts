@@ -8,17 +8,18 @@ import type {
   FormerUser,
   InternalRoute,
   Issue,
+  FINANCE_ROUTES,
   ListCommandsQuery,
+  ListCreditUsageQuery,
   ListRiskBreachesQuery,
   RiskBreach,
   ListTradingAccountsQuery,
   METRICS_ROUTES,
-  PageQuery,
   Pagination,
-  PersonOperation,
   ShownKey,
   ShownServer,
   StoredAccountValues,
+  TemplateAccountsQuery,
   TradingAccount,
   UpdateServerConfigurationBody,
   Wallet,
@@ -172,7 +173,7 @@ export interface Credits {
   /** Sets the low-balance threshold, in credits. */
   changeThreshold(organizationId: string, credits: number): Promise<Wallet>;
   /** Body of a page of usage, newest first. */
-  usage(organizationId: string, query: PageQuery): Promise<Buffer>;
+  usage(organizationId: string, query: ListCreditUsageQuery): Promise<Buffer>;
   /** Body of the usage on each of the last `days` days. */
   usageByDay(organizationId: string, days: number): Promise<Buffer>;
 }
@@ -335,6 +336,12 @@ export interface Commands {
 export interface Risk {
   /** Body of the rules of an account; an unknown account has none. */
   rules(account: AccountName): Promise<Buffer>;
+  /** Body of the templates of a server, in the order of their precedence. */
+  templates(serverId: string): Promise<Buffer>;
+  /** Body of one template; null: there is none with this name. */
+  template(serverId: string, name: string): Promise<Buffer | null>;
+  /** Body of a page of the accounts of a template. */
+  templateAccounts(serverId: string, name: string, query: TemplateAccountsQuery): Promise<Buffer>;
   /** Body of a page of breaches, newest first. */
   breaches(account: AccountName, query: ListRiskBreachesQuery): Promise<Buffer>;
   /** Body of one breach. */
@@ -344,6 +351,12 @@ export interface Risk {
   /** The signed document of a breach: the bytes that were signed. */
   evidence(account: AccountName, breachId: string): Promise<Buffer>;
 }
+
+/** Finds a transaction on one of the servers by its id; null: there is none. */
+export type FindTransaction = (
+  serverIds: readonly string[],
+  transactionId: string,
+) => Promise<z.output<typeof FINANCE_ROUTES.findTransaction.answer>["transaction"]>;
 
 /** A request to the webhooks service for an organization. */
 export interface WebhooksRequest {
@@ -369,25 +382,6 @@ export interface OwnersAnswer {
 export type Webhooks = (
   organizationId: string,
   request: WebhooksRequest,
-) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
-
-/** An operation on an account, for a person. */
-export interface AccountOperationRequest {
-  readonly operation: PersonOperation;
-  /** Unique for the person; the same for all attempts. */
-  readonly idempotencyKey: string;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly caller: Caller;
-  readonly requestId: string;
-}
-
-/**
- * Calls an operation of the gateway for a person. Returns its answer, or the error with which it
- * rejects the request. Throws DependencyError if the outcome is unknown.
- */
-export type AccountOperations = (
-  account: AccountName & { readonly organizationId: string },
-  request: AccountOperationRequest,
 ) => Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /** The newest live samples. */

@@ -49,7 +49,7 @@ export async function requireFactors(
   if (checked === null) throw wrongPassword();
   if (!checked.twoFactor) return checked;
   const accepted = given.code === undefined ? null : await checkSecondFactor(context, checked, given.code, address);
-  if (accepted === null) throw wrongCode();
+  if (accepted === null) throw wrongCode(given.code);
   return checked;
 }
 

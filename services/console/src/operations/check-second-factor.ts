@@ -64,9 +64,13 @@ async function useCode(
   return isUsed ? "recovery code" : null;
 }
 
-/** The error of a wrong or used code. */
-export function wrongCode(): ApiError {
-  const issue = { path: ["code"], code: "custom", message: "is wrong, or was used already: wait for the next code" };
+/** The error of a wrong or used code; absent: only a code of the app is possible. */
+export function wrongCode(code?: string): ApiError {
+  const message =
+    code === undefined || TOTP_CODE.test(code)
+      ? "is wrong, or was used already: wait for the next code"
+      : "is none of your recovery codes, or was used already: use another one";
+  const issue = { path: ["code"], code: "custom", message };
   return new ApiError("VALIDATION_FAILED", { issues: [issue] });
 }
 

@@ -5,19 +5,13 @@ import {
   MAX_RANKED_ACCOUNTS,
   STATUSES_WITHOUT_VALUES,
 } from "@kapi/contracts";
-import { tooManyConcurrentRequests } from "@kapi/http";
-import { OrganizationSlots } from "@kapi/kernel";
 
-import { csvLine, moneyCell, numberCell } from "../domain/csv.ts";
+import { type CsvCell, moneyCell, numberCell } from "../domain/csv.ts";
+import { type CsvExport, type CsvPage, exportCsv } from "./csv-export.ts";
 import { type AccountListDependencies, listed } from "./list-accounts.ts";
 
-/** Maximum number of exports that a process sends concurrently, and of one organization. */
-const MAX_EXPORTS = 8;
-const MAX_EXPORTS_PER_ORGANIZATION = 2;
 /** Accounts per page of the account service. */
 const PAGE = 100;
-
-const slots = new OrganizationSlots({ perOrganization: MAX_EXPORTS_PER_ORGANIZATION, total: MAX_EXPORTS });
 
 const HEADS = [
   "account number",
@@ -41,17 +35,10 @@ const HEADS = [
   "measured",
 ];
 
-/** The accounts of a list as CSV, in chunks of some lines. */
-export interface AccountExport {
-  /** Number of accounts when the export began. */
-  readonly total: number;
-  readonly chunks: AsyncIterable<string>;
-}
-
 /**
  * All accounts that match, as CSV. With filters by value in the order of numbers, otherwise newest
  * first: neither order changes, so no account comes twice, and none that matches throughout is
- * missing. Only one chunk is in memory.
+ * missing. Only one page is in memory.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has too many exports
  */
 export async function exportAccounts(
@@ -59,53 +46,23 @@ export async function exportAccounts(
   organizationId: string,
   serverId: string,
   query: ExportConsoleAccountsQuery,
-): Promise<AccountExport> {
+): Promise<CsvExport> {
   await dependencies.directory.server(organizationId, serverId);
-  const release = slots.take(organizationId);
-  if (release === null) throw tooManyConcurrentRequests();
-  try {
-    const pages = isFromMetrics(query)
-      ? byNumber(dependencies, serverId, query)
-      : newestFirst(dependencies, serverId, query);
-    const first = await pages.next();
-    const total = first.done === true ? 0 : first.value.total;
-    return { total, chunks: lines(first, pages, release) };
-  } catch (error) {
-    release();
-    throw error;
-  }
+  const pages = isFromMetrics(query)
+    ? byNumber(dependencies, serverId, query)
+    : newestFirst(dependencies, serverId, query);
+  return exportCsv({ organizationId, heads: HEADS, pages });
 }
 
 function isFromMetrics(query: ExportConsoleAccountsQuery): boolean {
   return hasValueFilters(query) && !(query.status !== undefined && STATUSES_WITHOUT_VALUES.includes(query.status));
 }
 
-interface Chunk {
-  readonly total: number;
-  readonly accounts: readonly ListedAccount[];
-}
-
-async function* lines(
-  first: IteratorResult<Chunk>,
-  pages: AsyncGenerator<Chunk>,
-  release: () => void,
-): AsyncGenerator<string> {
-  try {
-    yield csvLine(HEADS);
-    for (let page = first; page.done !== true; page = await pages.next()) {
-      const text = page.value.accounts.map(lineOf).join("");
-      if (text !== "") yield text;
-    }
-  } finally {
-    release();
-  }
-}
-
 async function* byNumber(
   { accounts, ranks }: AccountListDependencies,
   serverId: string,
   filters: ExportConsoleAccountsQuery,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<CsvPage> {
   let after: { value: string | null; accountNumber: string } | null = null;
   for (;;) {
     const asked = { sort: "number", filters, after, limit: MAX_RANKED_ACCOUNTS } as const;
@@ -117,7 +74,7 @@ async function* byNumber(
     const shown = records.flatMap((account, index) =>
       account === null ? [] : [listed(account, found.accounts[index]?.stored ?? null)],
     );
-    yield { total: found.total, accounts: shown };
+    yield { total: found.total, rows: shown.map(cellsOf) };
     const last = found.accounts.at(-1);
     if (last === undefined || found.accounts.length < MAX_RANKED_ACCOUNTS) return;
     after = { value: last.accountNumber, accountNumber: last.accountNumber };
@@ -128,7 +85,7 @@ async function* newestFirst(
   { accounts, ranks }: AccountListDependencies,
   serverId: string,
   { status, search }: ExportConsoleAccountsQuery,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<CsvPage> {
   let cursor: string | undefined;
   do {
     const page: Awaited<ReturnType<typeof accounts.list>> = await accounts.list(serverId, {
@@ -142,14 +99,14 @@ async function* newestFirst(
       page.accounts.map(({ accountNumber }) => accountNumber),
     );
     const shown = page.accounts.map((account, index) => listed(account, stored[index] ?? null));
-    yield { total: page.pagination.total, accounts: shown };
+    yield { total: page.pagination.total, rows: shown.map(cellsOf) };
     cursor = page.pagination.nextCursor ?? undefined;
   } while (cursor !== undefined);
 }
 
-function lineOf(account: ListedAccount): string {
+function cellsOf(account: ListedAccount): CsvCell[] {
   const { stored } = account;
-  return csvLine([
+  return [
     account.accountNumber,
     account.accountName,
     account.status,
@@ -169,5 +126,5 @@ function lineOf(account: ListedAccount): string {
     moneyCell(account.initialBalance),
     account.createdAt,
     account.metricsMeasuredAt,
-  ]);
+  ];
 }

@@ -1,5 +1,11 @@
 /** Near limits and breaches of all servers of an organization, or one. */
-import type { ListNearLimitsQuery, NearLimit, NearLimitsAnswer, RecentBreachesAnswer } from "@kapi/contracts";
+import type {
+  ListNearLimitsQuery,
+  ListRecentBreachesQuery,
+  NearLimit,
+  NearLimitsAnswer,
+  RecentBreachesAnswer,
+} from "@kapi/contracts";
 
 import type { OverviewSources } from "../domain/overview-sources.ts";
 import type { Directory } from "../domain/ports.ts";
@@ -29,14 +35,16 @@ export async function listNearLimits(
   return { limits: shown, total, nextCursor: last === undefined ? null : cursorOf(last) };
 }
 
-/** The newest breaches since a time, and their number. */
+/** A page of the breaches since a time, newest first, and their number. */
 export async function listRecentBreaches(
   { directory, sources }: RiskListDependencies,
   organizationId: string,
-  { serverId, from, limit }: { readonly serverId?: string | undefined; readonly from: string; readonly limit: number },
+  { serverId, from, limit, cursor }: ListRecentBreachesQuery,
 ): Promise<RecentBreachesAnswer> {
   const serverIds = await ownServers(directory, organizationId, serverId);
-  return sources.recentBreaches(serverIds, new Date(from).toISOString(), limit);
+  const since = new Date(from).toISOString();
+  const { total, breaches, next } = await sources.recentBreaches(serverIds, since, limit, cursor);
+  return { total, breaches, nextCursor: next === null ? null : `${next.measuredAt}~${next.id}` };
 }
 
 /** The place of the last account of a page: see `LimitCursor`. */

@@ -1,6 +1,20 @@
+import type { ShownServer } from "@kapi/contracts";
+import { createLogger } from "@kapi/runtime";
+import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
-import { creditsPerDay } from "./read-overview.ts";
+import type { OverviewSources } from "../domain/overview-sources.ts";
+import { creditsPerDay, Overviews } from "./read-overview.ts";
+
+const NOW_MS = Date.parse("2026-11-27T06:00:00.000Z");
+const STORED = {
+  equity: 90,
+  balance: 100,
+  dayStartEquity: 95,
+  dayChange: -5,
+  totalDrawdown: 10,
+  measuredAt: "2026-11-27T05:59:00.000Z",
+};
 
 function usage(day: string, credits: number) {
   return { day, operations: [{ operation: "getTradingAccount", requests: credits, credits }] };
@@ -8,7 +22,67 @@ function usage(day: string, credits: number) {
 
 it("the rate of credits is that of about the last 24 hours", () => {
   const days = [usage("2026-11-26", 240), usage("2026-11-27", 50)];
-  expect(creditsPerDay({ days }, Date.parse("2026-11-27T06:00:00.000Z"))).toBe(50 + 180);
+  expect(creditsPerDay({ days }, NOW_MS)).toBe(50 + 180);
   expect(creditsPerDay({ days }, Date.parse("2026-11-27T00:00:00.000Z"))).toBe(50 + 240);
   expect(creditsPerDay({ days: [] }, 0)).toBe(0);
+});
+
+/** Overviews of an organization whose servers are read by `servers`. */
+function overviews(servers: () => Promise<ShownServer[]>) {
+  const ranking = { now: 0, most: 0 };
+  const sources = {
+    accountCounts: (ids: readonly string[]) => Promise.resolve(ids.map(() => ({ active: 2 }))),
+    serverChecks: (ids: readonly string[]) => Promise.resolve(ids.map(() => ({ answers: true, answeredAt: null }))),
+    equity: (ids: readonly string[]) =>
+      Promise.resolve(ids.map(() => ({ accounts: 1, equity: 0.1, dayStartEquity: 0, measuredAt: null }))),
+    ranks: {
+      rank: async (serverId: string) => {
+        ranking.now += 1;
+        ranking.most = Math.max(ranking.most, ranking.now);
+        await Promise.resolve();
+        ranking.now -= 1;
+        const stored = { ...STORED, dailyDrawdown: Number(serverId) };
+        return { accounts: [{ accountNumber: "1001", value: "", stored }], total: 1 };
+      },
+    },
+    nearLimits: () => Promise.resolve({ limits: [], total: 0 }),
+    recentBreaches: () => Promise.resolve({ total: 0, breaches: [], next: null }),
+    webhookEndpoints: () => Promise.resolve([]),
+    waitingCommands: () => Promise.resolve([]),
+    credits: {
+      balance: () => Promise.resolve({ availableCredits: 7, lowBalance: false }),
+      usageByDay: () => Promise.resolve(Buffer.from(JSON.stringify({ days: [] }))),
+    },
+  } as unknown as OverviewSources;
+  const logger = createLogger({ service: "test", level: "silent" });
+  return { ranking, read: new Overviews({ directory: { servers }, sources, clock: new TestClock(NOW_MS), logger }) };
+}
+
+it("without the list of servers it says so, and shows the parts that do not need it", async () => {
+  const { read } = overviews(() => Promise.reject(new Error("organization is unavailable")));
+  const overview = await read.read("one");
+  expect(overview).toMatchObject({
+    isDirectoryAvailable: false,
+    serversLeftOut: 0,
+    servers: { status: "unavailable" },
+    equity: { status: "unavailable" },
+    drawdowns: { status: "unavailable" },
+    limits: { status: "unavailable" },
+    breaches: { status: "unavailable" },
+    webhooks: { status: "ok" },
+    commands: { status: "ok" },
+    credits: { status: "ok", available: 7 },
+  });
+});
+
+it("shows all of many servers, and ranks the accounts of a few at once", async () => {
+  const configuration = { serverName: "Demo", currency: "USD" };
+  const servers = Array.from({ length: 150 }, (_, index) => ({ serverId: String(index + 1), configuration }));
+  const { read, ranking } = overviews(() => Promise.resolve(servers as unknown as ShownServer[]));
+  const overview = await read.read("one");
+  expect(overview).toMatchObject({ isDirectoryAvailable: true, serversLeftOut: 0, servers: { status: "ok" } });
+  expect(overview.equity).toMatchObject({ sums: [{ currency: "USD", accounts: 150, equity: 15 }] });
+  const drawdowns = overview.drawdowns.status === "ok" ? overview.drawdowns.accounts : [];
+  expect(drawdowns.map(({ serverId }) => serverId).slice(0, 3)).toEqual(["150", "149", "148"]);
+  expect(ranking.most).toBe(8);
 });

@@ -19,6 +19,8 @@ const PART_TIMEOUT_MS = 2_500;
 const OVERVIEW_TTL_MS = 5_000;
 /** Maximum number of organizations whose last overview is kept. */
 const MAX_OVERVIEWS = 500;
+/** Maximum number of servers whose accounts are ranked at once. */
+const CONCURRENT_RANKS = 8;
 const DAY_MS = 86_400_000;
 
 type Part<Name extends keyof ConsoleOverview> = Extract<ConsoleOverview[Name], { status: "ok" }>;
@@ -62,30 +64,61 @@ export class Overviews {
   }
 }
 
-/** Rejects only without the directory: nothing else is known then. */
+/**
+ * Never rejects. Without the directory, the parts that need the list of servers are unavailable,
+ * and the others are read.
+ */
 async function readOverview(
   { directory, sources, clock, logger }: OverviewDependencies,
   organizationId: string,
 ): Promise<ConsoleOverview> {
   const nowMs = clock.nowMs();
-  const own = await directory.servers(organizationId);
-  const servers = own.slice(0, MAX_OVERVIEW_SERVERS);
-  const serverIds = servers.map(({ serverId }) => serverId);
+  // Not awaited here: parts without servers are read meanwhile.
+  const own = directory.servers(organizationId);
+  const servers = own.then((all) => all.slice(0, MAX_OVERVIEW_SERVERS));
   const today = toIso(Math.floor(nowMs / DAY_MS) * DAY_MS);
   const part = <T>(name: string, read: Promise<T>) => inTime(read, name, logger);
+  const ofServers = <T>(read: (servers: readonly ShownServer[], serverIds: readonly string[]) => Promise<T>) =>
+    servers.then((all) =>
+      read(
+        all,
+        all.map(({ serverId }) => serverId),
+      ),
+    );
   const parts = {
-    servers: part("servers", stateOfServers(sources, servers)),
-    equity: part("equity", equityOf(sources, servers)),
-    drawdowns: part("drawdowns", largestDrawdowns(sources, serverIds)),
-    limits: part("limits", nearestLimits(sources, serverIds)),
-    breaches: part("breaches", sources.recentBreaches(serverIds, today, OVERVIEW_ROWS)),
+    servers: part(
+      "servers",
+      ofServers((all) => stateOfServers(sources, all)),
+    ),
+    equity: part(
+      "equity",
+      ofServers((all) => equityOf(sources, all)),
+    ),
+    drawdowns: part(
+      "drawdowns",
+      ofServers((_all, serverIds) => largestDrawdowns(sources, serverIds)),
+    ),
+    limits: part(
+      "limits",
+      ofServers((_all, serverIds) => nearestLimits(sources, serverIds)),
+    ),
+    breaches: part(
+      "breaches",
+      ofServers((_all, serverIds) => breachesSince(sources, serverIds, today)),
+    ),
     webhooks: part("webhooks", failingEndpoints(sources, organizationId)),
     commands: part("commands", waitingCommands(sources, organizationId)),
     credits: part("credits", creditsLeft(sources, organizationId, nowMs)),
   };
+  const known = await part(
+    "the list of servers",
+    own.then((all) => ({ count: all.length })),
+  );
+  const isDirectoryAvailable = known.status === "ok";
   return {
     readAt: toIso(nowMs),
-    serversLeftOut: own.length - servers.length,
+    isDirectoryAvailable,
+    serversLeftOut: isDirectoryAvailable ? Math.max(known.count - MAX_OVERVIEW_SERVERS, 0) : 0,
     servers: await parts.servers,
     equity: await parts.equity,
     drawdowns: await parts.drawdowns,
@@ -168,14 +201,20 @@ async function largestDrawdowns(
   serverIds: readonly string[],
 ): Promise<Omit<Part<"drawdowns">, "status">> {
   const query = { sort: "-dailyDrawdown", filters: {}, after: null, limit: OVERVIEW_ROWS } as const;
-  const pages = await Promise.all(
-    serverIds.map(async (serverId) => {
+  const waiting = serverIds.values();
+  const pages: Part<"drawdowns">["accounts"][] = [];
+  // One server after the other in each chain: the chains share the iterator.
+  const chain = async (): Promise<void> => {
+    for (const serverId of waiting) {
       const { accounts } = await sources.ranks.rank(serverId, query);
-      return accounts.flatMap(({ accountNumber, stored }) =>
-        stored === null || stored.dailyDrawdown <= 0 ? [] : [{ serverId, accountNumber, stored }],
+      pages.push(
+        accounts.flatMap(({ accountNumber, stored }) =>
+          stored === null || stored.dailyDrawdown <= 0 ? [] : [{ serverId, accountNumber, stored }],
+        ),
       );
-    }),
-  );
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENT_RANKS }, chain));
   const accounts = pages.flat().toSorted((a, b) => b.stored.dailyDrawdown - a.stored.dailyDrawdown);
   return { accounts: accounts.slice(0, OVERVIEW_ROWS) };
 }
@@ -192,6 +231,15 @@ async function nearestLimits(
     limit: OVERVIEW_ROWS,
   });
   return { limits };
+}
+
+async function breachesSince(
+  sources: OverviewSources,
+  serverIds: readonly string[],
+  from: string,
+): Promise<Omit<Part<"breaches">, "status">> {
+  const { total, breaches } = await sources.recentBreaches(serverIds, from, OVERVIEW_ROWS);
+  return { total, breaches };
 }
 
 async function failingEndpoints(

@@ -48,6 +48,7 @@ function dependencies(more: {
         Promise.resolve({ requests: [], nextCursor: null, searchedTo: null, omitted: NONE_OMITTED })
       ),
     },
+    findTransaction: () => (record("transaction"), Promise.resolve(null)),
     webhooks: () => (record("event"), Promise.resolve({ rejection: new ApiError("NOT_FOUND") })),
     risk: { find: () => (record("breach"), Promise.resolve(null)), ...more.risk } as Partial<Risk> as Risk,
   };
@@ -57,7 +58,7 @@ beforeEach(() => {
   asked = [];
 });
 
-it("looks for an id among commands, events and breaches, and for any text among accounts, requests and keys", async () => {
+it("looks for an id among commands, transactions, events and breaches, and for any text among accounts, requests and keys", async () => {
   await search(dependencies({}), PERSON, randomUUID());
   expect(asked.toSorted()).toEqual([
     "accounts",
@@ -68,6 +69,7 @@ it("looks for an id among commands, events and breaches, and for any text among 
     "commands",
     "event",
     "requests",
+    "transaction",
   ]);
   asked = [];
   const { results } = await search(dependencies({}), PERSON, "backend");

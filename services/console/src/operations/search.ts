@@ -18,7 +18,7 @@ import {
 } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
 
-import type { Accounts, Commands, Directory, Risk, Webhooks } from "../domain/ports.ts";
+import type { Accounts, Commands, Directory, FindTransaction, Risk, Webhooks } from "../domain/ports.ts";
 import type { RequestLogStore } from "../domain/request-log.ts";
 
 /** Maximum results of one source. */
@@ -33,6 +33,7 @@ export interface SearchDependencies {
   readonly directory: Directory;
   readonly accounts: Accounts;
   readonly commands: Commands;
+  readonly findTransaction: FindTransaction;
   readonly risk: Risk;
   readonly requestLog: Pick<RequestLogStore, "list">;
   readonly webhooks: Webhooks;
@@ -48,8 +49,8 @@ export interface SearchingPerson {
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**
- * Finds what a text names. A UUID is the id of a command, an event or a breach; any text may be
- * a request id, a part of an account's number or name, or a part of a key's name or id.
+ * Finds what a text names. A UUID is the id of a command, a transaction, an event or a breach; any
+ * text may be a request id, a part of an account's number or name, or a part of a key's name or id.
  */
 export async function search(
   dependencies: SearchDependencies,
@@ -78,7 +79,7 @@ function searchesOf(
   dependencies: SearchDependencies,
   { organizationId, caller }: SearchingPerson,
 ): Readonly<Record<SearchSource, Search>> {
-  const { directory, accounts, commands, risk, requestLog, webhooks } = dependencies;
+  const { directory, accounts, commands, findTransaction, risk, requestLog, webhooks } = dependencies;
   return {
     accounts: async (text, serverIds) => {
       if (text.length < MIN_SEARCH_CHARACTERS) return [];
@@ -104,6 +105,14 @@ function searchesOf(
         lists.map(async (list) => CommandsAnswer.parse(parsed(await wholeOf(list))).commands),
       );
       return [...own, ...requested.flat()].slice(0, MAX_RESULTS).map(commandResult);
+    },
+    transactions: async (text, serverIds) => {
+      const id = guidOf(text);
+      const found = id === null ? null : await findTransaction(serverIds, id);
+      if (found === null) return [];
+      const { serverId, accountNumber, type, amount, currency, commandId, recordedAt } = found;
+      const shown = { serverId, accountNumber, type, amount, currency, commandId, recordedAt };
+      return [{ kind: "transaction", transactionId: found.id, ...shown }];
     },
     requests: async (text) => {
       if (text.length < MIN_SEARCH_CHARACTERS) return [];

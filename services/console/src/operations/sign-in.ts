@@ -78,9 +78,11 @@ export async function completeSignIn(
   const user = await pendingUser(context, pendingId);
   if (user === null || pendingId === null) throw signInOver();
   const accepted = await checkSecondFactor(context, user, code, origin.address);
-  if (accepted === null) throw wrongCode();
+  if (accepted === null) throw wrongCode(code);
   if ((await context.pendingSignIns.take(hashOf(pendingId))) === null) throw signInOver();
-  return admitUser(context, user, origin, accepted);
+  // The user was read before the recovery code was used up.
+  const recoveryCodesLeft = user.recoveryCodesLeft - (accepted === "recovery code" ? 1 : 0);
+  return admitUser(context, { ...user, recoveryCodesLeft }, origin, accepted);
 }
 
 /** The audit entry is written first: without it there is no session. */

@@ -40,6 +40,11 @@ export interface BookedSoFar {
 /** Reads the ledger. */
 export interface TransactionReader {
   page(account: AccountName, filter: TransactionFilter, range: PageRange): Promise<TransactionPage>;
+  /** A transaction on one of the servers; null: there is none, or its account was deleted. */
+  find(
+    serverIds: readonly string[],
+    transactionId: string,
+  ): Promise<(Transaction & { readonly serverId: string }) | null>;
   /**
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */

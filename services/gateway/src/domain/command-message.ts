@@ -64,7 +64,7 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
     ...commandTimes(draft.operation, draft.nowMs),
     createdBy: draft.createdBy,
     // For the audit log.
-    ...(isReset ? { callerAddress: draft.address } : {}),
+    ...(isReset || draft.createdBy.type === "user" ? { callerAddress: draft.address } : {}),
   };
 }
 

@@ -10,6 +10,18 @@ export interface KeptRange {
   readonly last: number;
 }
 
+/** The kept sequences of an account whose last sample was `sequence`. */
+export function keptRange({
+  sequence,
+  window,
+}: {
+  readonly sequence: number;
+  readonly window: { readonly first: number; readonly last: number };
+}): KeptRange {
+  const { first, last } = window;
+  return first <= last ? { first, last } : { first: sequence + 1, last: sequence };
+}
+
 /** The content of a replay notice, without the account. */
 export type Replay = Omit<ReplayFrame, "type" | "serverId" | "accountNumber">;
 

@@ -6,7 +6,12 @@ import type { FrameContent } from "./codec/live-frame.ts";
 const account = { serverId: "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a01", accountNumber: "10000001" };
 const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
 
-function sampleOf(sequence: number, seconds: number, equityMinor = 100_000): [AggregatorInput, FrameContent] {
+function sampleOf(
+  sequence: number,
+  seconds: number,
+  equityMinor = 100_000,
+  minimumMinor = equityMinor,
+): [AggregatorInput, FrameContent] {
   const range = { sequence, from: sequence - 2, to: sequence - 1 };
   const measuredAtMs = firstMs + seconds * 1_000;
   const measuredAt = new Date(measuredAtMs).toISOString();
@@ -22,7 +27,7 @@ function sampleOf(sequence: number, seconds: number, equityMinor = 100_000): [Ag
   };
   return [
     { range, frameBytes: 400, offset: sequence * 10 },
-    { values, minimum: { equityMinor, measuredAt } },
+    { values, minimum: { equityMinor: minimumMinor, measuredAt } },
   ];
 }
 
@@ -41,6 +46,47 @@ describe("the snapshots of an account", () => {
     expect(aggregator.closeEnded(firstMs + 239_999)).toBeNull();
     expect(shown(aggregator.closeEnded(firstMs + 240_000))).toEqual({ minute: 3, sequence: 3, equityMinor: 300 });
     expect(aggregator.closeEnded(firstMs + 999_999)).toBeNull();
+  });
+
+  it("have the lowest and highest equity of the minute, also between samples", () => {
+    const aggregator = new MinuteAggregator(account, null);
+    aggregator.addSample(...sampleOf(1, 5, 100));
+    aggregator.addSample(...sampleOf(2, 20, 300, 90));
+    aggregator.addSample(...sampleOf(3, 30, 200));
+    const first = aggregator.addSample(...sampleOf(4, 61, 210))?.snapshot;
+    expect(first).toMatchObject({ equityMinor: 200, lowestEquityMinor: 90, highestEquityMinor: 300 });
+    const second = aggregator.closeEnded(Number.MAX_SAFE_INTEGER)?.snapshot;
+    expect(second).toMatchObject({ equityMinor: 210, lowestEquityMinor: 210, highestEquityMinor: 210 });
+  });
+
+  it("have the hour before with the first minute of a later hour", () => {
+    const aggregator = new MinuteAggregator(account, null);
+    const samples = [sampleOf(1, 5, 100), sampleOf(2, 65, 300, 90), sampleOf(3, 125, 120), sampleOf(4, 3_605, 200)];
+    const closed = [...samples, sampleOf(5, 3_665, 210)].map((sample) => aggregator.addSample(...sample));
+    const amounts = { equityMinor: 120, balanceMinor: 100_000, lowestEquityMinor: 90, highestEquityMinor: 300 };
+    const drawdown = { drawdownMinor: 180, drawdownFromMinor: 300 };
+    const hour = { firstMs, lastMs: firstMs + 120_000, ...amounts, ...drawdown };
+    expect(closed.map((minute) => minute?.endedHour)).toEqual([undefined, null, null, null, hour]);
+  });
+
+  it("do not know the hour of minutes that another process has stored, until it ends", () => {
+    const stored = new MinuteAggregator(account, null);
+    stored.addSample(...sampleOf(1, 5));
+    const aggregator = new MinuteAggregator(account, stored.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);
+    const times = [65, 3_605, 7_205, 7_265];
+    const closed = times.map((seconds, index) => aggregator.addSample(...sampleOf(index + 2, seconds)));
+    const hours = closed.map((minute) => minute?.endedHour);
+    expect(hours).toEqual([undefined, "unknown", "unknown", expect.objectContaining({ firstMs: firstMs + 3_600_000 })]);
+  });
+
+  it("have the low of a sample that came after its minute was closed in the next minute", () => {
+    const aggregator = new MinuteAggregator(account, null);
+    aggregator.addSample(...sampleOf(1, 5, 100));
+    aggregator.closeEnded(firstMs + 60_000);
+    aggregator.addSample(...sampleOf(2, 59, 40));
+    aggregator.addSample(...sampleOf(3, 65, 120));
+    const next = aggregator.closeEnded(Number.MAX_SAFE_INTEGER)?.snapshot;
+    expect(next).toMatchObject({ equityMinor: 120, lowestEquityMinor: 40, highestEquityMinor: 120 });
   });
 
   it("give the offset from which the log must be read again until a minute is stored", () => {

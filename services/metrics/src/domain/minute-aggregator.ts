@@ -1,6 +1,7 @@
 import type { SampleRange } from "@kapi/contracts/codec";
 import type { FrameContent } from "./codec/live-frame.ts";
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
+import { type EquityHour, hourWith, startOfHour } from "./equity-hour.ts";
 import { BEFORE_FIRST, acceptSample, type LogState } from "./acceptance-rule.ts";
 import type { AccountId } from "./sample.ts";
 
@@ -19,6 +20,9 @@ export interface Snapshot {
   readonly marginLevel: number;
   readonly dailyDrawdown: number;
   readonly totalDrawdown: number;
+  /** Of all samples of the minute, with the lows between them, and of late ones before it. */
+  readonly lowestEquityMinor: number;
+  readonly highestEquityMinor: number;
 }
 
 /** The state of an account's aggregation. */
@@ -33,6 +37,11 @@ export interface ClosedMinute {
   readonly state: AggregatorState;
   /** Offset in `metrics.samples` of the minute's first sample. */
   readonly fromOffset: number;
+  /**
+   * The hour of the minutes before, if this is the first one of a later hour; `unknown`: another
+   * process has stored some of them.
+   */
+  readonly endedHour: EquityHour | "unknown" | null;
 }
 
 /** A sample to aggregate. */
@@ -53,11 +62,17 @@ export class MinuteAggregator {
   #log: LogState;
   #drawdown: DrawdownState | null;
   #open: ClosedMinute | null = null;
+  /** Since the start of the open minute, or since the minute before was closed. */
+  #extremes: { readonly lowest: number; readonly highest: number } | null = null;
+  #closedMs = Number.NEGATIVE_INFINITY;
+  /** The hour of the last closed minute. */
+  #hour: EquityHour | "unknown" | null;
 
   constructor(account: AccountId, stored: AggregatorState | null) {
     this.#account = account;
     this.#log = stored?.log ?? BEFORE_FIRST;
     this.#drawdown = stored?.drawdown ?? null;
+    this.#hour = stored === null ? null : "unknown";
   }
 
   /** The sequence of the newest sample. */
@@ -91,6 +106,11 @@ export class MinuteAggregator {
       minimumAtMs: Date.parse(minimum.measuredAt),
     });
     this.#drawdown = drawdown;
+    const { lowest, highest } = this.#extremes ?? { lowest: equityMinor, highest: equityMinor };
+    this.#extremes = {
+      lowest: Math.min(lowest, equityMinor, minimum.equityMinor),
+      highest: Math.max(highest, equityMinor),
+    };
     this.#open = {
       snapshot: {
         account: this.#account,
@@ -103,9 +123,12 @@ export class MinuteAggregator {
         marginLevel: values.marginLevel,
         dailyDrawdown: dailyDrawdown(drawdown),
         totalDrawdown: totalDrawdown(drawdown),
+        lowestEquityMinor: this.#extremes.lowest,
+        highestEquityMinor: this.#extremes.highest,
       },
       state: { log: this.#log, drawdown },
       fromOffset: this.#open?.fromOffset ?? offset,
+      endedHour: null,
     };
     return ended;
   }
@@ -124,6 +147,21 @@ export class MinuteAggregator {
   #close(): ClosedMinute | null {
     const closed = this.#open;
     this.#open = null;
-    return closed;
+    // A late sample changes no stored row: its extremes go into the row of the next minute.
+    if (closed === null || closed.snapshot.measuredAtMs <= this.#closedMs) return closed;
+    const { snapshot } = closed;
+    const beginsHour = startOfHour(this.#closedMs) < startOfHour(snapshot.measuredAtMs);
+    const endedHour = beginsHour ? this.#hour : null;
+    this.#hour = this.#hourWith(snapshot, beginsHour);
+    this.#extremes = null;
+    this.#closedMs = snapshot.measuredAtMs;
+    return { ...closed, endedHour };
+  }
+
+  #hourWith(minute: Snapshot, beginsHour: boolean): EquityHour | "unknown" {
+    if (this.#hour !== "unknown") return hourWith(beginsHour ? null : this.#hour, minute);
+    // The first minute of this process may be in the hour of stored ones.
+    const isFirst = this.#closedMs === Number.NEGATIVE_INFINITY;
+    return beginsHour && !isFirst ? hourWith(null, minute) : "unknown";
   }
 }

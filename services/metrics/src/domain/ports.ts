@@ -1,5 +1,11 @@
 import type { SampleRange } from "@kapi/contracts/codec";
-import type { AccountFilters, AccountMetricSnapshot, AccountOrder, StoredAccountValues } from "@kapi/contracts";
+import type {
+  AccountFilters,
+  AccountMetricSnapshot,
+  AccountOrder,
+  EquityHistory,
+  StoredAccountValues,
+} from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
 import type { AccountId } from "./sample.ts";
@@ -15,8 +21,8 @@ export interface SampleSink {
 /** How far this process has read the samples. */
 export interface SampleProgress {
   /**
-   * Resolves when this process has applied every sample of `partition` before `end`; rejects after
-   * `timeoutMs`.
+   * Resolves when this process has applied every sample of `partition` before `end`, or if it does
+   * not read the partition; rejects after `timeoutMs`.
    */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }
@@ -97,6 +103,20 @@ export interface SnapshotQuery {
 export interface SnapshotLists {
   /** Newest first; snapshots of one minute are ordered by account number. */
   list(query: SnapshotQuery): Promise<AccountMetricSnapshot[]>;
+}
+
+/** A query of the equity of an account: `fromMs` inclusive, `toMs` exclusive. */
+export interface EquityHistoryQuery extends AccountId {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Length of the parts that become one point each: whole minutes. */
+  readonly pointMs: number;
+  /** Older snapshots are past their retention. */
+  readonly firstKeptMs: number;
+}
+
+export interface EquityHistories {
+  read(query: EquityHistoryQuery): Promise<Pick<EquityHistory, "before" | "points">>;
 }
 
 /** Publishes the deletion of an account to every metrics process, through `metrics.samples`. */

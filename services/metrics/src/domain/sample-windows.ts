@@ -172,12 +172,36 @@ export class SampleWindows {
    * many as fit into `maxBytes`, but at least one. `fromSequence` must be kept.
    */
   frames(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
-    const window = owned(given);
+    return this.#copy(owned(given), fromSequence, maxBytes, RECORD_BYTES);
+  }
+
+  /** Returns the same samples as records, for {@link readRecords}. */
+  records(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+    return this.#copy(owned(given), fromSequence, maxBytes, 0);
+  }
+
+  /** Returns a kept sample; its payload is a copy. */
+  sample(given: SampleWindow, sequence: number): LoggedSample {
+    const { slab, at } = this.#find(owned(given), sequence);
+    const field = at / 8;
+    const start = at + RECORD_BYTES;
+    const end = start + (slab.fields[field + 1] ?? 0);
+    return {
+      sequence,
+      atMs: slab.fields[field + 2] ?? 0,
+      from: slab.fields[field + 3] ?? 0,
+      offset: slab.fields[field + 4] ?? 0,
+      payload: Buffer.from(slab.bytes.subarray(start + headerBytesAt(slab.bytes, start), end)),
+    };
+  }
+
+  /** Copies samples without their first `skipped` bytes. */
+  #copy(window: Window, fromSequence: number, maxBytes: number, skipped: number): { bytes: Buffer; next: number } {
     let total = 0;
     let next = fromSequence;
     while (next <= window.last) {
       const { slab, at } = this.#find(window, next);
-      const length = slab.fields[at / 8 + 1] ?? 0;
+      const length = RECORD_BYTES + (slab.fields[at / 8 + 1] ?? 0) - skipped;
       if (total > 0 && total + length > maxBytes) break;
       total += length;
       next += 1;
@@ -186,24 +210,10 @@ export class SampleWindows {
     let written = 0;
     for (let sequence = fromSequence; sequence < next; sequence += 1) {
       const { slab, at } = this.#find(window, sequence);
-      const start = at + RECORD_BYTES;
-      written += slab.bytes.copy(bytes, written, start, start + (slab.fields[at / 8 + 1] ?? 0));
+      const end = at + RECORD_BYTES + (slab.fields[at / 8 + 1] ?? 0);
+      written += slab.bytes.copy(bytes, written, at + skipped, end);
     }
     return { bytes, next };
-  }
-
-  /** Returns a kept sample; its payload is a copy. */
-  sample(given: SampleWindow, sequence: number): LoggedSample {
-    const { slab, at } = this.#find(owned(given), sequence);
-    const field = at / 8;
-    const end = at + RECORD_BYTES + (slab.fields[field + 1] ?? 0);
-    return {
-      sequence,
-      atMs: slab.fields[field + 2] ?? 0,
-      from: slab.fields[field + 3] ?? 0,
-      offset: slab.fields[field + 4] ?? 0,
-      payload: Buffer.from(slab.bytes.subarray(payloadStart(slab, at), end)),
-    };
   }
 
   #reserve(frameBytes: number, nowMs: number): { slab: Slab; at: number } {
@@ -317,10 +327,31 @@ export class SampleWindows {
   }
 }
 
-function payloadStart(slab: Slab, at: number): number {
-  const start = at + RECORD_BYTES;
-  const length7 = (slab.bytes[start + 1] ?? 0) & 0x7f;
-  return start + (length7 < 126 ? 2 : length7 === 126 ? 4 : 10);
+/**
+ * The samples in `bytes`, which begin with sequence `from`. Their payloads are parts of `bytes`.
+ * Numbers are little-endian, as on every machine that Node runs on.
+ */
+export function* readRecords(bytes: Buffer, from: number): Generator<LoggedSample> {
+  let sequence = from;
+  for (let at = 0; at < bytes.length;) {
+    const end = at + RECORD_BYTES + bytes.readDoubleLE(at + 8);
+    assert(end > at + RECORD_BYTES && end <= bytes.length, "a record is whole");
+    yield {
+      sequence,
+      atMs: bytes.readDoubleLE(at + 16),
+      from: bytes.readDoubleLE(at + 24),
+      offset: bytes.readDoubleLE(at + 32),
+      payload: bytes.subarray(at + RECORD_BYTES + headerBytesAt(bytes, at + RECORD_BYTES), end),
+    };
+    sequence += 1;
+    at = end;
+  }
+}
+
+/** Number of bytes of the frame header at `start`. */
+function headerBytesAt(bytes: Buffer, start: number): number {
+  const length7 = (bytes[start + 1] ?? 0) & 0x7f;
+  return length7 < 126 ? 2 : length7 === 126 ? 4 : 10;
 }
 
 function owned(window: SampleWindow): Window {

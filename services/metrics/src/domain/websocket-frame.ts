@@ -5,6 +5,7 @@ import { assert } from "@kapi/kernel";
  * can be framed once and written to any number of sockets.
  */
 const FINAL_TEXT = 0x81;
+const FINAL_BINARY = 0x82;
 const FINAL_PONG = 0x8a;
 const LENGTH_IN_16_BITS = 126;
 const LENGTH_IN_64_BITS = 127;
@@ -37,6 +38,20 @@ export function textFrame(text: string): Buffer {
   writeFrameHeader(frame, 0, payloadBytes);
   frame.write(text, headerBytes);
   return frame;
+}
+
+/**
+ * The beginning of a binary frame: its header and the first bytes of its payload, which has
+ * `restBytes` more.
+ */
+export function binaryFrameStart(first: Buffer, restBytes: number): Buffer {
+  const payloadBytes = first.length + restBytes;
+  const headerBytes = frameHeaderBytes(payloadBytes);
+  const start = Buffer.allocUnsafe(headerBytes + first.length);
+  writeFrameHeader(start, 0, payloadBytes);
+  start[0] = FINAL_BINARY;
+  first.copy(start, headerBytes);
+  return start;
 }
 
 /** The pong to a client's ping frame, which has at most 125 bytes (RFC 6455, 5.5). */

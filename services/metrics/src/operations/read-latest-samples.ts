@@ -1,20 +1,63 @@
 import { accountKey, AccountMetricsFrame } from "@kapi/contracts";
+import { assertDefined } from "@kapi/kernel";
 
+import type { AccountId } from "../domain/sample.ts";
 import type { SampleLog } from "./sample-log.ts";
+
+/** The newest sample of each account, in order; null for an account without samples. */
+export type LatestSamples = (accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 
 /**
  * Returns the newest sample of each account, in order; null for an account without samples, or if
  * its sample does not have the shape of the contract.
  */
-export function readLatestSamples(
-  log: SampleLog,
-  accounts: readonly { readonly serverId: string; readonly accountNumber: string }[],
-): (AccountMetricsFrame | null)[] {
+export function readLatestSamples(log: SampleLog, accounts: readonly AccountId[]): (AccountMetricsFrame | null)[] {
   return accounts.map(({ serverId, accountNumber }) => {
     const stream = log.find(accountKey(serverId, accountNumber));
     if (stream === undefined || stream.window.first > stream.window.last) return null;
     return frameOf(log.newest(stream).toString("utf8"));
   });
+}
+
+/**
+ * Reads the samples that this process holds, and asks the other windows processes for the rest. A
+ * process that does not answer is replaced by the next one that holds the account.
+ */
+export function gatherLatestSamples(options: {
+  readonly log: SampleLog;
+  /** The instance of this process. */
+  readonly instance: number;
+  /** The instances that hold an account, its own one first. */
+  readonly holdersOf: (key: string) => readonly number[];
+  readonly ask: (instance: number, accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
+}): LatestSamples {
+  const { log, instance, holdersOf, ask } = options;
+  const askHolders = async (holders: readonly number[], accounts: readonly AccountId[]) => {
+    const [first, ...others] = holders;
+    try {
+      return await ask(assertDefined(first, "a holder of the account"), accounts);
+    } catch (error) {
+      if (others.length === 0) throw error;
+      return askHolders(others, accounts);
+    }
+  };
+  return async (accounts) => {
+    const samples: (AccountMetricsFrame | null)[] = accounts.map(() => null);
+    const places = accounts.map((account, index) => {
+      const holders = holdersOf(accountKey(account.serverId, account.accountNumber));
+      return { account, index, holders: holders.includes(instance) ? [] : holders };
+    });
+    const groups = Map.groupBy(places, ({ holders }) => holders.join(","));
+    await Promise.all(
+      Array.from(groups.values(), async (group) => {
+        const holders = group[0]?.holders ?? [];
+        const asked = group.map(({ account }) => account);
+        const found = holders.length === 0 ? readLatestSamples(log, asked) : await askHolders(holders, asked);
+        for (const [position, { index }] of group.entries()) samples[index] = found[position] ?? null;
+      }),
+    );
+    return samples;
+  };
 }
 
 /** The frame in a sample; null if another writer has published something else. */

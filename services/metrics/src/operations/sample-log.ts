@@ -6,7 +6,9 @@ import { type AccountStream, FROM_UNKNOWN } from "../domain/account-stream.ts";
 import { type SampleRange, decodeSampleHeaders, isDeletion } from "@kapi/contracts/codec";
 import { acceptSample, type LogState } from "../domain/acceptance-rule.ts";
 import { WITHOUT_CHECKPOINT, type StartingPoint } from "../domain/restore.ts";
+import { type KeptRange, keptRange } from "../domain/cursor.ts";
 import { accountOfKey } from "../domain/sample.ts";
+import type { SampledAccount } from "../domain/sample-source.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
 
 const rejectedSamples = counter(
@@ -111,10 +113,9 @@ export class SampleLog {
   }
 
   /** The sequences currently kept of an account. */
-  kept(account: AccountStream): { first: number; last: number } {
+  kept(account: SampledAccount): KeptRange {
     this.#windows.trim(account.window, this.#clock.nowMs());
-    const { first, last } = account.window;
-    return first <= last ? { first, last } : { first: account.sequence + 1, last: account.sequence };
+    return keptRange(account);
   }
 
   /** The bytes of the newest sample. */
@@ -123,8 +124,13 @@ export class SampleLog {
   }
 
   /** Frames ready for a socket, from a kept sequence on. */
-  frames(account: AccountStream, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+  frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#windows.frames(account.window, fromSequence, maxBytes);
+  }
+
+  /** The same samples as records for another process ({@link readRecords}). */
+  records(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+    return this.#windows.records(account.window, fromSequence, maxBytes);
   }
 
   /**

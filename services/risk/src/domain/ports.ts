@@ -292,9 +292,18 @@ export interface LimitReader {
   count(query: Pick<NearLimitQuery, "serverIds" | "type" | "within">): Promise<number>;
 }
 
-/** Breaches of servers since a time, newest first, and their number. */
+/**
+ * Breaches of servers since a time, newest first, and their number. With `after`, those that follow
+ * this breach in the list; the number is that of all.
+ */
 export type ReadRecentBreaches = (
   serverIds: readonly string[],
   from: string,
+  after: { readonly measuredAt: string; readonly id: string } | null,
   limit: number,
-) => Promise<{ readonly total: number; readonly breaches: RiskBreach[] }>;
+) => Promise<{
+  readonly total: number;
+  readonly breaches: RiskBreach[];
+  /** The last breach of the page; null: no other page follows. */
+  readonly next: { readonly measuredAt: string; readonly id: string } | null;
+}>;

@@ -1,6 +1,6 @@
 /** What the application of templates needs: storage, and the accounts of a server. */
 import type { WorkTransaction } from "@kapi/commands";
-import type { Currency, RiskRule, RiskTemplate, RiskTemplateSelection } from "@kapi/contracts";
+import type { Currency, RiskRule, RiskTemplate, RiskTemplateSelection, TemplateAccountsAnswer } from "@kapi/contracts";
 
 import type { AccountValues } from "./evaluation.ts";
 import type { AccountName } from "./ports.ts";
@@ -119,3 +119,13 @@ export interface SelectedAccounts {
   /** The numbers of the first `limit` accounts above `after`, in order. */
   list(serverId: string, selection: RiskTemplateSelection, after: string, limit: number): Promise<readonly string[]>;
 }
+
+/**
+ * The accounts above `after` that have rules of a template or wait for them, in the order of their
+ * numbers as text. A page may have fewer than `limit` accounts. It is the last if `next` is null.
+ */
+export type ListTemplateAccounts = (
+  template: TemplateName,
+  after: string,
+  limit: number,
+) => Promise<TemplateAccountsAnswer>;

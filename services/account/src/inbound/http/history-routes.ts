@@ -1,4 +1,7 @@
-/** The history of accounts: lists for the gateway, newest records for the export service. */
+/**
+ * The history of accounts: lists for the gateway and the console, newest records for the export
+ * service.
+ */
 import { ACCOUNT_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 

@@ -25,6 +25,8 @@ export interface RequestOptions {
 
 /** Client of the console's routes; reports the end of the session. */
 export class Client {
+  /** Reads that began before their page was shown, by path. */
+  readonly #begun = new Map<string, Promise<Response>>();
   #csrfToken = "";
   #sessionEnded: () => void = () => undefined;
 
@@ -36,6 +38,16 @@ export class Client {
   /** Called when a request finds no session. */
   onSessionEnded(listener: () => void): void {
     this.#sessionEnded = listener;
+  }
+
+  /**
+   * Begins a read, so that its page does not wait for the session first. The next GET of this path
+   * gets the answer if that was a success. Any change, such as a sign-in, drops it.
+   */
+  begin(path: string): void {
+    const response = fetch(BASE + path, { signal: AbortSignal.timeout(DEADLINE_MS) });
+    response.catch(() => undefined);
+    this.#begun.set(path, response);
   }
 
   /** Returns the JSON of the answer; undefined for 204. Throws a {@link Failure} on any error. */
@@ -84,19 +96,31 @@ export class Client {
     }
   }
 
+  async #takeBegun(method: string, path: string): Promise<Response | null> {
+    const begun = this.#begun.get(path);
+    this.#begun.delete(path);
+    if (method !== "GET") this.#begun.clear();
+    if (method !== "GET" || begun === undefined) return null;
+    const response = await begun.catch(() => null);
+    return response?.ok === true ? response : null;
+  }
+
   async #send<T>(path: string, options: RequestOptions, read: (response: Response) => Promise<T>): Promise<T> {
     const { method = "GET", body, signal, unauthorizedIsAnswer = false } = options;
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     try {
-      const response = await fetch(BASE + path, {
-        method,
-        headers: {
-          ...(method === "GET" ? {} : { "x-csrf-token": this.#csrfToken }),
-          ...(body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        body: body === undefined ? null : JSON.stringify(body),
-        signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
-      });
+      const begun = await this.#takeBegun(method, path);
+      const response =
+        begun ??
+        (await fetch(BASE + path, {
+          method,
+          headers: {
+            ...(method === "GET" ? {} : { "x-csrf-token": this.#csrfToken }),
+            ...(body === undefined ? {} : { "content-type": "application/json" }),
+          },
+          body: body === undefined ? null : JSON.stringify(body),
+          signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+        }));
       if (!response.ok) {
         if (response.status === UNAUTHORIZED && !unauthorizedIsAnswer) this.#sessionEnded();
         throw await failureOf(response);

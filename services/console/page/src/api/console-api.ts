@@ -1,7 +1,9 @@
 /** The console's own routes, one function each (contracts, `http/console.ts`). */
+import { AccountLists } from "./account-lists.ts";
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";
 import { PeopleApi } from "./people-api.ts";
+import { RiskApi } from "./risk-api.ts";
 import type {
   AccountAction,
   AccountRiskRules,
@@ -10,6 +12,7 @@ import type {
   Command,
   CommandEnvelope,
   ConsoleAccountsAnswer,
+  ConsoleEquityHistory,
   ConsoleOverview,
   ConsoleRequest,
   ConsoleRequestsAnswer,
@@ -18,6 +21,7 @@ import type {
   CreateConsoleKeyBody,
   CreatedConsoleKeyAnswer,
   CreditUsage,
+  EquityRange,
   EventDeliveriesAnswer,
   FoundCommandsAnswer,
   ListedConsoleKey,
@@ -66,6 +70,9 @@ export interface DeliveryFilter {
 /** Fields of the query of GET /requests; `limit` is a number. */
 export type RequestFilter = Readonly<Record<string, string | number>>;
 
+/** The clocks of the gateway and of Redis differ less. */
+const USAGE_WINDOW_MS = 60_000;
+
 const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(endpointId)}`;
 const server = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}`;
 const account = (serverId: string, number: string): string =>
@@ -84,10 +91,15 @@ export interface LoadedEvidence {
 export class ConsoleApi {
   readonly #client: Client;
   readonly people: PeopleApi;
+  readonly risk: RiskApi;
+  /** The lists about one account. */
+  readonly lists: AccountLists;
 
   constructor(client: Client) {
     this.#client = client;
     this.people = new PeopleApi(client);
+    this.risk = new RiskApi(client);
+    this.lists = new AccountLists(client);
   }
 
   /** The session; null if nobody is signed in. */
@@ -138,6 +150,19 @@ export class ConsoleApi {
 
   usage(page: number, limit: number, signal: AbortSignal): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
     return this.#client.request(`/credits/usage${queryOf({ page, limit })}`, { signal });
+  }
+
+  /** The lines of one request, at about its time: a caller may use a request id again. */
+  usageOfRequest(
+    { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,
+    page: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<{ usage: CreditUsage[]; pagination: Pagination }> {
+    const from = new Date(Date.parse(at) - USAGE_WINDOW_MS).toISOString();
+    const to = new Date(Date.parse(at) + durationMs + USAGE_WINDOW_MS).toISOString();
+    const query = queryOf({ page, limit, xRequestId: requestId, from, to });
+    return this.#client.request(`/credits/usage${query}`, { signal });
   }
 
   usageByDay(days: number, signal: AbortSignal): Promise<UsageByDayAnswer> {
@@ -207,18 +232,18 @@ export class ConsoleApi {
     return streamAddress(`${account(serverId, accountNumber)}/live`);
   }
 
+  equityHistory(
+    serverId: string,
+    accountNumber: string,
+    range: EquityRange,
+    signal: AbortSignal,
+  ): Promise<ConsoleEquityHistory> {
+    return this.#client.request(`${account(serverId, accountNumber)}/equity-history${queryOf({ range })}`, { signal });
+  }
+
   async riskRules(serverId: string, accountNumber: string, signal: AbortSignal): Promise<AccountRiskRules> {
     const path = `${account(serverId, accountNumber)}/risk-rules`;
     return (await this.#client.request<{ riskRules: AccountRiskRules }>(path, { signal })).riskRules;
-  }
-
-  breaches(
-    serverId: string,
-    accountNumber: string,
-    range: { readonly page: number; readonly limit: number },
-    signal: AbortSignal,
-  ): Promise<{ breaches: RiskBreach[]; pagination: Pagination }> {
-    return this.#client.request(`${account(serverId, accountNumber)}/breaches${queryOf(range)}`, { signal });
   }
 
   async breach(serverId: string, accountNumber: string, breachId: string, signal: AbortSignal): Promise<RiskBreach> {

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import type { ConsoleApi } from "../api/console-api.ts";
@@ -11,6 +12,7 @@ import { go } from "../router.tsx";
 import { roleInWords } from "./role-words.ts";
 
 const NAME_CHARACTERS = 100;
+const NOT_FOUND = 404;
 
 /** The token of a link: the fragment of the address, which no server gets. */
 function tokenInAddress(): string {
@@ -30,19 +32,45 @@ export function AcceptPage({ api, onSignedIn }: AcceptProps) {
     <main class="alone">
       <p class="brand">kapi console</p>
       <Page title="Your invitation">
-        <Loaded data={invitation} what="the invitation">
-          {({ email, name, role, organization }) => (
-            <>
-              <p>
-                You are invited to <strong>{organization}</strong> as {roleInWords(role).toLowerCase()}. You sign in as{" "}
-                {email}.
-              </p>
-              <AcceptForm api={api} token={token} email={email} name={name} onSignedIn={onSignedIn} />
-            </>
-          )}
-        </Loaded>
+        {invitation.failure?.status === NOT_FOUND ? (
+          <UsedLink text={invitation.failure.message}>
+            If you have joined already, sign in. Otherwise ask an owner of your organization for a new invitation.
+          </UsedLink>
+        ) : (
+          <Loaded data={invitation} what="the invitation">
+            {({ email, name, role, organization }) => (
+              <>
+                <p>
+                  You are invited to <strong>{organization}</strong> as {roleInWords(role).toLowerCase()}. You sign in
+                  as {email}.
+                </p>
+                <AcceptForm api={api} token={token} email={email} name={name} onSignedIn={onSignedIn} />
+              </>
+            )}
+          </Loaded>
+        )}
       </Page>
     </main>
+  );
+}
+
+interface UsedLinkProps {
+  /** Why the link does not work. */
+  readonly text: string;
+  /** What to do next. */
+  readonly children: ComponentChildren;
+}
+
+/** A link that works no more: trying it again would not help. */
+function UsedLink({ text, children }: UsedLinkProps) {
+  return (
+    <>
+      <Notice kind="problem">{text}</Notice>
+      <p>{children}</p>
+      <button type="button" class="primary" onClick={() => go("/", { replace: true })}>
+        Sign in
+      </button>
+    </>
   );
 }
 
@@ -111,7 +139,11 @@ export function RecoverPage({ api }: { readonly api: ConsoleApi }) {
     <main class="alone">
       <p class="brand">kapi console</p>
       <Page title="Choose a new password">
-        {done ? (
+        {recover.failure?.status === NOT_FOUND ? (
+          <UsedLink text={recover.failure.message}>
+            Sign in if you have chosen a new password already. Otherwise ask for a new link there.
+          </UsedLink>
+        ) : done ? (
           <>
             <Notice kind="good">Your password was changed, and all your sessions have ended.</Notice>
             <button type="button" class="primary" onClick={() => go("/", { replace: true })}>

@@ -33,6 +33,17 @@ export const ACTION_WORDS: Readonly<Record<string, string>> = {
   "webhook.secret_rotated": "Rotated a webhook secret",
   "account.password_reset": "Reset a trading password",
   "account.investor_password_reset": "Reset an investor password",
+  "account.disable": "Disabled an account",
+  "account.enable": "Enabled an account",
+  "account.close_only": "Made an account close-only",
+  "account.flatten": "Flattened an account",
+  "account.archive": "Archived an account",
+  "finance.deposit": "Deposited",
+  "finance.withdraw": "Withdrew",
+  "risk.set_rules": "Changed risk rules",
+  "risk.delete_rules": "Deleted risk rules",
+  "risk.set_template": "Changed a risk template",
+  "risk.delete_template": "Deleted a risk template",
   unreadable: "Unreadable entry",
 };
 

@@ -8,7 +8,7 @@ import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
-import { ExactMoment, Nothing } from "../parts/values.tsx";
+import { AccountLink, CommandLink, ExactMoment, Nothing, State } from "../parts/values.tsx";
 import { localTime, timeInUtc } from "./audit-times.ts";
 import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWords } from "./audit-words.ts";
 
@@ -56,7 +56,10 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
         </>
       }
     >
-      <p>Sign-ins, and changes to people, keys, servers, webhooks and passwords. Entries cannot be changed.</p>
+      <p>
+        Sign-ins, changes to people, keys, servers, webhooks and passwords, and what people did to accounts, with its
+        outcome. Entries cannot be changed.
+      </p>
       <section class="card">
         <Filters query={query} people={actors.value?.people ?? []} keys={actors.value?.keys ?? []} />
         <Loaded data={audit} what="the audit log">
@@ -161,12 +164,13 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
   return [
     { head: "When", cell: ({ at }) => <ExactMoment at={at} /> },
     { head: "Who", cell: ({ actor }) => actorInWords(actor) ?? <Nothing /> },
-    { head: "What", cell: ({ action }) => actionInWords(action) },
-    { head: "To", cell: (entry) => subjectInWords(entry, emails) ?? <Nothing /> },
+    { head: "What", cell: (entry) => <What entry={entry} /> },
+    { head: "To", cell: (entry) => <Subject entry={entry} emails={emails} /> },
     { head: "From", cell: ({ address }) => address ?? <Nothing /> },
     {
       head: "Details",
-      cell: ({ details }) => (
+      // The command is a link beside what was changed.
+      cell: ({ details: { commandId: _command, ...details } }) => (
         <ul class="chips">
           {detailsInWords(details).map((line) => (
             <li key={line}>{line}</li>
@@ -175,4 +179,47 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
       ),
     },
   ];
+}
+
+/** What happened. A command names its outcome, unless it succeeded. */
+function What({ entry: { action, details } }: { readonly entry: AuditEntry }) {
+  const { status } = details;
+  const isUndone = status === "failed" || status === "expired";
+  return (
+    <>
+      {actionInWords(action)} {isUndone ? <State of={status} /> : null}
+    </>
+  );
+}
+
+interface SubjectProps {
+  readonly entry: AuditEntry;
+  readonly emails: ReadonlyMap<string, string>;
+}
+
+/** What was changed. An account and its command are links. */
+function Subject({ entry, emails }: SubjectProps) {
+  const { subject, details } = entry;
+  const { commandId } = details;
+  const [serverId = "", accountNumber] = subject?.id.split("/") ?? [];
+  const isAccount = subject?.type === "account" && accountNumber !== undefined;
+  return (
+    <>
+      {isAccount ? (
+        <>
+          account <AccountLink serverId={serverId} accountNumber={accountNumber} />
+        </>
+      ) : (
+        (subjectInWords(entry, emails) ?? <Nothing />)
+      )}
+      {typeof commandId === "string" && serverId !== "" ? (
+        <>
+          {" "}
+          <CommandLink serverId={serverId} commandId={commandId}>
+            Command
+          </CommandLink>
+        </>
+      ) : null}
+    </>
+  );
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { BreachEvidence, RiskBreach } from "../api/shapes.ts";
 import { exactPercent, money, zonedMoment } from "../format.ts";
 import { Detail, DetailList } from "../parts/values.tsx";
+import { difference, exactShare } from "./exact-share.ts";
 
 interface FiguresProps {
   readonly breach: RiskBreach;
@@ -15,10 +16,11 @@ export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
   const { rule, value, threshold, reference } = breach;
   const isProfit = rule.type === "profitTarget";
   const compared = isProfit && rule.basis === "balance" ? "Balance" : "Equity";
-  const difference = isProfit ? value - reference : reference - value;
-  const shown = (amount: number): string => money(amount, currency);
+  const moved = isProfit ? difference(value, reference) : difference(reference, value);
+  const shown = (amount: number | string): string => money(amount, currency);
   // Only evidence has the value of which a limit in percent is a share.
-  const base = Number(evidence?.breach.reference.base ?? 0);
+  const base = evidence?.breach.reference.base ?? "0";
+  const share = exactShare(moved, base);
   return (
     <DetailList>
       <Figure name={`${compared} at the breach`} value={shown(value)} />
@@ -26,8 +28,8 @@ export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
       <Figure name="Reference" value={shown(reference)}>
         {evidence === undefined ? null : zonedMoment(evidence.breach.reference.at)}
       </Figure>
-      <Figure name={isProfit ? "Profit at the breach" : "Loss at the breach"} value={shown(difference)}>
-        {base > 0 ? `${exactPercent((difference / base) * 100)} of ${shown(base)}` : null}
+      <Figure name={isProfit ? "Profit at the breach" : "Loss at the breach"} value={shown(moved)}>
+        {share === null ? null : `${exactPercent(share)} of ${shown(base)}`}
       </Figure>
       {evidence === undefined ? null : <Extreme {...{ evidence, isProfit }} />}
     </DetailList>

@@ -10,7 +10,7 @@ import { Page } from "../parts/page.tsx";
 import { type Data, useData } from "../parts/use-data.ts";
 import { Detail, DetailList, ExactMoment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
-import { BreachAction } from "./account/account-risk.tsx";
+import { BreachAction } from "./account/breach-action.tsx";
 import { Evidence } from "./breach-evidence.tsx";
 import { BreachFigures } from "./breach-figures.tsx";
 import { ruleInWords } from "./risk-words.ts";
@@ -58,7 +58,8 @@ export function BreachPage({ serverId, accountNumber, breachId }: BreachProps) {
       }
     >
       <p class="screen-only">
-        <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>Account {accountNumber}</Link>
+        <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>Account {accountNumber}</Link> ·{" "}
+        <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}?tab=breaches`}>Its breaches</Link>
       </p>
       <Loaded data={data} what="the breach">
         {(loaded) => <Shown {...loaded} />}

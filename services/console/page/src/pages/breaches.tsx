@@ -1,6 +1,7 @@
 import { useApi } from "../api/context.ts";
 import type { RiskBreach } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
+import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -12,7 +13,7 @@ import { Link, part } from "../router.tsx";
 import { currencyIn } from "./limits.tsx";
 import { actionInWords, ruleInShort } from "./risk-words.ts";
 
-const MOST = "100";
+const BREACHES_A_PAGE = "50";
 const RANGES = ["hour", "today", "week", "month"] as const;
 
 /** Breaches of all accounts since a time. */
@@ -20,7 +21,7 @@ export function BreachesPage() {
   const api = useApi();
   const state = useUrlState();
   const range = useTimeRange(state, "today");
-  const filter = { from: range.from, limit: MOST };
+  const filter = { from: range.from, limit: BREACHES_A_PAGE, cursor: state.cursor ?? "" };
   const breaches = useData(JSON.stringify(filter), (signal) => api.recentBreaches(filter, signal));
   const servers = useData("servers", (signal) => api.servers(signal));
   return (
@@ -37,16 +38,16 @@ export function BreachesPage() {
       </form>
       <section class="card">
         <Loaded data={breaches} what="the breaches">
-          {({ breaches: list, total }) =>
+          {({ breaches: list, total, nextCursor }) =>
             total === 0 ? (
               <Empty>No rule was breached in this time.</Empty>
             ) : (
               <>
                 <p class="quiet" role="status">
                   {whole(total)} {total === 1 ? "breach" : "breaches"}
-                  {total > list.length ? `; the newest ${whole(list.length)} are shown` : ""}
                 </p>
                 <RecentBreaches breaches={list} currencyOf={(serverId) => currencyIn(servers.value ?? [], serverId)} />
+                <CursorPager state={state} next={nextCursor} what="breaches" />
               </>
             )
           }

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
-import type { Command, CommandOperation, CommandStatus, ConsoleServer, Pagination } from "../api/shapes.ts";
-import { ActorName, type ActorNames, useActorNames } from "../parts/actor.tsx";
+import type { Command, ConsoleServer, Pagination } from "../api/shapes.ts";
+import { useActorNames } from "../parts/actor.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Field } from "../parts/field.tsx";
@@ -11,44 +11,16 @@ import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { WithServer } from "../parts/server-choice.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { Table } from "../parts/table.tsx";
 import { TimeRange, useTimeRange } from "../parts/time-range.tsx";
 import { type UrlState, useUrlState } from "../parts/url-state.ts";
 import { useData } from "../parts/use-data.ts";
-import { AccountLink, CommandLink, Moment, Money, State } from "../parts/values.tsx";
+import { Moment } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
+import { commandColumns, OPERATIONS, STATES } from "./command-columns.tsx";
 
 const PATH = "/commands";
 const COMMANDS_A_PAGE = 20;
-/** Every state, with its name in the filter. */
-const STATES: Readonly<Record<CommandStatus, string>> = {
-  queued: "Queued",
-  leased: "Leased (in progress)",
-  succeeded: "Succeeded",
-  failed: "Failed",
-  expired: "Expired",
-};
-/** Every operation; the type ensures that none is missing. */
-const OPERATIONS: Readonly<Record<CommandOperation, true>> = {
-  "account.create": true,
-  "account.update": true,
-  "account.enable": true,
-  "account.disable": true,
-  "account.archive": true,
-  "account.delete": true,
-  "account.flatten": true,
-  "account.close_only": true,
-  "account.password_reset": true,
-  "account.investor_password_reset": true,
-  "account.history_export": true,
-  "finance.deposit": true,
-  "finance.withdraw": true,
-  "risk.set_rules": true,
-  "risk.delete_rules": true,
-  "risk.set_template": true,
-  "risk.delete_template": true,
-};
-
 interface QueryProps {
   readonly query: URLSearchParams;
 }
@@ -132,7 +104,7 @@ function Results({ listed, server, isFiltered }: ResultsProps) {
       {commands.length > 0 ? (
         <Table
           caption="Commands, newest first"
-          columns={columns(names, server.configuration.currency)}
+          columns={commandColumns(names, server.configuration.currency)}
           rows={commands}
           keyOf={({ id }) => id}
         />
@@ -175,7 +147,7 @@ function Filter({ query, state, range, server, reload }: FilterProps) {
         path={PATH}
         query={query}
         field="operation"
-        options={Object.keys(OPERATIONS).map((value) => [value, value] as const)}
+        options={OPERATIONS.map((value) => [value, value] as const)}
       />
       <Choice label="State" path={PATH} query={query} field="status" options={Object.entries(STATES)} />
       <ByChoice state={state} />
@@ -242,40 +214,4 @@ function ByChoice({ state }: { readonly state: UrlState }) {
       )}
     </Field>
   );
-}
-
-function columns(names: ActorNames, currency: string): readonly Column<Command>[] {
-  return [
-    {
-      head: "Operation",
-      cell: ({ id, serverId, operation }) => (
-        <CommandLink serverId={serverId} commandId={id}>
-          {operation}
-        </CommandLink>
-      ),
-    },
-    {
-      head: "State",
-      cell: ({ status, errorCode }) => (
-        <>
-          <State of={status} /> {errorCode === null ? null : <code>{errorCode}</code>}
-        </>
-      ),
-    },
-    {
-      head: "Account",
-      cell: ({ serverId, accountNumber }) => <AccountLink serverId={serverId} accountNumber={accountNumber} />,
-    },
-    {
-      head: "Amount",
-      numeric: true,
-      cell: ({ payload }) => {
-        const amount = payload?.["amount"];
-        return <Money amount={typeof amount === "number" ? amount : null} currency={currency} />;
-      },
-    },
-    { head: "By", cell: ({ createdBy }) => <ActorName of={createdBy} names={names} /> },
-    { head: "Request id", cell: ({ requestId }) => <code>{requestId}</code> },
-    { head: "Accepted", cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  ];
 }

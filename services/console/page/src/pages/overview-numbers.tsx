@@ -53,7 +53,11 @@ function Equity({ sums }: { readonly sums: Ok<"equity">["sums"] }) {
   );
 }
 
+/** Each server while there are few; the sums of all otherwise. */
+const MOST_SERVER_ROWS = 10;
+
 function AccountStates({ servers }: { readonly servers: Servers }) {
+  if (servers.length > MOST_SERVER_ROWS) return <SumOfStates servers={servers} />;
   return (
     <>
       {servers.map(({ serverId, serverName, accounts }) => (
@@ -67,6 +71,26 @@ function AccountStates({ servers }: { readonly servers: Servers }) {
           ))}
         </div>
       ))}
+    </>
+  );
+}
+
+function SumOfStates({ servers }: { readonly servers: Servers }) {
+  const sums = new Map<string, number>();
+  for (const { accounts } of servers) {
+    for (const [state, count] of Object.entries(accounts)) sums.set(state, (sums.get(state) ?? 0) + count);
+  }
+  return (
+    <>
+      {sums.size === 0 ? "no accounts" : null}
+      {[...sums].map(([state, count]) => (
+        <Link key={state} to={`/accounts?status=${part(state)}`} class="count">
+          {whole(count)} <State of={state} />
+        </Link>
+      ))}
+      <span class="under">
+        on <Link to="/servers">{whole(servers.length)} servers</Link>
+      </span>
     </>
   );
 }

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import type { ConsoleOverview } from "../api/shapes.ts";
 import { percent } from "../format.ts";
-import { Loaded } from "../parts/notice.tsx";
+import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
@@ -41,7 +41,7 @@ export function OverviewPage() {
 }
 
 function Parts({ overview }: { readonly overview: ConsoleOverview }) {
-  const { readAt, serversLeftOut, drawdowns, limits, breaches, servers } = overview;
+  const { readAt, isDirectoryAvailable, serversLeftOut, drawdowns, limits, breaches, servers } = overview;
   const currencies = new Map(
     servers.status === "ok" ? servers.servers.map(({ serverId, currency }) => [serverId, currency]) : [],
   );
@@ -52,6 +52,12 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
         As of <Moment at={readAt} />. Days begin at 00:00 UTC.
         {serversLeftOut === 0 ? null : ` ${serversLeftOut} more servers are not in these numbers.`}
       </p>
+      {isDirectoryAvailable ? null : (
+        <Notice kind="warning">
+          <strong>The list of your servers is unavailable now.</strong> What needs it is missing: equity, accounts,
+          limits, drawdowns, breaches and credits. Trading goes on. This page reads it again in a few seconds.
+        </Notice>
+      )}
       <Totals overview={overview} />
       <Attention overview={overview} />
       <Section title="Nearest limits" link={["/limits", "All limits"]} part={limits}>

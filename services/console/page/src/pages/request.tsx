@@ -9,6 +9,7 @@ import { useData } from "../parts/use-data.ts";
 import { AccountLink, CommandLink, Copy, Detail, DetailList, ExactMoment, Nothing } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { RequestStatus } from "./request-parts.tsx";
+import { RequestUsage } from "./request-usage.tsx";
 
 /** One request of the log. */
 export function RequestPage({ id }: { readonly id: string }) {
@@ -20,7 +21,15 @@ export function RequestPage({ id }: { readonly id: string }) {
         <Link to="/requests">All requests</Link>
       </p>
       <Loaded data={request} what="the request">
-        {(shown) => <RequestView request={shown} />}
+        {(shown) => (
+          <>
+            <RequestView request={shown} />
+            <section class="card">
+              <h2>Usage</h2>
+              <RequestUsage request={shown} />
+            </section>
+          </>
+        )}
       </Loaded>
     </Page>
   );

@@ -95,7 +95,13 @@ function ConfirmSecret({ secret, onConfirmed }: ConfirmSecretProps) {
       <img class="qr" src={secret.qr} alt="QR code of the secret" width={200} height={200} />
       <Block text={secret.secret} label="The secret" wraps />
       <Copy text={secret.secret} what="the secret" />
-      <CodeField label="Code of the app" value={code} onInput={setCode} error={confirm.failure?.of("code") ?? null} />
+      <CodeField
+        label="Code of the app"
+        value={code}
+        onInput={setCode}
+        error={confirm.failure?.of("code") ?? null}
+        recovery={false}
+      />
       <Problem failure={confirm.failure} fields={["code"]} />
       <button type="submit" class="primary" disabled={confirm.busy}>
         {confirm.busy ? "Checking…" : "Turn on"}

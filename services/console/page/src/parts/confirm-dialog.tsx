@@ -14,6 +14,8 @@ interface ConfirmDialogProps {
   /** Label of the confirm button, which names the action: "Revoke key". */
   readonly confirm: string;
   readonly dangerous?: boolean;
+  /** Whether the fields in `children` are complete. */
+  readonly canConfirm?: boolean;
   /** A text that the person must type first, for an action that cannot be undone. */
   readonly typed?: string;
   /** Fields in `children` that show their own issues. */
@@ -32,6 +34,7 @@ export function ConfirmDialog({
   children,
   confirm,
   dangerous = false,
+  canConfirm = true,
   typed,
   fields,
   work,
@@ -70,7 +73,7 @@ export function ConfirmDialog({
           <button
             type="submit"
             class={dangerous ? "danger" : "primary"}
-            disabled={action.busy || (typed !== undefined && text !== typed)}
+            disabled={action.busy || !canConfirm || (typed !== undefined && text !== typed)}
           >
             {action.busy ? "Working…" : confirm}
           </button>

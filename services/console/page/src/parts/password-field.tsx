@@ -50,10 +50,16 @@ export function CurrentPasswordField({ label, value, onInput, error }: PasswordF
   );
 }
 
+interface CodeFieldProps extends PasswordFieldProps {
+  /** Whether a recovery code is accepted too. */
+  readonly recovery?: boolean;
+}
+
 /** A code of an authenticator app, or a recovery code. */
-export function CodeField({ label, value, onInput, error }: PasswordFieldProps) {
+export function CodeField({ label, value, onInput, error, recovery = true }: CodeFieldProps) {
+  const hint = `6 digits of your authenticator app${recovery ? ", or a recovery code" : ""}`;
   return (
-    <Field label={label} hint="6 digits of your authenticator app, or a recovery code" error={error}>
+    <Field label={label} hint={hint} error={error}>
       {(tied) => (
         <input
           {...tied}

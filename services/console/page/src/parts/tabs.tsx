@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "preact/hooks";
+
 import { Link } from "../router.tsx";
 
 /** One tab: a page of its own address. */
@@ -17,10 +19,26 @@ interface TabsProps {
   readonly current: string;
 }
 
-/** Links to the parts of a page. Each part has an address, so these are links and not buttons. */
+/**
+ * Links to the parts of a page. Each part has an address, so these are links and not buttons. The
+ * arrow keys, Home and End move the focus between them; Enter opens a part.
+ */
 export function Tabs({ label, tabs, current }: TabsProps) {
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const show = (): void => showCurrent(nav.current);
+    show();
+    addEventListener("resize", show);
+    return () => removeEventListener("resize", show);
+  }, [current]);
+  useEffect(() => {
+    const element = nav.current;
+    const pressed = (event: KeyboardEvent): void => moveFocus(element, event);
+    element?.addEventListener("keydown", pressed);
+    return () => element?.removeEventListener("keydown", pressed);
+  }, []);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={nav} class="tabs" aria-label={label}>
       <ul>
         {tabs.map(({ name, title, to, count }) => (
           <li key={name}>
@@ -33,4 +51,30 @@ export function Tabs({ label, tabs, current }: TabsProps) {
       </ul>
     </nav>
   );
+}
+
+/** Where each key moves the focus, from the link at `index` of `count`. */
+const MOVES: Readonly<Record<string, (index: number, count: number) => number>> = {
+  ArrowRight: (index, count) => (index + 1) % count,
+  ArrowLeft: (index, count) => (index + count - 1) % count,
+  Home: () => 0,
+  End: (_index, count) => count - 1,
+};
+
+function moveFocus(nav: HTMLElement | null, event: KeyboardEvent): void {
+  const { key, altKey, ctrlKey, metaKey, shiftKey } = event;
+  const links = [...(nav?.querySelectorAll("a") ?? [])];
+  const index = links.findIndex((link) => link === document.activeElement);
+  if (index < 0 || altKey || ctrlKey || metaKey || shiftKey || !Object.hasOwn(MOVES, key)) return;
+  event.preventDefault();
+  links[MOVES[key]?.(index, links.length) ?? index]?.focus();
+}
+
+/** On a narrow screen the tabs scroll sideways: the current one is brought into view. */
+function showCurrent(nav: HTMLElement | null): void {
+  const link = nav?.querySelector<HTMLElement>("a[aria-current]");
+  if (nav === null || link === null || link === undefined) return;
+  const [place, around] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
+  if (place.left < around.left) nav.scrollLeft -= around.left - place.left;
+  else if (place.right > around.right) nav.scrollLeft += place.right - around.right;
 }

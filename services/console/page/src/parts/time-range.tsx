@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import { minuteMoment } from "../format.ts";
+import { minuteMoment, zoneName } from "../format.ts";
 import { currentZone, fromLocalInput, toLocalInput } from "../time-zone.ts";
 import { Field } from "./field.tsx";
 import { type RangeName, rangeIn, RANGES, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
@@ -78,11 +78,13 @@ function customFields({ fromMs, toMs }: TimeSpan) {
 }
 
 function inWords({ fromMs, toMs }: TimeSpan): string {
-  const zone = currentZone();
   if (fromMs === null && toMs === null) return "";
-  if (fromMs === null) return `Before ${minuteMoment(toMs ?? 0)} (${zone})`;
-  if (toMs === null) return `Since ${minuteMoment(fromMs)} (${zone})`;
-  return `${minuteMoment(fromMs)} to ${minuteMoment(toMs)} (${zone})`;
+  const zone = currentZone();
+  // Each time has the short name of its zone already: UTC is not named twice.
+  const suffix = zoneName(zone, fromMs ?? toMs ?? 0) === zone ? "" : ` (${zone})`;
+  if (fromMs === null) return `Before ${minuteMoment(toMs ?? 0)}${suffix}`;
+  if (toMs === null) return `Since ${minuteMoment(fromMs)}${suffix}`;
+  return `${minuteMoment(fromMs)} to ${minuteMoment(toMs)}${suffix}`;
 }
 
 interface InstantProps {

@@ -1,6 +1,6 @@
 /** Results of the global search as the dialog shows them: in groups, each with its address. */
 import type { SearchResult, SearchSource } from "../api/shapes.ts";
-import { moment } from "../format.ts";
+import { moment, money } from "../format.ts";
 import { part } from "../router.tsx";
 
 /** One line of the list. */
@@ -18,6 +18,7 @@ export interface HitGroup {
 export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
   accounts: "accounts",
   commands: "commands",
+  transactions: "transactions",
   requests: "requests",
   events: "webhook events",
   breaches: "breaches",
@@ -27,6 +28,7 @@ export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
 const GROUPS: readonly (readonly [kind: SearchResult["kind"], title: string])[] = [
   ["account", "Accounts"],
   ["command", "Commands"],
+  ["transaction", "Transactions"],
   ["request", "Requests"],
   ["event", "Webhook events"],
   ["breach", "Breaches"],
@@ -52,6 +54,13 @@ function hitOf(result: SearchResult): Hit {
       const to = `/commands/${part(serverId)}/${part(commandId)}`;
       const request = requestId === null ? "" : ` · request ${requestId}`;
       return { to, title: operation, detail: `${status} · ${moment(createdAt)}${request}` };
+    }
+    case "transaction": {
+      const { serverId, commandId, type, amount, currency, accountNumber, recordedAt } = result;
+      // The command that booked it tells its whole story.
+      const to = commandId === null ? accountPath(result) : `/commands/${part(serverId)}/${part(commandId)}`;
+      const title = `${type.replaceAll("_", " ")} ${money(amount, currency)}`;
+      return { to, title, detail: `account ${accountNumber} · ${moment(recordedAt)}` };
     }
     case "request": {
       const { id, requestId, operation, status, at } = result;

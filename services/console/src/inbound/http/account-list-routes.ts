@@ -1,8 +1,9 @@
-import { ExportConsoleAccountsQuery, listScope, cursorScope, ListConsoleAccountsQuery } from "@kapi/contracts";
-import { ApiError, parse } from "@kapi/http";
+import { ExportConsoleAccountsQuery, ListConsoleAccountsQuery, listScope } from "@kapi/contracts";
+import { parse } from "@kapi/http";
 
 import { exportAccounts } from "../../operations/export-accounts.ts";
 import { type AccountListDependencies, listAccounts } from "../../operations/list-accounts.ts";
+import { requireOwnCursor } from "./account-record-routes.ts";
 import { sendCsv } from "./csv-answer.ts";
 import { ServerPath } from "./server-routes.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
@@ -12,11 +13,7 @@ export function registerAccountListRoutes(routes: SignedInRoutes, dependencies: 
   routes.get("/servers/:serverId/accounts", "read", ({ user }, request) => {
     const { serverId } = parse(ServerPath, request.params);
     const query = parse(ListConsoleAccountsQuery, request.query);
-    // The cursor is known to decode.
-    if (query.cursor !== undefined && cursorScope(query.cursor) !== listScope({ serverId })) {
-      const message = "must be nextCursor of an earlier page of this list";
-      throw new ApiError("VALIDATION_FAILED", { issues: [{ path: ["cursor"], code: "custom", message }] });
-    }
+    requireOwnCursor(query.cursor, listScope({ serverId }));
     return listAccounts(dependencies, user.organizationId, serverId, query);
   });
   routes.get("/servers/:serverId/accounts.csv", "read", async ({ user }, request, reply) => {

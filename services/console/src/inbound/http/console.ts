@@ -4,26 +4,31 @@
  */
 import type { FastifyInstance } from "@kapi/http";
 
+import type { AccountRecords } from "../../domain/account-records.ts";
 import type { AuditLog } from "../../domain/audit.ts";
+import type { PersonOperations } from "../../domain/person-operations.ts";
 import type {
-  AccountOperations,
   AccountRanks,
   Commands,
   Credits,
   Directory,
+  FindTransaction,
   Risk,
   Webhooks,
 } from "../../domain/ports.ts";
+import type { EquityHistories } from "../../domain/equity-history.ts";
 import type { OverviewSources } from "../../domain/overview-sources.ts";
 import type { RequestLogStore } from "../../domain/request-log.ts";
 import type { ServerDependencies } from "../../operations/list-servers.ts";
 import type { LiveAccounts } from "../../operations/live-accounts.ts";
 import type { Overviews } from "../../operations/read-overview.ts";
 import { registerAccountListRoutes } from "./account-list-routes.ts";
+import { registerAccountRecordRoutes } from "./account-record-routes.ts";
 import { registerActionRoutes } from "./action-routes.ts";
 import { registerAuditRoutes } from "./audit-routes.ts";
 import { registerCreditRoutes } from "./credit-routes.ts";
 import { registerOwnAccountRoutes } from "./own-account-routes.ts";
+import { registerEquityRoutes } from "./equity-routes.ts";
 import { registerKeyRoutes } from "./key-routes.ts";
 import { registerLiveRoutes } from "./live-routes.ts";
 import { type Assets, registerPageRoutes } from "./pages.ts";
@@ -31,6 +36,7 @@ import { registerRequestRoutes } from "./request-routes.ts";
 import { type PeopleRouteDependencies, registerPeopleRoutes } from "./people-routes.ts";
 import { type ProviderRouteDependencies, registerProviderRoutes } from "./provider-routes.ts";
 import { type RecoveryRouteDependencies, registerRecoveryRoutes } from "./recovery-routes.ts";
+import { registerRiskActionRoutes } from "./risk-action-routes.ts";
 import { registerRiskRoutes } from "./risk-routes.ts";
 import { registerOverviewRoutes } from "./overview-routes.ts";
 import { registerSearchRoutes } from "./search-routes.ts";
@@ -71,8 +77,10 @@ export interface ConsoleDependencies
   readonly directory: Directory;
   readonly credits: Credits;
   readonly commands: Commands;
+  readonly findTransaction: FindTransaction;
+  readonly records: AccountRecords;
   readonly ranks: AccountRanks;
-  readonly accountOperations: AccountOperations;
+  readonly personOperations: PersonOperations;
   readonly sources: OverviewSources;
   readonly overviews: Overviews;
   readonly risk: Risk;
@@ -80,6 +88,7 @@ export interface ConsoleDependencies
   readonly auditLog: AuditLog;
   readonly requestLog: RequestLogStore;
   readonly live: LiveAccounts;
+  readonly equityHistories: EquityHistories;
   readonly assets: Assets;
 }
 
@@ -104,10 +113,13 @@ export function registerConsoleRoutes(app: FastifyInstance, dependencies: Consol
   registerRequestRoutes(routes, dependencies.requestLog);
   registerServerRoutes(routes, dependencies);
   registerAccountListRoutes(routes, dependencies);
+  registerAccountRecordRoutes(routes, dependencies);
   registerActionRoutes(routes, dependencies);
+  registerRiskActionRoutes(routes, dependencies);
   registerOverviewRoutes(routes, dependencies);
   registerRiskRoutes(routes, dependencies);
   registerLiveRoutes(app, routes, dependencies);
+  registerEquityRoutes(routes, dependencies);
   registerWebhookRoutes(routes, dependencies);
   registerAuditRoutes(routes, dependencies);
   registerSearchRoutes(routes, dependencies);

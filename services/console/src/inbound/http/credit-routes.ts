@@ -1,4 +1,4 @@
-import { LowBalanceThresholdBody, PageQuery, UsageByDayQuery } from "@kapi/contracts";
+import { ListCreditUsageQuery, LowBalanceThresholdBody, UsageByDayQuery } from "@kapi/contracts";
 import { parse } from "@kapi/http";
 
 import type { Credits } from "../../domain/ports.ts";
@@ -14,7 +14,7 @@ export function registerCreditRoutes(routes: SignedInRoutes, credits: Credits): 
     return { balance: await credits.changeThreshold(user.organizationId, lowBalanceThreshold) };
   });
   routes.get("/credits/usage", "read", async ({ user }, request, reply) => {
-    const query = parse(PageQuery, request.query);
+    const query = parse(ListCreditUsageQuery, request.query);
     return reply.type(JSON_TYPE).send(await credits.usage(user.organizationId, query));
   });
   routes.get("/credits/usage-by-day", "read", async ({ user }, request, reply) => {

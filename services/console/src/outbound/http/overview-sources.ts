@@ -1,4 +1,12 @@
-import { ACCOUNT_ROUTES, COMMAND_STATUS_ROUTES, METRICS_ROUTES, RISK_ROUTES, WEBHOOKS_ROUTES } from "@kapi/contracts";
+import {
+  ACCOUNT_ROUTES,
+  COMMAND_STATUS_ROUTES,
+  MAX_SERVER_OVERVIEWS,
+  MAX_SUMMARIZED_SERVERS,
+  METRICS_ROUTES,
+  RISK_ROUTES,
+  WEBHOOKS_ROUTES,
+} from "@kapi/contracts";
 import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { OverviewSources } from "../../domain/overview-sources.ts";
@@ -14,21 +22,21 @@ export function createOverviewSources(
   const { account, commandStatus, metrics, risk, webhooks } = clients;
   return {
     ...own,
-    accountCounts: async (serverIds) => {
-      const body = { serverIds: [...serverIds] };
-      return (await callRoute(account, ACCOUNT_ROUTES.countAccountsByState, { body }, OPTIONS)).servers;
-    },
-    serverChecks: async (serverIds) => {
-      const body = { serverIds: [...serverIds] };
-      return (await callRoute(account, ACCOUNT_ROUTES.checkTradingServers, { body }, OPTIONS)).servers;
-    },
-    equity: async (serverIds) => {
-      const body = { serverIds: [...serverIds] };
-      return (await callRoute(metrics, METRICS_ROUTES.summarizeEquity, { body }, OPTIONS)).servers;
-    },
+    accountCounts: (serverIds) =>
+      inParts(serverIds, MAX_SERVER_OVERVIEWS, async (body) => {
+        return (await callRoute(account, ACCOUNT_ROUTES.countAccountsByState, { body }, OPTIONS)).servers;
+      }),
+    serverChecks: (serverIds) =>
+      inParts(serverIds, MAX_SERVER_OVERVIEWS, async (body) => {
+        return (await callRoute(account, ACCOUNT_ROUTES.checkTradingServers, { body }, OPTIONS)).servers;
+      }),
+    equity: (serverIds) =>
+      inParts(serverIds, MAX_SUMMARIZED_SERVERS, async (body) => {
+        return (await callRoute(metrics, METRICS_ROUTES.summarizeEquity, { body }, OPTIONS)).servers;
+      }),
     nearLimits: (body) => callRoute(risk, RISK_ROUTES.listNearLimits, { body }, OPTIONS),
-    recentBreaches: (serverIds, from, limit) => {
-      const body = { serverIds: [...serverIds], from, limit };
+    recentBreaches: (serverIds, from, limit, after) => {
+      const body = { serverIds: [...serverIds], from, limit, after: after ?? null };
       return callRoute(risk, RISK_ROUTES.listRecentBreaches, { body }, OPTIONS);
     },
     webhookEndpoints: async (organizationId) => {
@@ -40,4 +48,16 @@ export function createOverviewSources(
       return (await callRoute(commandStatus, COMMAND_STATUS_ROUTES.countWaitingCommands, asked, OPTIONS)).servers;
     },
   };
+}
+
+/** Reads at most `size` servers with each request, at the same time. Answers are in order. */
+async function inParts<T>(
+  serverIds: readonly string[],
+  size: number,
+  read: (body: { serverIds: string[] }) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const parts = Array.from({ length: Math.ceil(serverIds.length / size) }, (_, index) =>
+    read({ serverIds: serverIds.slice(index * size, (index + 1) * size) }),
+  );
+  return (await Promise.all(parts)).flat();
 }

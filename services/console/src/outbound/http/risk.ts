@@ -4,6 +4,7 @@ import { callRoute, callRouteRaw, type CallOptions, errorFromResponse, type Inte
 import type { Risk } from "../../domain/ports.ts";
 
 const OK = 200;
+const NOT_FOUND = 404;
 /** A document has up to 7 MB. */
 const EVIDENCE_TIMEOUT_MS = 10_000;
 
@@ -20,6 +21,16 @@ export function createRisk(client: InternalClient): Risk {
   };
   return {
     rules: (account) => bytesOf(RISK_ROUTES.getRiskRules, { params: { ...account } }),
+    templates: (serverId) => bytesOf(RISK_ROUTES.listRiskTemplates, { params: { serverId } }),
+    template: async (serverId, templateName) => {
+      const request = { params: { serverId, templateName } };
+      const response = await callRouteRaw(client, RISK_ROUTES.getRiskTemplate, request);
+      if (response.status === NOT_FOUND) return null;
+      if (response.status !== OK) throw errorFromResponse(pathOf(RISK_ROUTES.getRiskTemplate, request), response);
+      return response.body;
+    },
+    templateAccounts: (serverId, templateName, query) =>
+      bytesOf(RISK_ROUTES.listTemplateAccounts, { params: { serverId, templateName }, query }),
     breaches: (account, query) => bytesOf(RISK_ROUTES.listRiskBreaches, { params: { ...account }, query }),
     breach: (account, breachId) => bytesOf(RISK_ROUTES.getRiskBreach, { params: { ...account, breachId } }),
     find: async (serverIds, breachId) => {

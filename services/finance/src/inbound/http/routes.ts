@@ -1,4 +1,4 @@
-/** Internal routes for gateway, export and account. */
+/** Internal routes for gateway, console, export and account. */
 import { FINANCE_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
@@ -22,6 +22,9 @@ export function registerTransactionRoutes(app: FastifyInstance, dependencies: Ro
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>
     found(await listTradingAccountTransactions(dependencies, params, query)),
   );
+  serve(app, FINANCE_ROUTES.findTransaction, async ({ body: { serverIds, transactionId } }) => ({
+    transaction: await dependencies.reader.find(serverIds, transactionId),
+  }));
   serve(app, FINANCE_ROUTES.readHistory, async ({ params, query: { from = null, to = null, limit } }) => ({
     records: found(await newestTransactions(dependencies, params, { from, to }, limit)),
   }));

@@ -105,6 +105,17 @@ export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
    order by t.recorded_at desc, t.sequence desc limit $5`,
 );
 
+/** $1 servers, $2 id: the primary key. Not of a deleted account. */
+export const FIND_TRANSACTION: Statement<TransactionRow & { readonly server_id: string }> = statement(
+  "finance_find_transaction",
+  `select t.server_id, a.currency, ${ROW}
+   from transactions t
+   join ledger_accounts a on a.server_id = t.server_id and a.account_number = t.account_number
+   where t.id = $2 and t.server_id = any($1::uuid[]) and not exists (
+     select from deleted_accounts d where d.server_id = t.server_id and d.account_number = t.account_number
+   )`,
+);
+
 /** $1 server, $2 account number. Always one row. */
 export const BOOKED_SO_FAR: Statement<StandingRow> = statement(
   "finance_booked_so_far",

@@ -6,6 +6,7 @@ import {
   BALANCE_AT,
   BOOKED_SO_FAR,
   FILTERED_TRANSACTIONS,
+  FIND_TRANSACTION,
   MARK_DELETED,
   NEWEST_TRANSACTIONS,
   type StandingRow,
@@ -29,6 +30,10 @@ export function createTransactionReader(database: Database): TransactionReader {
         total: first.total ?? 0,
         transactions: rows.flatMap((row) => (row.id === null ? [] : [fromRow(row)])),
       };
+    },
+    find: async (serverIds, transactionId) => {
+      const [row] = await database.query(FIND_TRANSACTION, [serverIds, transactionId]);
+      return row === undefined ? null : { serverId: row.server_id, ...fromRow(row) };
     },
     newest: async ({ serverId, accountNumber }, { from, to }, limit) => {
       const rows = await database.query(NEWEST_TRANSACTIONS, [serverId, accountNumber, from, to, limit]);

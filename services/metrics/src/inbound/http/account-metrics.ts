@@ -3,14 +3,19 @@ import { type FastifyInstance, serve } from "@kapi/http";
 
 import type { AccountId } from "../../domain/sample.ts";
 import { listAccountMetrics } from "../../operations/list-account-metrics.ts";
+import { readEquityHistory } from "../../operations/read-equity-history.ts";
 
 /** Routes for stored snapshots, and for the deletion of an account. */
 export function registerAccountMetricsRoutes(
   app: FastifyInstance,
-  dependencies: Parameters<typeof listAccountMetrics>[0] & { readonly forget: (account: AccountId) => Promise<void> },
+  dependencies: Parameters<typeof listAccountMetrics>[0] &
+    Parameters<typeof readEquityHistory>[0] & { readonly forget: (account: AccountId) => Promise<void> },
 ): void {
   serve(app, METRICS_ROUTES.listAccountMetrics, ({ params, query }) =>
     listAccountMetrics(dependencies, { ...query, ...params }),
+  );
+  serve(app, METRICS_ROUTES.readEquityHistory, ({ params, query: { organizationId, ...range } }) =>
+    readEquityHistory(dependencies, { ...params, organizationId }, range),
   );
   serve(app, METRICS_ROUTES.deleteAccount, async ({ params }) => {
     await dependencies.forget(params);

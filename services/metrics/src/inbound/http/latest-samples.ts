@@ -1,16 +1,24 @@
 import { METRICS_ROUTES } from "@kapi/contracts";
-import { type FastifyInstance, serve } from "@kapi/http";
+import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
-import { readLatestSamples } from "../../operations/read-latest-samples.ts";
-import type { SampleLog } from "../../operations/sample-log.ts";
+import type { LatestSamples } from "../../operations/read-latest-samples.ts";
 
 /** The route for the newest samples of accounts. */
-export function registerLatestSampleRoutes(app: FastifyInstance, log: SampleLog): void {
-  serve(app, METRICS_ROUTES.readLatestSamples, ({ body }) => {
+export function registerLatestSampleRoutes(app: FastifyInstance, latest: LatestSamples): void {
+  serve(app, METRICS_ROUTES.readLatestSamples, async ({ body }) => {
     const accounts =
       "accounts" in body
         ? body.accounts
         : body.accountNumbers.map((accountNumber) => ({ serverId: body.serverId, accountNumber }));
-    return { samples: readLatestSamples(log, accounts) };
+    return { samples: [...(await latest(accounts))] };
+  });
+}
+
+/** The routes of a windows process: the newest samples that it holds, and its windows. */
+export function registerWindowRoutes(app: FastifyInstance, held: LatestSamples): void {
+  serve(app, METRICS_ROUTES.readHeldSamples, async ({ body }) => ({ samples: [...(await held(body.accounts))] }));
+  // An upgrade does not come here.
+  serve(app, METRICS_ROUTES.followWindows, () => {
+    throw new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake" });
   });
 }

@@ -32,6 +32,8 @@ export interface SamplesOptions {
   readonly log: SampleLog;
   /** Null if this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
+  /** The partitions that this process reads. */
+  readonly isRead: (partition: number) => boolean;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
   readonly windowMs: number;
@@ -41,20 +43,22 @@ export interface SamplesOptions {
 }
 
 /**
- * Restores all accounts from `metrics.latest`, then reads `metrics.samples` from the restored
- * offsets until the process stops. Resolves once the samples have been read to their end.
+ * Restores the accounts of the partitions from `metrics.latest`, then reads `metrics.samples` from
+ * the restored offsets until the process stops. Resolves once the samples have been read to their
+ * end. `partitions` is the number of all partitions.
  */
 export async function startSampleReader(
   options: SamplesOptions,
-): Promise<{ reader: LogReader; progress: SampleProgress }> {
-  const { kafka, scope, log, watch, logger, fatal } = options;
+): Promise<{ reader: LogReader; progress: SampleProgress; partitions: number }> {
+  const { kafka, scope, log, isRead, watch, logger, fatal } = options;
   const first = watch.positions.samples;
   const restoration = await readCheckpoints(options);
   const startedMs = options.clock.nowMs();
-  const [begins, windowOffsets] = await Promise.all([
+  const [allBegins, windowOffsets] = await Promise.all([
     beginOffsets(kafka, TOPICS.metricsSamples),
     offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
   ]);
+  const begins = new Map(Array.from(allBegins).filter(([partition]) => isRead(partition)));
   const { starts, stale } = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
   for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
   const from = positionsOf(starts, -first);
@@ -62,6 +66,7 @@ export async function startSampleReader(
     startLogReader(kafka, {
       topic: TOPICS.metricsSamples,
       from,
+      isRead,
       onBatch: async (partition, records) => {
         // Offsets go back only if the topic was recreated.
         if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
@@ -75,9 +80,10 @@ export async function startSampleReader(
   await reader.caughtUp;
   logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
   const progress: SampleProgress = {
-    reached: (partition, end, timeoutMs) => reader.waitFor(new Map([[partition, end]]), timeoutMs),
+    reached: (partition, end, timeoutMs) =>
+      isRead(partition) ? reader.waitFor(new Map([[partition, end]]), timeoutMs) : Promise.resolve(),
   };
-  return { reader, progress };
+  return { reader, progress, partitions: allBegins.size };
 }
 
 /**
@@ -109,7 +115,7 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
  * replace checkpoints of stale writers.
  */
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
-  const { kafka, scope, checkpoints, watch, unreadable, logger, fatal } = options;
+  const { kafka, scope, checkpoints, isRead, watch, unreadable, logger, fatal } = options;
   const first = BigInt(watch.positions.latest);
   const restoration = new Restoration(unreadable);
   let restored = false;
@@ -117,6 +123,7 @@ async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
     startLogReader(kafka, {
       topic: TOPICS.metricsLatest,
       from: "beginning",
+      isRead,
       onBatch: (partition, records) => {
         const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
         if (!restored) restoration.addRecords(partition, placed);

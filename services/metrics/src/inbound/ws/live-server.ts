@@ -6,7 +6,7 @@ import type { Admission, AvailableCredits, RepeatedRefunds, RequestLog } from "@
 import { type DirectoryEntry, HEADERS, type KeyEntry, LIVE_CLOSE_CODES } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { delay, monotonicClock } from "@kapi/kernel";
-import type { Started } from "@kapi/runtime";
+import type { Logger, Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
 import { type Admittance, admitHandshake, rejectHandshake, requestIdOf } from "./handshake.ts";
@@ -43,6 +43,7 @@ const SWITCHING_PROTOCOLS = 101;
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   /** The HTTP server whose upgrades are handled. */
   readonly server: Server;
+  readonly logger: Logger;
   readonly admission: Admission;
   readonly refunds: RepeatedRefunds;
   readonly requestLog: RequestLog;

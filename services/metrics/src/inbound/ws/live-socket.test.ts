@@ -9,6 +9,7 @@ import { expect, it } from "vitest";
 
 import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import { SampleWindows } from "../../domain/sample-windows.ts";
+import { DirectSamples } from "../../operations/direct-samples.ts";
 import { SampleLog } from "../../operations/sample-log.ts";
 import { SubscriptionHub } from "./subscription-hub.ts";
 import { LiveSocket } from "./live-socket.ts";
@@ -61,7 +62,16 @@ function newLog(clock: TestClock): SampleLog {
 it("serves all accounts of a client in turn, if its network never accepts everything", async () => {
   const clock = new TestClock(0);
   const log = newLog(clock);
-  const hub = new SubscriptionHub({ log, clock });
+  const existence = {
+    forget: () => undefined,
+    exist: (accounts: readonly unknown[]) => Promise.resolve(accounts.map(() => true)),
+  };
+  const source = new DirectSamples({
+    log,
+    existence,
+    logger: createLogger({ service: "metrics-test", level: "silent" }),
+  });
+  const hub = new SubscriptionHub({ source, read: (...range) => source.frames(...range), clock });
   log.listen(hub);
   const { entry: key } = keyEntry({ scopes: [LIVE_METRICS_SCOPE] });
   const server = serverEntry({ organizationId: key.organizationId });
@@ -75,7 +85,7 @@ it("serves all accounts of a client in turn, if its network never accepts everyt
   const ws = new SilentSocket();
   const live = new LiveSocket({
     context: {
-      log,
+      source,
       hub,
       directory: {
         key: () => key,
@@ -85,9 +95,7 @@ it("serves all accounts of a client in turn, if its network never accepts everyt
         onChange: () => () => undefined,
         check: () => null,
       },
-      existence: { forget: () => undefined, exist: (accounts) => Promise.resolve(accounts.map(() => true)) },
       clock,
-      logger: createLogger({ service: "metrics-test", level: "silent" }),
       limits: { maxSubscriptions: ACCOUNTS.length, maxMessagesPerSecond: 1_000, stuckTimeoutMs: 1_000_000 },
     },
     ws: ws as unknown as WebSocket,

@@ -11,15 +11,14 @@ import {
 } from "@kapi/contracts";
 import { authorize, type Directory, isInForce } from "@kapi/admission";
 import { ApiError } from "@kapi/http";
-import { type Clock, delay, monotonicClock } from "@kapi/kernel";
-import type { Logger } from "@kapi/runtime";
+import { type Clock, monotonicClock } from "@kapi/kernel";
 import type { WebSocket } from "ws";
 
 import { pongFrame, textFrame } from "../../domain/websocket-frame.ts";
-import type { AccountExistence } from "../../domain/ports.ts";
-import type { SampleLog } from "../../operations/sample-log.ts";
+import type { Follow, SampleSource } from "../../domain/sample-source.ts";
 import { errorFrame, messageFromWire, PONG } from "./client-messages.ts";
-import type { SubscriptionHub, Subscription } from "./subscription-hub.ts";
+import { ClientSubscription } from "./client-subscription.ts";
+import type { SubscriptionHub } from "./subscription-hub.ts";
 import { countClose } from "./live-measures.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import { ReadRateLimiter } from "./read-rate-limiter.ts";
@@ -28,17 +27,13 @@ import { ReadRateLimiter } from "./read-rate-limiter.ts";
 const MAX_UNANSWERED_PINGS = 3;
 /** The code of a connection that ended without a close frame (RFC 6455, 7.1.5). */
 const GIVEN_UP = 1006;
-/** Pause before the account service is asked again whether an account exists. */
-const RETRY_INTERVAL_MS = 1_000;
 
 /** The dependencies of all sockets. */
 export interface LiveContext {
-  readonly log: SampleLog;
+  readonly source: SampleSource;
   readonly hub: SubscriptionHub;
   readonly directory: Directory;
-  readonly existence: AccountExistence;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly limits: {
     readonly maxSubscriptions: number;
     readonly maxMessagesPerSecond: number;
@@ -57,7 +52,9 @@ export class LiveSocket {
   readonly #ws: WebSocket;
   readonly #writer: SocketWriter;
   readonly #rate: ReadRateLimiter;
-  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #subscriptions = new Map<string, ClientSubscription>();
+  /** Of each account with a subscription or with waiting messages. */
+  readonly #follows = new Map<string, Follow>();
   /** Messages that wait until it is known whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
   #waitingMessages = 0;
@@ -106,16 +103,7 @@ export class LiveSocket {
 
   /** The buffer has drained: resumes each subscription at its cursor. */
   drained(): void {
-    // A served subscription moves to the end, so that all subscriptions take turns on a slow
-    // network. A round covers the subscriptions that exist at its start.
-    const round = Array.from(this.#subscriptions.values());
-    for (const subscription of round) {
-      this.#subscriptions.delete(subscription.key);
-      this.#subscriptions.set(subscription.key, subscription);
-      this.#context.hub.advance(subscription);
-      if (this.#writer.stalledSinceMs !== null) return;
-    }
-    this.#readAgain();
+    if (this.#context.hub.advanceAll(this.#subscriptions)) this.#readAgain();
   }
 
   /**
@@ -153,8 +141,8 @@ export class LiveSocket {
   accessChanged(): void {
     for (const subscription of this.#subscriptions.values()) {
       if (!this.#rejectAccess(subscription.account)) continue;
-      this.#subscriptions.delete(subscription.key);
-      this.#context.hub.remove(subscription);
+      this.#unsubscribe(subscription.key);
+      this.#endUnusedFollow(subscription.key);
     }
   }
 
@@ -182,7 +170,9 @@ export class LiveSocket {
     if (this.#resume !== null) clearTimeout(this.#resume);
     this.#resume = null;
     for (const subscription of this.#subscriptions.values()) this.#context.hub.remove(subscription);
+    for (const follow of this.#follows.values()) follow.end();
     this.#subscriptions.clear();
+    this.#follows.clear();
     this.#waiting.clear();
     this.#waitingMessages = 0;
   }
@@ -231,8 +221,10 @@ export class LiveSocket {
   #handle(message: ClientMessage): void {
     const key = accountKey(message.serverId, message.accountNumber);
     if (this.#waiting.has(key)) this.#wait(message, key);
-    else if (message.type === "unsubscribe") this.#unsubscribe(key);
-    else if (this.#mayAdd(message, key)) this.#subscribeIfExists(message, key);
+    else if (message.type === "unsubscribe") {
+      this.#unsubscribe(key);
+      this.#endUnusedFollow(key);
+    } else if (this.#mayAdd(message, key)) this.#subscribeIfExists(message, key);
   }
 
   #mayAdd(message: SubscribeMessage, key: string): boolean {
@@ -249,12 +241,17 @@ export class LiveSocket {
   }
 
   #subscribeIfExists(message: SubscribeMessage, key: string): void {
-    const { log } = this.#context;
-    if (log.isDeleted(key)) this.#notFound(message);
-    else if (this.#subscriptions.has(key) || log.find(key) !== undefined) this.#subscribe(message, key);
-    else {
+    if (this.#subscriptions.has(key)) return this.#subscribe(message, key);
+    const { serverId, accountNumber } = message;
+    const follow = this.#context.source.follow(key, { serverId, accountNumber });
+    this.#follows.set(key, follow);
+    if (typeof follow.exists !== "boolean") {
       this.#wait(message, key);
-      void this.#answerWhenKnown(message, key);
+      void this.#answerWhenKnown(follow.exists, key);
+    } else if (follow.exists) this.#subscribe(message, key);
+    else {
+      this.#endUnusedFollow(key);
+      this.#notFound(message);
     }
   }
 
@@ -265,41 +262,35 @@ export class LiveSocket {
     this.#waitingMessages += 1;
   }
 
-  /** Answers waiting messages once the account service has answered; retries until then. */
-  async #answerWhenKnown(message: SubscribeMessage, key: string): Promise<void> {
-    const { serverId, accountNumber } = message;
-    let exists: boolean | undefined;
-    while (exists === undefined && !this.#closed.signal.aborted) {
-      try {
-        [exists] = await this.#context.existence.exist([{ serverId, accountNumber }]);
-      } catch (error) {
-        this.#context.logger.warn({ err: error }, "the account service could not be asked about an account; retrying");
-        await delay(RETRY_INTERVAL_MS, this.#closed.signal);
-      }
-    }
+  /** Answers waiting messages once it is known whether their account exists. */
+  async #answerWhenKnown(existence: Promise<boolean>, key: string): Promise<void> {
+    const exists = await existence;
     if (this.#closed.signal.aborted) return;
     const messages = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
     this.#waitingMessages -= messages.length;
     for (const waiting of messages) {
       if (waiting.type === "unsubscribe") this.#unsubscribe(key);
-      else if (exists !== true || this.#context.log.isDeleted(key)) this.#notFound(waiting);
+      else if (!exists || this.#context.source.isDeleted(key)) this.#notFound(waiting);
       else if (this.#mayAdd(waiting, key)) this.#subscribe(waiting, key);
     }
+    this.#endUnusedFollow(key);
     this.#readAgain();
   }
 
   /** Starts or restarts the subscription. */
   #subscribe(message: SubscribeMessage, key: string): void {
     this.#unsubscribe(key);
-    const subscription: Subscription = {
+    const subscription = new ClientSubscription({
       key,
       account: { serverId: message.serverId, accountNumber: message.accountNumber },
       writer: this.#writer,
-      opening: { afterSequence: message.afterSequence },
-      next: 0,
-      onDeleted: () => this.#subscriptions.delete(key),
-    };
+      afterSequence: message.afterSequence,
+      onDeleted: () => {
+        this.#subscriptions.delete(key);
+        this.#endUnusedFollow(key);
+      },
+    });
     this.#subscriptions.set(key, subscription);
     this.#context.hub.add(subscription);
   }
@@ -309,6 +300,12 @@ export class LiveSocket {
     if (subscription === undefined) return;
     this.#subscriptions.delete(key);
     this.#context.hub.remove(subscription);
+  }
+
+  #endUnusedFollow(key: string): void {
+    if (this.#subscriptions.has(key) || this.#waiting.has(key)) return;
+    this.#follows.get(key)?.end();
+    this.#follows.delete(key);
   }
 
   #rejectAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {

@@ -1,19 +1,8 @@
-import type { AccountDeletedFrame } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
-import { counter } from "@kapi/runtime";
 
-import type { AccountStream } from "../../domain/account-stream.ts";
-import { type KeptRange, openCursor, replayText, resumeCursor } from "../../domain/cursor.ts";
-import { textFrame } from "../../domain/websocket-frame.ts";
-import type { AccountId } from "../../domain/sample.ts";
-import type { SampleListener, SampleLog } from "../../operations/sample-log.ts";
+import { type Cursor, type KeptRange, type Replay, resumeCursor } from "../../domain/cursor.ts";
+import type { SampledAccount, SampleSource } from "../../domain/sample-source.ts";
 import type { SocketWriter } from "./socket-writer.ts";
-
-const truncations = counter(
-  "metrics.replays.truncated",
-  "Subscribers that got a replay notice with missed samples",
-  "{replay}",
-);
 
 /**
  * Minimum time between two flushes, so that samples share one write per socket.
@@ -38,36 +27,50 @@ interface Piece {
   readonly next: number;
 }
 
-/** A socket's subscription to one account. It has a cursor in the account's window and no queue. */
+/**
+ * A subscription of a socket to one account. It has a cursor in the account's window and no queue.
+ */
 export interface Subscription {
   readonly key: string;
-  readonly account: AccountId;
   readonly writer: SocketWriter;
-  /** Where the client wants to start; null once the subscription has started. */
-  opening: { readonly afterSequence: number | undefined } | null;
-  /** The next sequence to send. */
-  next: number;
-  /** Called when the account was deleted, after the client got the message. */
-  readonly onDeleted: () => void;
+  /** The next sequence to send; null until the subscription has started. */
+  next: number | null;
+  /** Where the subscription starts. */
+  open(kept: KeptRange): Cursor;
+  sendReplay(replay: Replay): void;
+  /** Sends samples from `from` on, as the hub read them. */
+  sendSamples(bytes: Buffer, from: number): void;
+  /** The account was deleted, and the subscription has ended. */
+  sendDeleted(): void;
 }
 
-/** Sends the samples of the log to the subscribers, each from its own cursor. */
-export class SubscriptionHub implements SampleListener {
-  readonly #log: SampleLog;
+/** Reads samples from a kept sequence on, in the form that the subscriptions of a hub send. */
+type ReadSamples = (
+  account: SampledAccount,
+  fromSequence: number,
+  maxBytes: number,
+) => { readonly bytes: Buffer; readonly next: number };
+
+/** Sends the samples of a source to the subscribers, each from its own cursor. */
+export class SubscriptionHub {
+  readonly #source: Pick<SampleSource, "find" | "kept">;
+  readonly #read: ReadSamples;
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
   /** Accounts with unsent samples, and the first unsent sequence. */
-  #dirty = new Map<AccountStream, number>();
+  #dirty = new Map<SampledAccount, number>();
   #scheduled = false;
   #urgent = false;
   #flushedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: { log: SampleLog; clock: Clock }) {
-    this.#log = options.log;
+  constructor(options: { source: Pick<SampleSource, "find" | "kept">; read: ReadSamples; clock: Clock }) {
+    this.#source = options.source;
+    this.#read = options.read;
     this.#clock = options.clock;
   }
 
-  accepted(stream: AccountStream): void {
+  /** The account has a new sample. */
+  accepted(stream: SampledAccount): void {
     if (!this.#subscriptions.has(stream.key)) return;
     const first = this.#dirty.get(stream);
     if (first === undefined) this.#dirty.set(stream, stream.sequence);
@@ -97,16 +100,25 @@ export class SubscriptionHub implements SampleListener {
   /** Ends the subscriptions of a deleted account with a message. */
   deleted(key: string): void {
     const subscribers = this.#subscriptions.get(key);
-    const [first] = subscribers ?? [];
-    if (subscribers === undefined || first === undefined) return;
+    if (subscribers === undefined) return;
     this.#subscriptions.delete(key);
-    const { serverId, accountNumber } = first.account;
-    const frame: AccountDeletedFrame = { type: "account.deleted", serverId, accountNumber };
-    const bytes = textFrame(JSON.stringify(frame));
-    for (const subscription of subscribers) {
-      subscription.writer.push(bytes);
-      subscription.onDeleted();
+    for (const subscription of subscribers) subscription.sendDeleted();
+  }
+
+  /**
+   * Sends subscriptions of one socket their samples, each from its cursor on, after the socket's
+   * buffer has drained. Returns whether the socket still has room.
+   */
+  advanceAll(subscriptions: Map<string, Subscription>): boolean {
+    // A served subscription moves to the end, so that all subscriptions take turns on a slow
+    // network. A round covers the subscriptions that exist at its start.
+    for (const [place, subscription] of Array.from(subscriptions)) {
+      subscriptions.delete(place);
+      subscriptions.set(place, subscription);
+      this.advance(subscription);
+      if (subscription.writer.stalledSinceMs !== null) return false;
     }
+    return true;
   }
 
   /** Sends a subscription its samples from its cursor on, while its socket has room. */
@@ -114,18 +126,17 @@ export class SubscriptionHub implements SampleListener {
     const nowMs = this.#clock.nowMs();
     const { writer } = subscription;
     if (!writer.hasRoom(nowMs)) return;
-    const stream = this.#log.find(subscription.key);
-    const kept = stream === undefined ? NOTHING_KEPT : this.#log.kept(stream);
-    const { opening } = subscription;
-    const cursor = opening === null ? resumeCursor(kept, subscription.next) : openCursor(kept, opening.afterSequence);
-    subscription.opening = null;
-    subscription.next = cursor.next;
-    if (cursor.replay?.replayTruncated === true) truncations.add(1);
-    if (cursor.replay !== null) writer.push(textFrame(replayText(subscription.account, cursor.replay)));
+    const stream = this.#source.find(subscription.key);
+    const kept = stream === undefined ? NOTHING_KEPT : this.#source.kept(stream);
+    const cursor = subscription.next === null ? subscription.open(kept) : resumeCursor(kept, subscription.next);
+    let { next } = cursor;
+    subscription.next = next;
+    if (cursor.replay !== null) subscription.sendReplay(cursor.replay);
     if (stream === undefined) return;
-    while (subscription.next <= kept.last && writer.hasRoom(nowMs)) {
-      const { bytes, next } = this.#log.frames(stream, subscription.next, MAX_PIECE_BYTES);
-      writer.push(bytes);
+    while (next <= kept.last && writer.hasRoom(nowMs)) {
+      const piece = this.#read(stream, next, MAX_PIECE_BYTES);
+      subscription.sendSamples(piece.bytes, next);
+      ({ next } = piece);
       subscription.next = next;
     }
   }
@@ -157,22 +168,22 @@ export class SubscriptionHub implements SampleListener {
   /**
    * Sends an account's unsent samples. Subscribers with equal cursors share one piece of bytes.
    */
-  #sendTo(stream: AccountStream, nowMs: number, touched: Set<SocketWriter>): void {
+  #sendTo(stream: SampledAccount, nowMs: number, touched: Set<SocketWriter>): void {
     const subscribers = this.#subscriptions.get(stream.key);
-    if (subscribers === undefined || this.#log.find(stream.key) !== stream) return;
-    const kept = this.#log.kept(stream);
+    if (subscribers === undefined || this.#source.find(stream.key) !== stream) return;
+    const kept = this.#source.kept(stream);
     let piece: Piece = { from: Number.NaN, bytes: NO_BYTES, next: Number.NaN };
     for (const subscription of subscribers) {
       const { writer, next } = subscription;
-      if (next > kept.last) continue;
+      if (next !== null && next > kept.last) continue;
       if (!writer.hasRoom(nowMs)) continue;
       touched.add(writer);
-      if (subscription.opening !== null || next < kept.first) {
+      if (next === null || next < kept.first) {
         this.advance(subscription);
         continue;
       }
-      if (piece.from !== next) piece = { from: next, ...this.#log.frames(stream, next, MAX_PIECE_BYTES) };
-      writer.push(piece.bytes);
+      if (piece.from !== next) piece = { from: next, ...this.#read(stream, next, MAX_PIECE_BYTES) };
+      subscription.sendSamples(piece.bytes, next);
       subscription.next = piece.next;
       if (piece.next <= kept.last) this.advance(subscription);
     }

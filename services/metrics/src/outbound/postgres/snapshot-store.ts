@@ -2,9 +2,11 @@ import { accountKey } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
+import { type EquityHour, startOfHour } from "../../domain/equity-hour.ts";
 import type { AggregatorState, ClosedMinute, Snapshot } from "../../domain/minute-aggregator.ts";
 import type { SnapshotStore } from "../../domain/ports.ts";
 import type { AccountId } from "../../domain/sample.ts";
+import { joinedSegments, minuteSegments } from "./equity-segments.ts";
 
 /** Maximum number of closed minutes in one transaction. */
 const MAX_ROWS = 2_000;
@@ -25,15 +27,55 @@ const NOT_DELETED = `not exists (select from deleted_accounts as gone
 const INSERT_SNAPSHOTS = statement<Record<string, never>>(
   "snapshots_insert",
   `insert into account_metric_snapshots (server_id, account_number, measured_at, sequence, balance_minor, equity_minor,
-     margin_minor, free_margin_minor, margin_level, daily_drawdown, total_drawdown, account_status, created_at)
+     margin_minor, free_margin_minor, margin_level, daily_drawdown, total_drawdown, lowest_equity_minor,
+     highest_equity_minor, account_status, created_at)
    select given.*, coalesce(known.status, 'active'), now()
    from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
-     $8::bigint[], $9::double precision[], $10::double precision[], $11::double precision[])
+     $8::bigint[], $9::double precision[], $10::double precision[], $11::double precision[], $12::bigint[],
+     $13::bigint[])
      as given (server_id, account_number, measured_at, sequence, balance_minor, equity_minor, margin_minor,
-       free_margin_minor, margin_level, daily_drawdown, total_drawdown)
+       free_margin_minor, margin_level, daily_drawdown, total_drawdown, lowest_equity_minor, highest_equity_minor)
      left join account_statuses as known using (server_id, account_number)
    where ${NOT_DELETED}
    on conflict (server_id, account_number, measured_at) do nothing`,
+);
+
+const INSERT_HOURS = statement<Record<string, never>>(
+  "snapshots_insert_hours",
+  `insert into account_metric_hours (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor,
+     lowest_equity_minor, highest_equity_minor, drawdown_minor, drawdown_from_minor)
+   select given.* from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
+     $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[])
+     as given (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor, lowest_equity_minor,
+       highest_equity_minor, drawdown_minor, drawdown_from_minor)
+   where ${NOT_DELETED}
+   on conflict (server_id, account_number, hour) do nothing`,
+);
+
+// The hours before a minute, since the newest stored minute, from the stored minutes: an account's
+// minutes are written in order of time. A process of an earlier release leaves an older time in
+// `account_states`, or none: then the hours since that time are written, or are read as minutes.
+// `offset 0` keeps the planner from joining all states of a server.
+const INSERT_UNKNOWN_HOURS = statement<Record<string, never>>(
+  "snapshots_insert_unknown_hours",
+  `insert into account_metric_hours (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor,
+     lowest_equity_minor, highest_equity_minor, drawdown_minor, drawdown_from_minor)
+   select given.server_id, given.account_number, ended.part, ended.first_at, ended.last_at, ended.equity_minor,
+     ended.balance_minor, ended.lowest_minor, ended.highest_minor, ended.drawdown_minor, ended.drawdown_from_minor
+   from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as given (server_id, account_number, measured_at)
+     cross join lateral (select measured_at from account_states
+       where server_id = given.server_id and account_number = given.account_number offset 0) as kept
+     cross join lateral (${joinedSegments({
+       segments: `select date_trunc('hour', first_at, 'UTC') as part, stored.* from (${minuteSegments(
+         `server_id = given.server_id and account_number = given.account_number
+          and measured_at >= greatest(date_trunc('hour', kept.measured_at, 'UTC'), $4)
+          and measured_at < date_trunc('hour', given.measured_at, 'UTC')`,
+       )}) as stored`,
+       partition: "partition by part",
+       peak: "null::bigint",
+     })}) as ended
+   where kept.measured_at < date_trunc('hour', given.measured_at, 'UTC')
+   on conflict (server_id, account_number, hour) do nothing`,
 );
 
 // A process that has lost the partition cannot replace a newer state.
@@ -104,6 +146,10 @@ const DELETE_SNAPSHOTS = statement<Record<string, never>>(
   "snapshots_delete",
   `delete from account_metric_snapshots where server_id = $1 and account_number = $2`,
 );
+const DELETE_HOURS = statement<Record<string, never>>(
+  "snapshots_delete_hours",
+  `delete from account_metric_hours where server_id = $1 and account_number = $2`,
+);
 const DELETE_STATE = statement<Record<string, never>>(
   "snapshots_delete_state",
   `delete from account_states where server_id = $1 and account_number = $2`,
@@ -143,7 +189,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
     deleteAccount: ({ serverId, accountNumber }) =>
       database.transaction((tx) => {
         tx.execute(TAKE_LOCK, []);
-        for (const step of [INSERT_DELETED, DELETE_SNAPSHOTS, DELETE_STATE, DELETE_STATUS]) {
+        for (const step of [INSERT_DELETED, DELETE_SNAPSHOTS, DELETE_HOURS, DELETE_STATE, DELETE_STATUS]) {
           tx.execute(step, [serverId, accountNumber]);
         }
         return Promise.resolve();
@@ -166,16 +212,26 @@ async function write(
   kept: { readonly firstMs: number; readonly beforeMs: number },
 ): Promise<void> {
   const newest = new Map<string, ClosedMinute>();
+  const afterUnknown = new Map<string, ClosedMinute>();
   for (const minute of minutes) {
     const { serverId, accountNumber } = minute.snapshot.account;
-    newest.set(accountKey(serverId, accountNumber), minute);
+    const key = accountKey(serverId, accountNumber);
+    newest.set(key, minute);
+    if (minute.endedHour === "unknown") afterUnknown.set(key, minute);
   }
-  const rows = minutes
-    .map(({ snapshot }) => snapshot)
-    .filter(({ measuredAtMs }) => measuredAtMs >= kept.firstMs && measuredAtMs < kept.beforeMs);
+  const hours = minutes.flatMap(({ snapshot: { account }, endedHour }) =>
+    endedHour === null || endedHour === "unknown" ? [] : [{ account, hour: endedHour }],
+  );
+  const isKept = (ms: number): boolean => ms >= kept.firstMs && ms < kept.beforeMs;
+  const rows = minutes.map(({ snapshot }) => snapshot).filter(({ measuredAtMs }) => isKept(measuredAtMs));
+  const keptHours = hours.filter(({ hour }) => isKept(hour.firstMs));
   await database.transaction((tx) => {
     tx.execute(SHARE_LOCK, []);
     tx.execute(INSERT_SNAPSHOTS, snapshotColumns(rows));
+    if (keptHours.length > 0) tx.execute(INSERT_HOURS, hourColumns(keptHours));
+    if (afterUnknown.size > 0) {
+      tx.execute(INSERT_UNKNOWN_HOURS, [...unknownHourColumns([...afterUnknown.values()]), toIso(kept.firstMs)]);
+    }
     tx.execute(UPSERT_STATES, stateColumns([...newest.values()]));
     return Promise.resolve();
   });
@@ -204,6 +260,32 @@ function snapshotColumns(rows: readonly Snapshot[]): unknown[] {
     rows.map((row) => row.marginLevel),
     rows.map((row) => row.dailyDrawdown),
     rows.map((row) => row.totalDrawdown),
+    rows.map((row) => row.lowestEquityMinor),
+    rows.map((row) => row.highestEquityMinor),
+  ];
+}
+
+function hourColumns(hours: readonly { readonly account: AccountId; readonly hour: EquityHour }[]): unknown[] {
+  return [
+    hours.map(({ account }) => account.serverId),
+    hours.map(({ account }) => account.accountNumber),
+    hours.map(({ hour }) => toIso(startOfHour(hour.firstMs))),
+    hours.map(({ hour }) => toIso(hour.firstMs)),
+    hours.map(({ hour }) => toIso(hour.lastMs)),
+    hours.map(({ hour }) => hour.equityMinor),
+    hours.map(({ hour }) => hour.balanceMinor),
+    hours.map(({ hour }) => hour.lowestEquityMinor),
+    hours.map(({ hour }) => hour.highestEquityMinor),
+    hours.map(({ hour }) => hour.drawdownMinor),
+    hours.map(({ hour }) => hour.drawdownFromMinor),
+  ];
+}
+
+function unknownHourColumns(minutes: readonly ClosedMinute[]): unknown[] {
+  return [
+    minutes.map(({ snapshot }) => snapshot.account.serverId),
+    minutes.map(({ snapshot }) => snapshot.account.accountNumber),
+    minutes.map(({ snapshot }) => toIso(snapshot.measuredAtMs)),
   ];
 }
 

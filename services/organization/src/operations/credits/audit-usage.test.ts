@@ -2,7 +2,7 @@ import type { CommandEvent } from "@kapi/contracts";
 import type { UsageEntry } from "@kapi/admission/redis";
 import { describe, expect, it } from "vitest";
 
-import { keyUsesOf, resetsOf } from "./audit-usage.ts";
+import { auditedCommandsOf, keyUsesOf } from "./audit-usage.ts";
 
 const ID = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
 const ADDRESS = "203.0.113.7";
@@ -64,7 +64,7 @@ function ended(change: Partial<CommandEvent>): CommandEvent {
 
 describe("the password resets among events of commands", () => {
   it("name actor, address, account and outcome", () => {
-    expect(resetsOf([ended({})])).toMatchObject([
+    expect(auditedCommandsOf([ended({})])).toMatchObject([
       {
         action: "account.password_reset",
         actor: { type: "key", id: "mfrggzdfmztwq2lk" },
@@ -75,18 +75,64 @@ describe("the password resets among events of commands", () => {
       },
     ]);
     const failed = ended({ operation: "account.investor_password_reset", status: "failed" });
-    expect(resetsOf([failed])).toMatchObject([
+    expect(auditedCommandsOf([failed])).toMatchObject([
       { action: "account.investor_password_reset", details: { status: "failed" } },
     ]);
   });
 
   it("have the same event id for a repeated event, and no actor in events of 0.1.0", () => {
     const { createdBy: _actor, callerAddress: _address, ...earlier } = ended({});
-    const [first, again] = resetsOf([ended({}), earlier]);
+    const [first, again] = auditedCommandsOf([ended({}), earlier]);
     expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });
   });
 
   it("exclude other commands and commands that are not final", () => {
-    expect(resetsOf([ended({ operation: "finance.deposit" }), ended({ status: "leased" })])).toEqual([]);
+    expect(auditedCommandsOf([ended({ operation: "finance.deposit" }), ended({ status: "leased" })])).toEqual([]);
   });
+});
+
+describe("the commands of people among events of commands", () => {
+  const person = { type: "user", id: ID } as const;
+
+  it("name the person, the account, the outcome and what was booked", () => {
+    const result = { transactionId: ID, balanceAfter: 1100.5 };
+    const deposit = ended({ operation: "finance.deposit", createdBy: person, result });
+    expect(auditedCommandsOf([deposit])).toMatchObject([
+      {
+        action: "finance.deposit",
+        actor: person,
+        address: ADDRESS,
+        subject: { type: "account", id: `${ID}/10000042` },
+        details: { commandId: ID, status: "succeeded", errorCode: null, transactionId: ID, balanceAfter: 1100.5 },
+      },
+    ]);
+  });
+
+  it("name the server if they change a risk template, and include failed commands", () => {
+    const change = { operation: "risk.set_template", createdBy: person, accountNumber: null } as const;
+    expect(
+      auditedCommandsOf([ended({ ...change, status: "failed", result: null, errorCode: "INTERNAL" })]),
+    ).toMatchObject([{ subject: { type: "server", id: ID }, details: { status: "failed", errorCode: "INTERNAL" } }]);
+  });
+});
+
+it.each([
+  "finance.deposit",
+  "finance.withdraw",
+  "account.disable",
+  "account.enable",
+  "account.close_only",
+  "account.flatten",
+  "account.archive",
+  "account.password_reset",
+  "account.investor_password_reset",
+  "risk.set_rules",
+  "risk.delete_rules",
+  "risk.set_template",
+  "risk.delete_template",
+] as const)("%s of a person is recorded, whatever its outcome", (operation) => {
+  for (const status of ["succeeded", "failed", "expired"] as const) {
+    const event = ended({ operation, status, createdBy: { type: "user", id: ID } });
+    expect(auditedCommandsOf([event])).toMatchObject([{ action: operation, actor: { id: ID }, details: { status } }]);
+  }
 });

@@ -1,5 +1,12 @@
 /** Audit log entries that are recorded in the transaction of usage and settlements. */
-import { type Actor, type CommandEvent, isFinal, isPasswordReset } from "@kapi/contracts";
+import {
+  type Actor,
+  AUDIT_ACTIONS,
+  type AuditAction,
+  type CommandEvent,
+  isFinal,
+  isPasswordReset,
+} from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 import type { UsageEntry } from "@kapi/admission/redis";
 
@@ -18,27 +25,40 @@ export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
 }
 
 /**
- * Password resets with their outcome; a repeated event gives the same record. Sorted: one lock
- * order for all transactions prevents deadlocks.
+ * Password resets, and all commands of people, with their outcome; a repeated event gives the same
+ * record. Sorted: one lock order for all transactions prevents deadlocks.
  */
-export function resetsOf(events: readonly CommandEvent[]): AuditRecord[] {
-  return events.flatMap(resetOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));
+export function auditedCommandsOf(events: readonly CommandEvent[]): AuditRecord[] {
+  return events.flatMap(auditRecordOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));
 }
 
-function resetOf(event: CommandEvent): AuditRecord[] {
-  const { commandId, organizationId, operation, status, serverId, accountNumber, errorCode } = event;
-  if (!isPasswordReset(operation) || accountNumber === null || !isFinal(status)) return [];
+/** Fields of results that the audit log shows. */
+const SHOWN_RESULTS = ["transactionId", "balanceAfter", "version"] as const;
+
+function auditRecordOf(event: CommandEvent): AuditRecord[] {
+  const { commandId, organizationId, operation, status, serverId, accountNumber, errorCode, result } = event;
   const actor: Actor | null = event.createdBy ?? null;
+  if (!isFinal(status) || !isAuditAction(operation)) return [];
+  if (actor?.type !== "user" && !isPasswordReset(operation)) return [];
+  const shown = SHOWN_RESULTS.flatMap((name) => (result?.[name] === undefined ? [] : [[name, result[name]] as const]));
   return [
     {
       actor,
       address: event.callerAddress ?? null,
       organizationId,
       action: operation,
-      subject: { type: "account", id: `${serverId}/${accountNumber}` },
-      details: { commandId, status, errorCode },
+      // A command on a risk template has no account.
+      subject:
+        accountNumber === null
+          ? { type: "server", id: serverId }
+          : { type: "account", id: `${serverId}/${accountNumber}` },
+      details: { commandId, status, errorCode, ...Object.fromEntries(shown) },
       atMs: Date.parse(event.occurredAt),
       eventId: uuidV5(commandId, "audit"),
     },
   ];
+}
+
+function isAuditAction(action: string): action is AuditAction {
+  return (AUDIT_ACTIONS as readonly string[]).includes(action);
 }

@@ -11,7 +11,7 @@ import {
 } from "@kapi/admission/redis";
 
 import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
-import { keyUsesOf, resetsOf } from "./audit-usage.ts";
+import { auditedCommandsOf, keyUsesOf } from "./audit-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordUnderLocks, shardsOf } from "./record-under-locks.ts";
 import { countRecorded, recordInTransaction } from "./record-usage.ts";
@@ -40,6 +40,8 @@ export async function recordSettlements(
   const entries = events.flatMap(entriesOf);
   let usage: ReadonlyMap<Shard, readonly UsageEntry[]> = new Map();
   const { settlements, late } = await context.store.transaction(async (tx) => {
+    // Also of commands that cost nothing.
+    tx.recordAudit(auditedCommandsOf(events));
     if (entries.length === 0) {
       tx.raiseConsumedOffsets(reached);
       return { settlements: [], late: [] };
@@ -49,7 +51,6 @@ export async function recordSettlements(
     usage = await readableUsage(context, shards);
     const used = [...usage.values()].flat();
     tx.recordFirstKeyUses(keyUsesOf(used));
-    tx.recordAudit(resetsOf(events));
     const nowMs = context.clock.nowMs();
     const { recorded, repeated } = await recordInTransaction(tx, used, entries, nowMs);
     const ended = recorded.flatMap((one) => (one.entry.kind === "settle" ? settlementOf(one, nowMs) : []));

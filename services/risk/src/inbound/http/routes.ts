@@ -13,7 +13,7 @@ import type {
   ReadRecentBreaches,
   ReadRules,
 } from "../../domain/ports.ts";
-import type { TemplateRepository } from "../../domain/template-ports.ts";
+import type { ListTemplateAccounts, TemplateRepository } from "../../domain/template-ports.ts";
 import { listNearLimits } from "../../operations/list-near-limits.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
@@ -29,6 +29,7 @@ export interface RiskReads {
   readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
   readonly templates: Pick<TemplateRepository, "list">;
+  readonly listTemplateAccounts: ListTemplateAccounts;
   readonly evidenceKeys: EvidenceKeys;
 }
 
@@ -68,9 +69,12 @@ export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void
     if (riskTemplate === undefined) throw new ApiError("RISK_TEMPLATE_NOT_FOUND");
     return { riskTemplate };
   });
+  serve(app, RISK_ROUTES.listTemplateAccounts, ({ params: { serverId, templateName }, query }) =>
+    reads.listTemplateAccounts({ serverId, name: templateName }, query.after ?? "", query.limit),
+  );
   serve(app, RISK_ROUTES.listNearLimits, ({ body }) => listNearLimits(reads.limits, body));
-  serve(app, RISK_ROUTES.listRecentBreaches, ({ body: { serverIds, from, limit } }) =>
-    reads.readRecentBreaches(serverIds, from, limit),
+  serve(app, RISK_ROUTES.listRecentBreaches, ({ body: { serverIds, from, after, limit } }) =>
+    reads.readRecentBreaches(serverIds, from, after ?? null, limit),
   );
   serve(app, RISK_ROUTES.getEvidenceKeys, () => Promise.resolve(evidenceKeys));
 }

@@ -79,20 +79,29 @@ const COUNT_RECENT = statement<{ total: number }>(
   "risk-count-recent-breaches",
   `select count(*)::int as total from alerts a where ${RECENT}`,
 );
-const LIST_RECENT = statement<BreachRow>(
+// $3 limit, $4 and $5: the key of the last breach before the page, or null.
+const LIST_RECENT = statement<ListedRow>(
   "risk-list-recent-breaches",
-  `select ${BREACH_COLUMNS} from alerts a left join evidence e on e.breach_id = a.id where ${RECENT}
+  `select ${BREACH_COLUMNS}, ${instantText("a.measured_at")} as instant
+   from alerts a left join evidence e on e.breach_id = a.id where ${RECENT}
+     and ($4::timestamptz is null or (a.measured_at, a.id) < ($4::timestamptz, $5::uuid))
    order by a.measured_at desc, a.id desc limit $3`,
 );
 
 /** Reads the newest breaches of servers. */
 export function createRecentBreachReader(database: Database): ReadRecentBreaches {
-  return async (serverIds, from, limit) => {
+  return async (serverIds, from, after, limit) => {
     const filters = [column(serverIds), from];
     const [counted, rows] = await Promise.all([
       database.query(COUNT_RECENT, filters),
-      database.query(LIST_RECENT, [...filters, limit]),
+      database.query(LIST_RECENT, [...filters, limit + 1, after?.measuredAt ?? null, after?.id ?? null]),
     ]);
-    return { total: counted[0]?.total ?? 0, breaches: rows.map(breachFromRow) };
+    const shown = rows.slice(0, limit);
+    const last = rows.length > limit ? shown.at(-1) : undefined;
+    return {
+      total: counted[0]?.total ?? 0,
+      breaches: shown.map(breachFromRow),
+      next: last === undefined ? null : { measuredAt: last.instant, id: last.id },
+    };
   };
 }

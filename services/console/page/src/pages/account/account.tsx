@@ -1,33 +1,53 @@
-import { useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 
-import { useApi } from "../../api/context.ts";
+import { useApi, useSession } from "../../api/context.ts";
 import type { TradingAccount } from "../../api/shapes.ts";
-import { LiveEquity } from "../../charts/live-equity.tsx";
-import { credits as whole, percent } from "../../format.ts";
 import { Loaded } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { Tabs } from "../../parts/tabs.tsx";
 import { useData } from "../../parts/use-data.ts";
-import { Detail, DetailList, Moment, Money, Nothing, State } from "../../parts/values.tsx";
 import { Link, part } from "../../router.tsx";
-import { Breaches, RiskRules } from "./account-risk.tsx";
+import { AccountOverview } from "./account-overview.tsx";
+import { RiskRules } from "./account-risk-rules.tsx";
 import { AccountActions } from "./actions/account-actions.tsx";
+import { AuditTab } from "./tabs/audit-tab.tsx";
+import { BreachesTab } from "./tabs/breaches-tab.tsx";
+import { CommandsTab } from "./tabs/commands-tab.tsx";
+import { DealsTab } from "./tabs/deals-tab.tsx";
+import { DeliveriesTab } from "./tabs/deliveries-tab.tsx";
+import { OrdersTab } from "./tabs/orders-tab.tsx";
+import { PositionsTab } from "./tabs/positions-tab.tsx";
+import { tabIn, type TabName, tabPath, TABS } from "./tabs/tab-links.ts";
+import { TransactionsTab } from "./tabs/transactions-tab.tsx";
+import "./account.css";
 
 interface AccountProps {
   readonly serverId: string;
   readonly accountNumber: string;
-  /** The page of its breaches. */
+  /** The tab, and the filters and the page of its list. */
   readonly query: URLSearchParams;
 }
 
-/** One account: its live equity, risk rules, breaches and details. */
+/** One account: what it has is in tabs, and each tab loads its data when it is chosen. */
 export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   const api = useApi();
+  const { permissions } = useSession();
   const [round, setRound] = useState(0);
-  const refresh = (): void => {
-    account.reload();
-    setRound(round + 1);
-  };
   const account = useData("account", (signal) => api.account(serverId, accountNumber, signal));
+  const { reload } = account;
+  const refresh = useCallback(() => {
+    reload();
+    setRound((before) => before + 1);
+  }, [reload]);
+  const current = tabIn(query);
+  const names = (Object.keys(TABS) as TabName[]).filter(
+    (name) => name !== "audit" || permissions.includes("audit:read"),
+  );
+  const tabs = names.map((name) => ({
+    name,
+    title: TABS[name],
+    to: tabPath({ serverId, accountNumber }, name),
+  }));
   return (
     <Page
       title={`Account ${accountNumber}`}
@@ -38,31 +58,14 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
       }
     >
       <p>
-        <Link to={`/accounts?server=${part(serverId)}`}>All accounts</Link> ·{" "}
-        <Link to={`/commands?server=${part(serverId)}&accountNumber=${part(accountNumber)}`}>
-          Commands of this account
-        </Link>
+        <Link to={`/accounts?server=${part(serverId)}`}>All accounts</Link>
       </p>
       <Loaded data={account} what="the account">
         {(value) => (
           <>
-            <AccountActions account={value} onChanged={account.reload} />
-            <section class="card">
-              <h2>Live equity</h2>
-              <LiveEquity serverId={serverId} accountNumber={accountNumber} currency={value.currency} />
-            </section>
-            <section class="card">
-              <h2>Risk rules</h2>
-              <RiskRules {...{ serverId, accountNumber, round }} currency={value.currency} />
-            </section>
-            <section class="card">
-              <h2>Breaches</h2>
-              <Breaches {...{ serverId, accountNumber, round, query }} currency={value.currency} />
-            </section>
-            <section class="card">
-              <h2>Details</h2>
-              <Details account={value} />
-            </section>
+            <AccountActions account={value} onChanged={refresh} />
+            <Tabs label={`Parts of account ${accountNumber}`} tabs={tabs} current={current} />
+            <Shown key={current} tab={current} account={value} round={round} />
           </>
         )}
       </Loaded>
@@ -70,61 +73,45 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   );
 }
 
-function Details({ account }: { readonly account: TradingAccount }) {
-  return (
-    <DetailList>
-      <Detail name="Name">{account.accountName}</Detail>
-      <Detail name="State">
-        <State of={account.status} />
-      </Detail>
-      {account.statusReason === null ? null : <Detail name="Reason">{account.statusReason}</Detail>}
-      <Detail name="Environment">{account.environment}</Detail>
-      <Detail name="Currency">
-        {account.currency} ({account.currencySymbol})
-      </Detail>
-      <Detail name="Leverage">1:{account.leverage}</Detail>
-      <Amount name="Initial balance" amount={account.initialBalance} account={account} />
-      <Amount name="Balance" amount={account.balance} account={account} />
-      <Amount name="Equity" amount={account.equity} account={account} />
-      <Amount name="Margin in use" amount={account.usedMargin} account={account} />
-      <Amount name="Free margin" amount={account.freeMargin} account={account} />
-      <Detail name="Margin level">{account.marginLevel === null ? <Nothing /> : percent(account.marginLevel)}</Detail>
-      <Amount name="Unrealized profit" amount={account.unrealizedProfit} account={account} />
-      <Detail name="Open positions">{whole(account.openPositionCount)}</Detail>
-      <Time name="Measured" at={account.metricsMeasuredAt} />
-      <Time name="Created" at={account.createdAt} />
-      <Time name="Active since" at={account.activatedAt} />
-      <Time name="Changed" at={account.updatedAt} />
-      <Time name="Disabled" at={account.disabledAt} />
-      <Time name="Archived" at={account.archivedAt} />
-      <Detail name="Account id">
-        <code>{account.id}</code>
-      </Detail>
-      <Detail name="Server id">
-        <code>{account.serverId}</code>
-      </Detail>
-    </DetailList>
-  );
-}
-
-interface AmountProps {
-  readonly name: string;
-  readonly amount: number;
+interface ShownProps {
+  readonly tab: TabName;
   readonly account: TradingAccount;
+  readonly round: number;
 }
 
-function Amount({ name, amount, account }: AmountProps) {
+function Shown({ tab, account, round }: ShownProps) {
+  if (tab === "overview") return <AccountOverview account={account} />;
   return (
-    <Detail name={name}>
-      <Money amount={amount} currency={account.currency} />
-    </Detail>
+    <section class="card">
+      <h2>{TABS[tab]}</h2>
+      <Content tab={tab} account={account} round={round} />
+    </section>
   );
 }
 
-function Time({ name, at }: { readonly name: string; readonly at: string | null }) {
-  return (
-    <Detail name={name}>
-      <Moment at={at} />
-    </Detail>
-  );
+function Content({ tab, account, round }: ShownProps) {
+  const { serverId, accountNumber, currency } = account;
+  const props = { account: { serverId, accountNumber }, currency, round };
+  switch (tab) {
+    case "overview":
+      return null;
+    case "positions":
+      return <PositionsTab {...props} stored={account} />;
+    case "orders":
+      return <OrdersTab {...props} />;
+    case "deals":
+      return <DealsTab {...props} />;
+    case "transactions":
+      return <TransactionsTab {...props} />;
+    case "commands":
+      return <CommandsTab {...props} />;
+    case "deliveries":
+      return <DeliveriesTab {...props} />;
+    case "risk":
+      return <RiskRules {...{ serverId, accountNumber, currency, round }} />;
+    case "breaches":
+      return <BreachesTab {...props} />;
+    case "audit":
+      return <AuditTab {...props} />;
+  }
 }

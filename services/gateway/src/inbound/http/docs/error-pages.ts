@@ -32,7 +32,11 @@ const CLOSE_GUIDE: Readonly<Record<string, ErrorAdvice>> = Object.fromEntries(
   ]),
 );
 /** Codes of the console, which no caller of the API meets. */
-const CONSOLE_CODES: ReadonlySet<string> = new Set<ErrorCode>(["CROSS_SITE_REQUEST", "MISSING_PERMISSION"]);
+const CONSOLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  "CROSS_SITE_REQUEST",
+  "MISSING_PERMISSION",
+  "VERSION_CHANGED",
+]);
 
 /** Every code with a page, in the order of the table. */
 export function errorCodes(): string[] {

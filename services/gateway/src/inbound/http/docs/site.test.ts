@@ -7,7 +7,7 @@ import { renderPage } from "./markdown.ts";
 import { DocsSite } from "./site.ts";
 
 const site = new DocsSite();
-const CONSOLE_CODES = new Set(["CROSS_SITE_REQUEST", "MISSING_PERMISSION"]);
+const CONSOLE_CODES = new Set(["CROSS_SITE_REQUEST", "MISSING_PERMISSION", "VERSION_CHANGED"]);
 
 describe("the documentation site", () => {
   it.each(site.paths())("renders the page “%s” with a title and its own navigation entry", (path) => {

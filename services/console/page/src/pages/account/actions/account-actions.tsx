@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
-import { useSession } from "../../../api/context.ts";
-import type { AccountAction, TradingAccount } from "../../../api/shapes.ts";
+import { useApi, useSession } from "../../../api/context.ts";
+import type { TradingAccount } from "../../../api/shapes.ts";
 import { ActionDialog } from "./action-dialog.tsx";
 import { Progress } from "./progress.tsx";
-import { isFinal, useIntent } from "./use-intent.ts";
-import { ACTIONS } from "./words.ts";
+import { type IntentTarget, isFinal, useIntent } from "./use-intent.ts";
+import { ACTIONS, actionText, type ButtonAction, isButtonAction, resultText } from "./words.ts";
 import "./actions.css";
 
 interface AccountActionsProps {
@@ -19,11 +19,21 @@ interface AccountActionsProps {
  * last one. One action at a time: the next has to wait until the outcome is known.
  */
 export function AccountActions({ account, onChanged }: AccountActionsProps) {
+  const api = useApi();
   const { permissions } = useSession();
-  const [asked, setAsked] = useState<AccountAction | null>(null);
-  const current = useIntent(account, onChanged);
+  const [asked, setAsked] = useState<ButtonAction | null>(null);
+  const { serverId, accountNumber, currency } = account;
+  const target: IntentTarget = {
+    serverId,
+    subject: accountNumber,
+    send: ({ action, key, fields }) => {
+      if (!isButtonAction(action)) throw new TypeError(`${action} is no action of these buttons`);
+      return api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
+    },
+  };
+  const current = useIntent(target, onChanged);
   const isBusy = current.intent !== null && !isFinal(current.command);
-  const allowed = (Object.keys(ACTIONS) as AccountAction[]).filter(
+  const allowed = (Object.keys(ACTIONS) as ButtonAction[]).filter(
     (action) => permissions.includes(ACTIONS[action].permission) && ACTIONS[action].states.includes(account.status),
   );
   if (allowed.length === 0 && current.intent === null) return null;
@@ -36,7 +46,12 @@ export function AccountActions({ account, onChanged }: AccountActionsProps) {
           </button>
         ))}
       </div>
-      <Progress account={account} current={current} />
+      <Progress
+        serverId={serverId}
+        current={current}
+        what={({ action, fields }) => (isButtonAction(action) ? actionText(action, fields, currency) : action)}
+        result={(command) => resultText(command, currency)}
+      />
       {asked === null ? null : (
         <ActionDialog account={account} action={asked} start={current.start} onClose={() => setAsked(null)} />
       )}

@@ -1,22 +1,22 @@
 import { useState } from "preact/hooks";
 
 import { asFailure, Failure } from "../../../api/failure.ts";
-import type { AccountAction, TradingAccount } from "../../../api/shapes.ts";
+import type { TradingAccount } from "../../../api/shapes.ts";
 import { credits as whole } from "../../../format.ts";
 import { ConfirmDialog } from "../../../parts/confirm-dialog.tsx";
 import { Field } from "../../../parts/field.tsx";
 import { Detail, DetailList, Money, Nothing } from "../../../parts/values.tsx";
 import { balanceAfter, inUnits, minorUnits } from "./amounts.ts";
-import type { AccountIntent } from "./use-intent.ts";
-import { ACTIONS, confirmText } from "./words.ts";
+import type { CurrentIntent } from "./use-intent.ts";
+import { ACTIONS, type ButtonAction, confirmText } from "./words.ts";
 
 const WRONG_AMOUNT = "Enter an amount above 0, with at most two decimals.";
 const MAX_DESCRIPTION_CHARACTERS = 250;
 
 interface ActionDialogProps {
   readonly account: TradingAccount;
-  readonly action: AccountAction;
-  readonly start: AccountIntent["start"];
+  readonly action: ButtonAction;
+  readonly start: CurrentIntent["start"];
   readonly onClose: () => void;
 }
 
@@ -27,7 +27,7 @@ export function ActionDialog(props: ActionDialogProps) {
   return action === "disable" ? <DisableDialog {...props} /> : <SimpleDialog {...props} />;
 }
 
-function titleOf(action: AccountAction, { accountNumber, accountName }: TradingAccount): string {
+function titleOf(action: ButtonAction, { accountNumber, accountName }: TradingAccount): string {
   return `${ACTIONS[action].question} account ${accountNumber} (${accountName})?`;
 }
 

@@ -1,9 +1,9 @@
 /**
- * What a person wants to do to an account, and how far it is. It is kept in the browser tab, so
- * that a reload neither forgets it nor carries it out again (decisions, 26.2).
+ * What a person wants to do to an account or a template, and how far it is. It is kept in the
+ * browser tab, so that a reload neither forgets it nor carries it out again (decisions, 26.2).
  */
 import type { Failure } from "../../../api/failure.ts";
-import type { AccountAction, Command } from "../../../api/shapes.ts";
+import type { AccountAction, Command, TemplateAction } from "../../../api/shapes.ts";
 
 const FIRST_SERVER_ERROR = 500;
 /**
@@ -13,7 +13,7 @@ const FIRST_SERVER_ERROR = 500;
 const DECIDED_WITHIN_MS = 16 * 60_000;
 
 export interface Intent {
-  readonly action: AccountAction;
+  readonly action: AccountAction | TemplateAction;
   /** The same for all attempts: the action is carried out once. */
   readonly key: string;
   /** Fields of the action. Never a password: the browser stores them. */
@@ -31,7 +31,7 @@ export interface Intent {
 }
 
 /** A new intent, with a key of its own. */
-export function createIntent(action: AccountAction, fields: Intent["fields"], nowMs: number): Intent {
+export function createIntent(action: Intent["action"], fields: Intent["fields"], nowMs: number): Intent {
   const key = crypto.randomUUID();
   return { action, key, fields, sentAtMs: nowMs, state: "sending", commandId: null, deadlineAt: null };
 }
@@ -54,9 +54,9 @@ export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;
 }
 
-/** Where the intent on an account is kept; only the person's own. */
-export function intentPlace(userId: string, serverId: string, accountNumber: string): string {
-  return `kapi.action ${userId} ${serverId} ${accountNumber}`;
+/** Where the intent on something of a server is kept; only the person's own. */
+export function intentPlace(userId: string, serverId: string, subject: string): string {
+  return `kapi.action ${userId} ${serverId} ${subject}`;
 }
 
 /**

@@ -1,33 +1,41 @@
-import type { TradingAccount } from "../../../api/shapes.ts";
+import type { Command } from "../../../api/shapes.ts";
 import { minuteMoment } from "../../../format.ts";
 import { Notice } from "../../../parts/notice.tsx";
 import { useAction } from "../../../parts/use-data.ts";
 import { CommandLink, Copy } from "../../../parts/values.tsx";
+import { Link } from "../../../router.tsx";
+import { tabPath } from "../tabs/tab-links.ts";
 import { decidedAtMs, type Intent } from "./intents.ts";
-import { type AccountIntent, isFinal } from "./use-intent.ts";
-import { actionText, failureText, resultText } from "./words.ts";
+import { type CurrentIntent, isFinal } from "./use-intent.ts";
+import { failureText } from "./words.ts";
+
+const MOVES_MONEY: ReadonlySet<string> = new Set(["finance.deposit", "finance.withdraw"]);
 
 interface ProgressProps {
-  readonly account: TradingAccount;
-  readonly current: AccountIntent;
+  readonly serverId: string;
+  readonly current: CurrentIntent;
+  /** What the action is: "Deposit of 100.00 USD". */
+  readonly what: (intent: Intent) => string;
+  /** What a succeeded command did, in sentences. */
+  readonly result: (command: Command) => string;
 }
 
 /**
  * How far the last action is. It is called done only after its command has succeeded. Its place is
  * announced to screen readers.
  */
-export function Progress({ account, current }: ProgressProps) {
+export function Progress({ serverId, current, what: nameOf, result }: ProgressProps) {
   const { intent, command } = current;
   if (intent === null) return <div aria-live="polite" />;
-  const what = actionText(intent.action, intent.fields, account.currency);
+  const what = nameOf(intent);
   return (
     <div aria-live="polite">
       {isFinal(command) ? (
-        <Outcome what={what} account={account} current={current} />
+        <Outcome what={what} result={result} current={current} />
       ) : intent.state === "unknown" ? (
         <Unknown what={what} intent={intent} current={current} />
       ) : (
-        <Running what={what} account={account} intent={intent} current={current} />
+        <Running what={what} serverId={serverId} intent={intent} current={current} />
       )}
       <NewPassword intent={intent} current={current} />
     </div>
@@ -36,10 +44,10 @@ export function Progress({ account, current }: ProgressProps) {
 
 interface PartProps {
   readonly what: string;
-  readonly current: AccountIntent;
+  readonly current: CurrentIntent;
 }
 
-function Running({ what, account, intent, current }: PartProps & { account: TradingAccount; intent: Intent }) {
+function Running({ what, serverId, intent, current }: PartProps & { serverId: string; intent: Intent }) {
   const { commandId } = intent;
   return (
     <Notice kind="warning">
@@ -50,7 +58,7 @@ function Running({ what, account, intent, current }: PartProps & { account: Trad
           ? "its outcome is not known yet, although its deadline is over. Contact your provider with the command id."
           : `accepted, not done yet. It will be decided by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
       {commandId === null ? null : (
-        <CommandLink serverId={account.serverId} commandId={commandId}>
+        <CommandLink serverId={serverId} commandId={commandId}>
           Command
         </CommandLink>
       )}{" "}
@@ -83,7 +91,7 @@ function Unknown({ what, intent, current }: PartProps & { readonly intent: Inten
   );
 }
 
-function Outcome({ what, account, current }: PartProps & { readonly account: TradingAccount }) {
+function Outcome({ what, result, current }: PartProps & Pick<ProgressProps, "result">) {
   const { command } = current;
   if (command === null) return null;
   const isDone = command.status === "succeeded";
@@ -92,18 +100,24 @@ function Outcome({ what, account, current }: PartProps & { readonly account: Tra
       <strong>
         {what}: {isDone ? "done." : command.status === "expired" ? "expired." : "failed."}
       </strong>{" "}
-      {isDone ? resultText(command, account.currency) : failureText(command)}{" "}
+      {isDone ? result(command) : failureText(command)}{" "}
       {command.errorCode === null ? null : <code>{command.errorCode}</code>}{" "}
       <CommandLink serverId={command.serverId} commandId={command.id}>
         Command
       </CommandLink>{" "}
-      <Dismiss current={current} />
+      {isDone ? <TransactionLink command={command} /> : null} <Dismiss current={current} />
     </Notice>
   );
 }
 
+/** The transaction of a finished deposit or withdrawal. */
+function TransactionLink({ command: { id, operation, serverId, accountNumber } }: { readonly command: Command }) {
+  if (!MOVES_MONEY.has(operation) || accountNumber === null || accountNumber === undefined) return null;
+  return <Link to={tabPath({ serverId, accountNumber }, "transactions", { commandId: id })}>Transaction</Link>;
+}
+
 /** The new password of a reset: shown to the person who reset it, and never stored. */
-function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: AccountIntent }) {
+function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: CurrentIntent }) {
   const again = useAction(current.sendAgain);
   const { action, commandId } = intent;
   if ((action !== "reset-password" && action !== "reset-investor-password") || commandId === null) return null;
@@ -124,7 +138,7 @@ function NewPassword({ intent, current }: { readonly intent: Intent; readonly cu
   );
 }
 
-function Dismiss({ current }: { readonly current: AccountIntent }) {
+function Dismiss({ current }: { readonly current: CurrentIntent }) {
   return (
     <button type="button" class="plain" onClick={current.dismiss}>
       Close

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ConsoleApi } from "../../../api/console-api.ts";
 import { useApi, useSession } from "../../../api/context.ts";
 import { asFailure, type Failure } from "../../../api/failure.ts";
-import type { AccountAction, Command, TradingAccount } from "../../../api/shapes.ts";
+import type { Command, CommandEnvelope } from "../../../api/shapes.ts";
 import {
   acceptedAs,
   decidedAtMs,
@@ -23,7 +23,15 @@ const MAX_READ_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.5;
 const NOT_FOUND = 404;
 
-export interface AccountIntent {
+/** What an intent changes. */
+export interface IntentTarget {
+  readonly serverId: string;
+  /** Tells apart what has an intent of its own, within the server. */
+  readonly subject: string;
+  readonly send: (intent: Intent) => Promise<CommandEnvelope>;
+}
+
+export interface CurrentIntent {
   /** Null: no action is in progress, and no outcome is shown. */
   readonly intent: Intent | null;
   /** The newest state of its command; null while it is unknown. */
@@ -35,18 +43,19 @@ export interface AccountIntent {
   /** Whether the command is not decided although the time for it is over. */
   readonly isOverdue: boolean;
   /** Sends a new action. Rejects with the Failure of a certain rejection. */
-  readonly start: (action: AccountAction, fields: Intent["fields"]) => Promise<void>;
+  readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;
   /** Sends the same intent again, under the same key. */
   readonly sendAgain: () => Promise<void>;
   /** Forgets the intent. */
   readonly dismiss: () => void;
 }
 
-/** The action in progress on an account, followed to its end. `onDone`: a command succeeded. */
-export function useIntent({ serverId, accountNumber }: TradingAccount, onDone: () => void): AccountIntent {
+/** The action in progress on the target, followed to its end. `onDone`: a command succeeded. */
+export function useIntent(target: IntentTarget, onDone: () => void): CurrentIntent {
+  const { serverId } = target;
   const api = useApi();
   const { user } = useSession();
-  const place = intentPlace(user.id, serverId, accountNumber);
+  const place = intentPlace(user.id, serverId, target.subject);
   const [intent, setIntent] = useState(() => loadIntent(sessionStorage, place));
   const [command, setCommand] = useState<Command | null>(null);
   const [password, setPassword] = useState<string | null>(null);
@@ -77,8 +86,7 @@ export function useIntent({ serverId, accountNumber }: TradingAccount, onDone: (
       // Kept before it is sent: the page may be closed at any moment.
       keep(sent);
       try {
-        const { action, key, fields } = sent;
-        const answer = await api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
+        const answer = await target.send(sent);
         setFailure(null);
         setPassword(answer.password ?? null);
         setCommand(answer.command);

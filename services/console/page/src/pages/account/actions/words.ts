@@ -2,6 +2,9 @@
 import type { AccountAction, AccountStatus, Command, ConsolePermission, TradingAccount } from "../../../api/shapes.ts";
 import { credits as whole, money } from "../../../format.ts";
 
+/** The actions that have a button; risk rules have an editor. */
+export type ButtonAction = Exclude<AccountAction, "set-risk-rules" | "delete-risk-rules">;
+
 export interface ActionWords {
   /** The button. */
   readonly name: string;
@@ -23,7 +26,7 @@ function positions({ openPositionCount: count }: TradingAccount): string {
 }
 
 /** Every action, in the order of the buttons; the type ensures that none is missing. */
-export const ACTIONS: Readonly<Record<AccountAction, ActionWords>> = {
+export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
   deposit: {
     name: "Deposit",
     permission: "money:move",
@@ -105,13 +108,17 @@ export const ACTIONS: Readonly<Record<AccountAction, ActionWords>> = {
   },
 };
 
+export function isButtonAction(action: string): action is ButtonAction {
+  return Object.hasOwn(ACTIONS, action);
+}
+
 /** The text of each button that confirms; for money with the amount. */
-export function confirmText(action: AccountAction, amount: number | null, currency: string): string {
+export function confirmText(action: ButtonAction, amount: number | null, currency: string): string {
   return amount === null ? ACTIONS[action].name : `${ACTIONS[action].name} ${money(amount, currency)}`;
 }
 
 /** What an action was: "Deposit of 100.00 USD". */
-export function actionText(action: AccountAction, fields: Readonly<Record<string, unknown>>, currency: string): string {
+export function actionText(action: ButtonAction, fields: Readonly<Record<string, unknown>>, currency: string): string {
   const { amount, flatten } = fields;
   if (typeof amount === "number") return `${ACTIONS[action].name} of ${money(amount, currency)}`;
   return flatten === true ? `${ACTIONS[action].name} and flatten` : ACTIONS[action].name;
@@ -153,7 +160,10 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
 };
 
 /** Why a command failed or expired. Nothing was changed. */
-export function failureText({ status, errorCode, errorMessage }: Command): string {
+export function failureText({ operation, status, errorCode, errorMessage }: Command): string {
+  if (errorCode === "INVALID_STATE_TRANSITION" && operation.startsWith("risk.") && typeof errorMessage === "string") {
+    return `${errorMessage.charAt(0).toUpperCase()}${errorMessage.slice(1)}.`;
+  }
   if (status === "expired") return "It was not carried out before its deadline, and will not be.";
   return ERROR_TEXTS[errorCode ?? ""] ?? errorMessage ?? "It failed.";
 }

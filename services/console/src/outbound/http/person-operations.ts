@@ -1,17 +1,20 @@
-import { GATEWAY_ROUTES, HEADERS, pathOf } from "@kapi/contracts";
+import { GATEWAY_ROUTES, HEADERS, type InternalRoute, pathOf, type RouteRequest } from "@kapi/contracts";
 import { callerHeaders, callRouteRaw, errorFromResponse, type InternalClient } from "@kapi/http";
 
-import type { AccountOperations } from "../../domain/ports.ts";
+import type { OperationRequest, PersonOperations } from "../../domain/person-operations.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /** Longer than the gateway takes to answer: it waits up to 8 s for an equal request. */
 const TIMEOUT_MS = 12_000;
-const { callAccountOperation: route } = GATEWAY_ROUTES;
+const { callAccountOperation, callTemplateOperation } = GATEWAY_ROUTES;
 
 /** Operations of the gateway for people, over internal HTTP. Its errors are shown unchanged. */
-export function createAccountOperations(client: InternalClient): AccountOperations {
-  return async (account, { caller, requestId, ...body }) => {
-    const asked = { params: { ...account }, body };
+export function createPersonOperations(client: InternalClient): PersonOperations {
+  const call = async <R extends InternalRoute>(
+    route: R,
+    asked: RouteRequest<R>,
+    { caller, requestId }: Pick<OperationRequest<unknown>, "caller" | "requestId">,
+  ) => {
     const headers = { ...callerHeaders(caller), [HEADERS.requestId]: requestId };
     // Every attempt has the same key, so a call whose connection is lost can be sent again.
     const options = { timeoutMs: TIMEOUT_MS, headers, repeatable: true };
@@ -20,5 +23,11 @@ export function createAccountOperations(client: InternalClient): AccountOperatio
     return status < CLIENT_ERRORS_FROM
       ? { status, body: answer }
       : { rejection: errorFromResponse(pathOf(route, asked), response) };
+  };
+  return {
+    onAccount: (account, { caller, requestId, ...body }) =>
+      call(callAccountOperation, { params: { ...account }, body }, { caller, requestId }),
+    onTemplate: (template, { caller, requestId, ...body }) =>
+      call(callTemplateOperation, { params: { ...template }, body }, { caller, requestId }),
   };
 }

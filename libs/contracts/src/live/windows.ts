@@ -1,0 +1,35 @@
+/** The messages between stream processes and windows processes of metrics. */
+import { z } from "zod";
+
+import { AccountNumber, Guid } from "../values.ts";
+
+/** Maximum number of accounts in one message of a stream process. */
+export const MAX_ACCOUNTS_PER_MESSAGE = 500;
+
+const Channel = z.int().min(0).max(0xffff_ffff);
+export const FollowRequest = z.object({
+  channel: Channel,
+  serverId: Guid,
+  accountNumber: AccountNumber,
+  /** The last sequence that the stream has; 0 if none. */
+  afterSequence: z.int().min(0),
+  /** The stream has read samples before this position of `metrics.samples`. */
+  position: z.int().min(0),
+});
+export type FollowRequest = z.infer<typeof FollowRequest>;
+export const StreamMessage = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("follow"), accounts: z.array(FollowRequest).max(MAX_ACCOUNTS_PER_MESSAGE) }),
+  z.object({ type: z.literal("unfollow"), channels: z.array(Channel).max(MAX_ACCOUNTS_PER_MESSAGE) }),
+]);
+/** What a stream process sends. */
+export type StreamMessage = z.infer<typeof StreamMessage>;
+
+/** The partitions that a windows process holds, of all partitions of `metrics.samples`. */
+export const WindowsHolding = z.object({
+  partitions: z.int().min(1),
+  /** Held by this instance for every stream. */
+  own: z.array(z.int().min(0)),
+  /** Held in case another instance is unavailable. */
+  replica: z.array(z.int().min(0)),
+});
+export type WindowsHolding = z.infer<typeof WindowsHolding>;

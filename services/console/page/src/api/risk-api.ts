@@ -1,0 +1,44 @@
+/** Requests about risk templates, and changes of risk rules. */
+import { type Client, queryOf } from "./client.ts";
+import type { CommandEnvelope, RiskTemplate, TemplateAccountsAnswer, TemplateAction } from "./shapes.ts";
+
+const templates = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}/risk-templates`;
+
+/** Requests about risk. All throw a `Failure` on error. */
+export class RiskApi {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  /** In the order of their precedence. */
+  async templates(serverId: string, signal: AbortSignal): Promise<RiskTemplate[]> {
+    const { riskTemplates } = await this.#client.request<{ riskTemplates: RiskTemplate[] }>(templates(serverId), {
+      signal,
+    });
+    return riskTemplates;
+  }
+
+  templateAccounts(
+    serverId: string,
+    name: string,
+    after: string,
+    signal: AbortSignal,
+  ): Promise<TemplateAccountsAnswer> {
+    return this.#client.request(`${templates(serverId)}/${encodeURIComponent(name)}/accounts${queryOf({ after })}`, {
+      signal,
+    });
+  }
+
+  /** Every attempt has the same key: the change is carried out once. */
+  changeTemplate(
+    serverId: string,
+    name: string,
+    action: TemplateAction,
+    body: Readonly<Record<string, unknown>> & { readonly idempotencyKey: string },
+  ): Promise<CommandEnvelope> {
+    const path = `${templates(serverId)}/${encodeURIComponent(name)}/actions/${action}`;
+    return this.#client.request(path, { method: "POST", body });
+  }
+}

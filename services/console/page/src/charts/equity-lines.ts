@@ -1,0 +1,114 @@
+/** The lines of the chart of an account's equity: stored points, continued by live samples. */
+import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
+import type { Samples } from "./samples.ts";
+
+/** A live sample further from the one before than this follows an unchanged equity. */
+const STEP_MS = 1_000;
+/** Longer than a minute takes to be stored: samples before the first one may be missing. */
+const STORED_WITHIN_MS = 90_000;
+
+/** The values at one time; units of currency. */
+export interface EquityRow {
+  readonly atMs: number;
+  readonly equity: number;
+  readonly balance: number;
+  readonly lowest: number;
+  /** The highest equity so far. */
+  readonly peak: number;
+  /** The deepest drawdown: from the highest equity before, to the lowest. */
+  readonly drawdown: EquityPoint["drawdown"];
+}
+
+/** The equity of a range in a few numbers. */
+export interface EquitySummary {
+  readonly change: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly drawdown: EquityPoint["drawdown"];
+}
+
+/** A time in which the equity changed. */
+interface Segment extends Omit<EquityPoint, "startsAt" | "endsAt"> {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+type StoredEquity = Pick<ConsoleEquityHistory, "before" | "points">;
+
+/**
+ * The rows of the chart from `startMs` to `endMs`, in order of time; none before the first known
+ * equity. Between segments, and after the last one, the equity does not change. `history` is null
+ * if it could not be loaded.
+ */
+export function equityRows(
+  history: StoredEquity | null,
+  samples: Samples,
+  { startMs, endMs }: { readonly startMs: number; readonly endMs: number },
+): EquityRow[] {
+  const segments = segmentsOf(history, samples);
+  let current: { readonly equity: number; readonly balance: number } | null = history?.before ?? null;
+  let peak = history?.before?.equity ?? Number.NEGATIVE_INFINITY;
+  const rows: EquityRow[] = [];
+  const addUnchanged = (atMs: number): void => {
+    if (current === null || atMs <= (rows.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY)) return;
+    const { equity, balance } = current;
+    rows.push({ atMs, equity, balance, lowest: equity, peak, drawdown: { from: peak, to: equity } });
+  };
+  /** An unchanged equity from the last row, without the extremes of that row. */
+  const addPause = (untilMs: number): void => {
+    const lastMs = rows.at(-1)?.atMs ?? untilMs;
+    if (untilMs - lastMs > STEP_MS) addUnchanged(lastMs + STEP_MS);
+    addUnchanged(untilMs);
+  };
+  for (const segment of segments) {
+    const { endMs: atMs, equity, balance, lowest, drawdown } = segment;
+    const isBefore = atMs <= startMs;
+    if (!isBefore) {
+      addUnchanged(startMs);
+      if (segment.startMs > startMs) addPause(segment.startMs);
+    }
+    current = segment;
+    peak = Math.max(peak, segment.highest);
+    if (!isBefore) rows.push({ atMs, equity, balance, lowest, peak, drawdown });
+  }
+  addUnchanged(startMs);
+  addPause(endMs);
+  return rows;
+}
+
+/** Stored points, then the samples after the last stored minute. */
+function segmentsOf(history: StoredEquity | null, samples: Samples): Segment[] {
+  const stored = (history?.points ?? []).map(storedSegment);
+  const before = history?.before ?? null;
+  let peak = Math.max(before?.equity ?? Number.NEGATIVE_INFINITY, ...stored.map(({ highest }) => highest));
+  let lastMs = stored.at(-1)?.endMs ?? (before === null ? Number.NEGATIVE_INFINITY : Date.parse(before.measuredAt));
+  const live: Segment[] = [];
+  for (const [index, { measuredAt, equity, balance, intervalMinimumEquity }] of samples.entries()) {
+    const atMs = Date.parse(measuredAt);
+    if (atMs < lastMs) continue;
+    const lowest = Math.min(equity, intervalMinimumEquity);
+    const drawdown = peak > lowest ? { from: peak, to: lowest } : { from: equity, to: equity };
+    const startMs = Math.max(lastMs, atMs - (index === 0 ? STORED_WITHIN_MS : STEP_MS));
+    live.push({ startMs, endMs: atMs, equity, balance, lowest, highest: equity, drawdown });
+    peak = Math.max(peak, equity);
+    lastMs = atMs;
+  }
+  return [...stored, ...live];
+}
+
+function storedSegment({ startsAt, endsAt, ...values }: EquityPoint): Segment {
+  return { ...values, startMs: Date.parse(startsAt), endMs: Date.parse(endsAt) };
+}
+
+/** Null without a row. */
+export function summaryOf(rows: readonly EquityRow[]): EquitySummary | null {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const depth = ({ drawdown: { from, to } }: EquityRow): number => from - to;
+  return {
+    change: last.equity - first.equity,
+    lowest: Math.min(...rows.map(({ lowest }) => lowest)),
+    highest: last.peak,
+    drawdown: rows.reduce((deepest, row) => (depth(row) > depth(deepest) ? row : deepest)).drawdown,
+  };
+}

@@ -1,0 +1,15 @@
+const LONGEST_WHOLE = 14;
+const FIRST = 8;
+const LAST = 4;
+
+/**
+ * The id of a record of the trading server. A long id is cut in the middle; its title is complete.
+ */
+export function ShortId({ id }: { readonly id: string }) {
+  if (id.length <= LONGEST_WHOLE) return <code>{id}</code>;
+  return (
+    <code class="short-id" title={id}>
+      {id.slice(0, FIRST)}…{id.slice(-LAST)}
+    </code>
+  );
+}

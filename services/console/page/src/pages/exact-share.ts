@@ -1,0 +1,33 @@
+/** Exact arithmetic on money: integers of minor units, never fractions of binary numbers. */
+
+const DECIMALS = 4;
+const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
+
+/** A decimal text or an amount with at most `decimals` decimals, in units of 10^-decimals. */
+function unitsOf(amount: number | string, decimals: number): bigint | null {
+  const text = typeof amount === "number" ? amount.toFixed(decimals) : amount;
+  const [, sign = "", whole, fraction = ""] = DECIMAL.exec(text) ?? [];
+  if (whole === undefined || fraction.length > decimals) return null;
+  return BigInt(sign + whole + fraction.padEnd(decimals, "0"));
+}
+
+/** `left` − `right`, exactly, with the two decimals of money. */
+export function difference(left: number, right: number): number {
+  const [a, b] = [unitsOf(left, 2), unitsOf(right, 2)];
+  return a === null || b === null ? left - right : Number(a - b) / 100;
+}
+
+/**
+ * How many percent `amount` is of `base`, rounded half away from zero to four decimals, as a
+ * decimal text; null without a positive base.
+ */
+export function exactShare(amount: number | string, base: number | string): string | null {
+  const [part, whole] = [unitsOf(amount, DECIMALS), unitsOf(base, DECIMALS)];
+  if (part === null || whole === null || whole <= 0n) return null;
+  const scale = 10n ** BigInt(DECIMALS);
+  const isNegative = part < 0n;
+  const absolute = (isNegative ? -part : part) * 100n * scale;
+  const rounded = (absolute * 2n + whole) / (whole * 2n);
+  const fraction = String(rounded % scale).padStart(DECIMALS, "0");
+  return `${isNegative && rounded > 0n ? "-" : ""}${rounded / scale}.${fraction}`;
+}

@@ -1,0 +1,31 @@
+import type { PersonOperation, PersonTemplateOperation } from "@kapi/contracts";
+import type { ApiError, Caller } from "@kapi/http";
+
+import type { AccountName, OwnersAnswer } from "./ports.ts";
+
+/** An operation of the management API, for a person. */
+export interface OperationRequest<Operation> {
+  readonly operation: Operation;
+  /** Unique for the person; the same for all attempts. */
+  readonly idempotencyKey: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly caller: Caller;
+  readonly requestId: string;
+}
+
+type OperationAnswer = Promise<OwnersAnswer | { readonly rejection: ApiError }>;
+
+/**
+ * Calls operations of the gateway for a person. Returns their answer, or the error with which they
+ * reject the request. Throws DependencyError if the outcome is unknown.
+ */
+export interface PersonOperations {
+  onAccount(
+    account: AccountName & { readonly organizationId: string },
+    request: OperationRequest<PersonOperation>,
+  ): OperationAnswer;
+  onTemplate(
+    template: { readonly organizationId: string; readonly serverId: string; readonly templateName: string },
+    request: OperationRequest<PersonTemplateOperation>,
+  ): OperationAnswer;
+}

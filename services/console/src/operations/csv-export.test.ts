@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+
+import { ApiError } from "@kapi/http";
+import { describe, expect, it } from "vitest";
+
+import { exportCsv, type CsvPage } from "./csv-export.ts";
+
+async function* twoPages(): AsyncGenerator<CsvPage> {
+  yield await Promise.resolve({ total: 3, rows: [["a"], ["=1"]] });
+  yield { total: 4, rows: [["c"]] };
+}
+
+const begin = (organizationId: string, check?: (total: number) => void) =>
+  exportCsv({ organizationId, heads: ["name"], pages: twoPages(), ...(check === undefined ? {} : { check }) });
+
+describe("an export as CSV", () => {
+  it("has its heads, all rows without formulas, and the total of the first page", async () => {
+    const { total, chunks } = await begin(randomUUID());
+    expect(total).toBe(3);
+    expect(await text(Readable.from(chunks))).toBe("name\r\na\r\n'=1\r\nc\r\n");
+  });
+
+  it("is one of at most two of an organization, until it is read", async () => {
+    const organizationId = randomUUID();
+    const first = await begin(organizationId);
+    await begin(organizationId);
+    await expect(begin(organizationId)).rejects.toThrow(ApiError);
+    await text(Readable.from(first.chunks));
+    await expect(begin(organizationId)).resolves.toMatchObject({ total: 3 });
+  });
+
+  it("frees its place when it is given up before its first chunk, after it, and if it may not begin", async () => {
+    const organizationId = randomUUID();
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const unread = Readable.from((await begin(organizationId)).chunks);
+      unread.destroy();
+      const begun = Readable.from((await begin(organizationId)).chunks);
+      for await (const chunk of begun) if (chunk !== "") break;
+      const tooLong = begin(organizationId, () => {
+        throw new Error("too long");
+      });
+      await expect(tooLong).rejects.toThrow("too long");
+    }
+  });
+
+  it("breaks off when a page cannot be read", async () => {
+    async function* failing(): AsyncGenerator<CsvPage> {
+      yield await Promise.resolve({ total: 2, rows: [["a"]] });
+      throw new Error("unavailable");
+    }
+    const { chunks } = await exportCsv({ organizationId: randomUUID(), heads: ["name"], pages: failing() });
+    await expect(text(Readable.from(chunks))).rejects.toThrow("unavailable");
+  });
+});

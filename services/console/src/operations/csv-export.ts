@@ -1,0 +1,88 @@
+import { tooManyConcurrentRequests } from "@kapi/http";
+import { OrganizationSlots } from "@kapi/kernel";
+
+import { type CsvCell, csvLine } from "../domain/csv.ts";
+
+/** Maximum number of exports that a process sends concurrently, and of one organization. */
+const MAX_EXPORTS = 8;
+const MAX_EXPORTS_PER_ORGANIZATION = 2;
+
+const slots = new OrganizationSlots({ perOrganization: MAX_EXPORTS_PER_ORGANIZATION, total: MAX_EXPORTS });
+
+/** A page of rows, each with its cells. */
+export interface CsvPage {
+  /** Number of rows on all pages. */
+  readonly total: number;
+  readonly rows: readonly (readonly CsvCell[])[];
+}
+
+/** A list as CSV, in chunks of one page. */
+export interface CsvExport {
+  /** Number of rows when the export began. */
+  readonly total: number;
+  readonly chunks: AsyncIterable<string>;
+}
+
+interface ExportOptions {
+  readonly organizationId: string;
+  readonly heads: readonly string[];
+  readonly pages: AsyncGenerator<CsvPage>;
+  /** Called with the number of rows before the first one is sent; it may throw. */
+  readonly check?: (total: number) => void;
+}
+
+/**
+ * Exports pages as CSV. Only one page is in memory. The export ends when its chunks are read or
+ * given up.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has too many exports
+ */
+export async function exportCsv({ organizationId, heads, pages, check }: ExportOptions): Promise<CsvExport> {
+  const release = slots.take(organizationId);
+  if (release === null) throw tooManyConcurrentRequests();
+  try {
+    const first = await pages.next();
+    const total = first.done === true ? 0 : first.value.total;
+    check?.(total);
+    return { total, chunks: releasing(lines(heads, first, pages), release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function* lines(
+  heads: readonly string[],
+  first: IteratorResult<CsvPage>,
+  pages: AsyncGenerator<CsvPage>,
+): AsyncGenerator<string> {
+  yield csvLine(heads);
+  for (let page = first; page.done !== true; page = await pages.next()) {
+    const text = page.value.rows.map(csvLine).join("");
+    if (text !== "") yield text;
+  }
+}
+
+/**
+ * Calls `release` when the chunks end or are given up. A generator alone would not do: its
+ * `finally` does not run if it is given up before its first chunk, as for a browser that left.
+ */
+function releasing(chunks: AsyncGenerator<string>, release: () => void): AsyncIterableIterator<string> {
+  const iterator: AsyncIterableIterator<string> = {
+    [Symbol.asyncIterator]: () => iterator,
+    next: async () => {
+      try {
+        const chunk = await chunks.next();
+        if (chunk.done === true) release();
+        return chunk;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    return: () => {
+      release();
+      return chunks.return(undefined);
+    },
+  };
+  return iterator;
+}

@@ -1,0 +1,27 @@
+import type { ConsoleEquityHistory, EquityRange } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { type Clock, toIso } from "@kapi/kernel";
+
+import { type EquityHistories, equityTimes } from "../domain/equity-history.ts";
+import type { AccountName } from "../domain/ports.ts";
+import type { ServerDependencies } from "./list-servers.ts";
+
+export interface EquityHistoryDependencies extends ServerDependencies {
+  readonly equityHistories: EquityHistories;
+  readonly clock: Clock;
+}
+
+/** The equity of an account over a range that ends now. Throws 404 for another organization's. */
+export async function readEquityHistory(
+  { directory, accounts, equityHistories, clock }: EquityHistoryDependencies,
+  organizationId: string,
+  account: AccountName,
+  range: EquityRange,
+): Promise<ConsoleEquityHistory> {
+  await directory.server(organizationId, account.serverId);
+  const [exists] = await accounts.existing([account]);
+  if (exists !== true) throw new ApiError("ACCOUNT_NOT_FOUND");
+  const nowMs = clock.nowMs();
+  const history = await equityHistories(organizationId, account, equityTimes(range, nowMs));
+  return { ...history, now: toIso(nowMs) };
+}

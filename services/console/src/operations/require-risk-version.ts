@@ -1,0 +1,58 @@
+import { personIdempotencyKey, RiskRulesAnswer, RiskTemplateAnswer } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import { commandIdOf } from "@kapi/kernel";
+
+import type { AccountName, Directory, Risk } from "../domain/ports.ts";
+
+export interface RiskVersionDependencies {
+  readonly directory: Directory;
+  readonly risk: Pick<Risk, "rules" | "template">;
+}
+
+/** The version that a person saw before a change, and the key of the change. */
+export interface ExpectedVersion {
+  readonly organizationId: string;
+  readonly userId: string;
+  readonly idempotencyKey: string;
+  readonly expectedVersion: number;
+}
+
+/**
+ * Rejects a change of rules that the person has not seen in their newest version (409). Changes
+ * that are queued at the same time pass: the result of the command shows the version that it made.
+ */
+export async function requireRulesVersion(
+  { risk }: RiskVersionDependencies,
+  account: AccountName,
+  expected: ExpectedVersion,
+): Promise<void> {
+  const { riskRules } = RiskRulesAnswer.parse(JSON.parse((await risk.rules(account)).toString("utf8")));
+  requireVersion(riskRules, expected);
+}
+
+/** The same for a template; version 0: there is none with this name. */
+export async function requireTemplateVersion(
+  { risk }: RiskVersionDependencies,
+  { serverId, templateName }: { readonly serverId: string; readonly templateName: string },
+  expected: ExpectedVersion,
+): Promise<void> {
+  const body = await risk.template(serverId, templateName);
+  const found = body === null ? null : RiskTemplateAnswer.parse(JSON.parse(body.toString("utf8"))).riskTemplate;
+  requireVersion(found ?? { version: 0, commandId: null }, expected);
+}
+
+/** A repeat of the change that made the version passes: the gateway answers it with its command. */
+function requireVersion(
+  { version, commandId }: { readonly version: number; readonly commandId: string | null },
+  { organizationId, userId, idempotencyKey, expectedVersion }: ExpectedVersion,
+): void {
+  if (version === expectedVersion) return;
+  if (commandId === commandIdOf(organizationId, personIdempotencyKey(userId, idempotencyKey))) return;
+  const text =
+    version === 0
+      ? "It was deleted meanwhile"
+      : expectedVersion === 0
+        ? `It exists already, in version ${version}`
+        : `It was changed meanwhile: the version is ${version} now`;
+  throw new ApiError("VERSION_CHANGED", { text });
+}

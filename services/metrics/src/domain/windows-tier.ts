@@ -1,0 +1,39 @@
+import type { WindowsHolding } from "@kapi/contracts";
+
+/** The windows processes, and which of them this one is. */
+export interface TierSettings {
+  readonly instance: number;
+  readonly count: number;
+  /** Whether each process also holds the partitions of the next one. */
+  readonly replica: boolean;
+}
+
+/** Which windows process holds which partitions of `metrics.samples`. */
+export class WindowsTier {
+  readonly #settings: TierSettings;
+
+  constructor(settings: TierSettings) {
+    this.#settings = settings;
+  }
+
+  /** The processes that hold a partition, its own one first. */
+  holdersOf(partition: number): readonly number[] {
+    const { count, replica } = this.#settings;
+    const own = partition % count;
+    const previous = (own - 1 + count) % count;
+    return replica && previous !== own ? [own, previous] : [own];
+  }
+
+  /** Whether this process holds a partition. */
+  isHeld(partition: number): boolean {
+    return this.holdersOf(partition).includes(this.#settings.instance);
+  }
+
+  /** What this process holds of `partitions` partitions. */
+  holding(partitions: number): WindowsHolding {
+    const { instance } = this.#settings;
+    const held = Array.from({ length: partitions }, (_, partition) => partition).filter((one) => this.isHeld(one));
+    const isOwn = (partition: number): boolean => this.holdersOf(partition)[0] === instance;
+    return { partitions, own: held.filter(isOwn), replica: held.filter((one) => !isOwn(one)) };
+  }
+}

@@ -1,0 +1,59 @@
+import type { AccountDeletedFrame } from "@kapi/contracts";
+import { counter } from "@kapi/runtime";
+
+import { type Cursor, type KeptRange, openCursor, type Replay, replayText } from "../../domain/cursor.ts";
+import type { AccountId } from "../../domain/sample.ts";
+import { textFrame } from "../../domain/websocket-frame.ts";
+import type { SocketWriter } from "./socket-writer.ts";
+import type { Subscription } from "./subscription-hub.ts";
+
+const truncations = counter(
+  "metrics.replays.truncated",
+  "Subscribers that got a replay notice with missed samples",
+  "{replay}",
+);
+
+/** A client's subscription. The samples are WebSocket frames. */
+export class ClientSubscription implements Subscription {
+  readonly key: string;
+  readonly account: AccountId;
+  readonly writer: SocketWriter;
+  next: number | null = null;
+  readonly #afterSequence: number | undefined;
+  readonly #onDeleted: () => void;
+
+  /** `onDeleted` is called after the client got the message of the account's deletion. */
+  constructor(options: {
+    readonly key: string;
+    readonly account: AccountId;
+    readonly writer: SocketWriter;
+    readonly afterSequence: number | undefined;
+    readonly onDeleted: () => void;
+  }) {
+    this.key = options.key;
+    this.account = options.account;
+    this.writer = options.writer;
+    this.#afterSequence = options.afterSequence;
+    this.#onDeleted = options.onDeleted;
+  }
+
+  open(kept: KeptRange): Cursor {
+    return openCursor(kept, this.#afterSequence);
+  }
+
+  sendReplay(replay: Replay): void {
+    if (replay.replayTruncated) truncations.add(1);
+    this.writer.push(textFrame(replayText(this.account, replay)));
+  }
+
+  sendSamples(frames: Buffer): void {
+    this.writer.push(frames);
+  }
+
+  sendDeleted(): void {
+    const { serverId, accountNumber } = this.account;
+    const frame: AccountDeletedFrame = { type: "account.deleted", serverId, accountNumber };
+    this.writer.push(textFrame(JSON.stringify(frame)));
+    this.#onDeleted();
+  }
+}

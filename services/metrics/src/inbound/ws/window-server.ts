@@ -1,0 +1,120 @@
+/**
+ * Serves the windows of this process to stream processes, one connection each. A connection has a
+ * cursor for each followed account, as a client's socket has, and no queue: a stream process that
+ * reads slowly gets samples later, and at last a window that begins later.
+ */
+import type { IncomingMessage, Server } from "node:http";
+import type { Duplex } from "node:stream";
+
+import { type WindowsHolding, METRICS_ROUTES } from "@kapi/contracts";
+import { ApiError, type CallerSecrets, mayCall } from "@kapi/http";
+import { type Clock, uuidV7 } from "@kapi/kernel";
+import { type Logger, observed, type Started } from "@kapi/runtime";
+import { type WebSocket, WebSocketServer } from "ws";
+
+import { encodeHolding, MAX_REQUEST_BYTES } from "../../domain/codec/window-message.ts";
+import type { SampleSource } from "../../domain/sample-source.ts";
+import { binaryFrameStart } from "../../domain/websocket-frame.ts";
+import { rejectHandshake } from "./handshake.ts";
+import { SocketWriter } from "./socket-writer.ts";
+import type { SubscriptionHub } from "./subscription-hub.ts";
+import { StreamConnection } from "./stream-connection.ts";
+
+/** Unsent bytes of one stream process; above it nothing more is written. */
+const MAX_BUFFERED_BYTES = 16 * 1_024 * 1_024;
+/** How long a stream process may read nothing before its connection is ended. */
+const STUCK_TIMEOUT_MS = 30_000;
+/** A stream process that is silent for so long is taken for gone; it pings every few seconds. */
+const SILENT_TIMEOUT_MS = 30_000;
+const CHECK_INTERVAL_MS = 20;
+/** The process stops (RFC 6455, 7.4.1). */
+const GOING_AWAY = 1001;
+
+export interface WindowServerOptions {
+  readonly server: Server;
+  readonly secrets: CallerSecrets;
+  readonly source: SampleSource;
+  readonly hub: SubscriptionHub;
+  readonly holding: WindowsHolding;
+  /** The position of `metrics.samples` before which this process has applied every sample. */
+  readonly positionOf: (key: string) => number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** `stop` ends every connection: the stream processes go on at other processes. */
+export function startWindowServer(options: WindowServerOptions): Started<null> {
+  const { server, secrets, holding, clock, logger } = options;
+  const wss = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: MAX_REQUEST_BYTES,
+  });
+  const connections = new Map<StreamConnection, { readonly ws: WebSocket; heardAtMs: number }>();
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const [path] = (request.url ?? "").split("?", 1);
+    const { method, path: expected } = METRICS_ROUTES.followWindows;
+    const destroy = (): void => void socket.destroy();
+    socket.on("error", destroy);
+    const reject = (error: ApiError): void => void rejectHandshake(socket, error, uuidV7(clock.nowMs()), null);
+    if (path !== expected) return reject(new ApiError("NOT_FOUND"));
+    if (!mayCall(request.headers, "metrics", `${method} ${expected}`, secrets)) {
+      return reject(new ApiError("AUTHENTICATION_REQUIRED", { text: "Internal authentication required" }));
+    }
+    socket.off("error", destroy);
+    wss.handleUpgrade(request, socket, head, (ws) => {
+      const writer = new SocketWriter({
+        socket,
+        maxBufferedBytes: MAX_BUFFERED_BYTES,
+        isOpen: () => ws.readyState === ws.OPEN,
+        onDrain: () => connection.drained(),
+      });
+      const connection = new StreamConnection({ ...options, writer });
+      const entry = { ws, heardAtMs: clock.nowMs() };
+      connections.set(connection, entry);
+      ws.on("ping", () => (entry.heardAtMs = clock.nowMs()));
+      writer.push(binaryFrameStart(encodeHolding(holding), 0));
+      ws.on("message", (data, isBinary) => {
+        if (isBinary || !Buffer.isBuffer(data)) return ws.terminate();
+        try {
+          connection.receive(data.toString("utf8"));
+        } catch (error) {
+          logger.error({ err: error }, "a stream process sent a message that cannot be read");
+          ws.terminate();
+        }
+      });
+      ws.on("error", (error) => logger.warn({ err: error }, "the connection of a stream process failed"));
+      ws.on("close", () => {
+        connections.delete(connection);
+        connection.end();
+      });
+    });
+  };
+  server.on("upgrade", onUpgrade);
+  const checks = setInterval(() => {
+    const nowMs = clock.nowMs();
+    for (const [connection, { ws, heardAtMs }] of connections) {
+      const isSilent = nowMs - heardAtMs > SILENT_TIMEOUT_MS;
+      if (isSilent || connection.isStuck(nowMs, STUCK_TIMEOUT_MS)) ws.terminate();
+      else connection.openReached();
+    }
+  }, CHECK_INTERVAL_MS);
+  const endFollowed = observed(
+    "metrics.windows.followed",
+    "Accounts that stream processes follow here",
+    "{account}",
+    () => [{ value: [...connections.keys()].reduce((sum, { followed }) => sum + followed, 0) }],
+  );
+  return {
+    value: null,
+    stop: () => {
+      endFollowed();
+      clearInterval(checks);
+      server.off("upgrade", onUpgrade);
+      for (const { ws } of connections.values()) ws.close(GOING_AWAY);
+      for (const connection of connections.keys()) connection.end();
+      return Promise.resolve();
+    },
+  };
+}

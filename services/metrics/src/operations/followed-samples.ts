@@ -1,0 +1,237 @@
+/**
+ * The samples of a process that reads no log: it follows, at the processes that hold windows, the
+ * accounts that its sockets follow. The first follower brings the retained window, then every new
+ * sample. The end of the last one drops the window.
+ *
+ * When a windows process goes away, its accounts continue at another one that holds their
+ * partition, from their last sequence on. Until then their windows stay, and nothing is new.
+ */
+import { type FollowRequest, type WindowsHolding, accountKey } from "@kapi/contracts";
+import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
+import { partitionOfKey } from "@kapi/kafka";
+
+import type { WindowMessage } from "../domain/codec/window-message.ts";
+import type { KeptRange } from "../domain/cursor.ts";
+import { keptRange } from "../domain/cursor.ts";
+import type { AccountId } from "../domain/sample.ts";
+import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
+import { readRecords, type SampleWindow, type SampleWindows } from "../domain/sample-windows.ts";
+
+/** A connection to a windows process. Requests are sent in order. */
+export interface WindowLink {
+  readonly holding: WindowsHolding;
+  follow(request: FollowRequest): void;
+  unfollow(channel: number): void;
+}
+
+/** Hears of followed accounts. */
+export interface FollowListener {
+  accepted(account: SampledAccount): void;
+  deleted(key: string): void;
+}
+
+interface Followed extends SampledAccount {
+  readonly key: string;
+  readonly account: AccountId;
+  readonly window: SampleWindow;
+  sequence: number;
+  /** Every sample up to `sequence` is before this position of `metrics.samples`. */
+  position: number;
+  followers: number;
+  place: { readonly link: WindowLink; readonly channel: number } | null;
+  /** The last sequence of the window that comes; null until it is known. */
+  opensAt: number | null;
+  readonly exists: Deferred<boolean>;
+  state: "opening" | "open" | "gone";
+}
+
+export interface FollowedSamplesOptions {
+  readonly windows: SampleWindows;
+  readonly clock: Clock;
+  /** Called if sequences began again: the topics were recreated, and the process must restart. */
+  readonly fatal: (error: Error) => void;
+}
+
+export class FollowedSamples implements SampleSource {
+  readonly #options: FollowedSamplesOptions;
+  readonly #accounts = new Map<string, Followed>();
+  /** The accounts of each link, by channel. */
+  readonly #links = new Map<WindowLink, Map<number, Followed>>();
+  readonly #listeners: FollowListener[] = [];
+  #nextChannel = 0;
+
+  constructor(options: FollowedSamplesOptions) {
+    this.#options = options;
+  }
+
+  listen(listener: FollowListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Number of accounts that are followed. */
+  get size(): number {
+    return this.#accounts.size;
+  }
+
+  /** The partitions that no connected process holds; null while no process is connected. */
+  get missingPartitions(): readonly number[] | null {
+    const holdings = Array.from(this.#links.keys(), ({ holding }) => holding);
+    const [first] = holdings;
+    if (first === undefined) return null;
+    const held = new Set(holdings.flatMap(({ own, replica }) => own.concat(replica)));
+    return Array.from({ length: first.partitions }, (_, partition) => partition).filter((one) => !held.has(one));
+  }
+
+  isDeleted(key: string): boolean {
+    return this.#accounts.get(key)?.state === "gone";
+  }
+
+  follow(key: string, account: AccountId): Follow {
+    assert(accountKey(account.serverId, account.accountNumber) === key, "the key of the account");
+    const known = this.#accounts.get(key);
+    const followed = known ?? this.#open(key, account);
+    followed.followers += 1;
+    if (known === undefined) this.#place(followed);
+    const { state, exists } = followed;
+    return { exists: state === "opening" ? exists.promise : state === "open", end: () => this.#endOne(followed) };
+  }
+
+  find(key: string): SampledAccount | undefined {
+    const followed = this.#accounts.get(key);
+    return followed !== undefined && followed.state === "open" && followed.sequence > 0 ? followed : undefined;
+  }
+
+  kept(account: SampledAccount): KeptRange {
+    const { windows, clock } = this.#options;
+    windows.trim(account.window, clock.nowMs());
+    return keptRange(account);
+  }
+
+  frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
+    return this.#options.windows.frames(account.window, fromSequence, maxBytes);
+  }
+
+  /** Frees the memory of samples that are too old; called every few seconds. */
+  expire(): void {
+    this.#options.windows.expire(this.#options.clock.nowMs());
+  }
+
+  /** A windows process can be asked: accounts whose own process it is move to it. */
+  connected(link: WindowLink): void {
+    this.#links.set(link, new Map());
+    for (const followed of this.#accounts.values()) this.#place(followed);
+  }
+
+  disconnected(link: WindowLink): void {
+    const ofLink = this.#links.get(link);
+    if (ofLink === undefined) return;
+    this.#links.delete(link);
+    for (const followed of ofLink.values()) {
+      followed.place = null;
+      this.#place(followed);
+    }
+  }
+
+  /** Applies a message about one account. Channels that have ended are ignored. */
+  apply(link: WindowLink, message: Exclude<WindowMessage, { kind: "holding" }>): void {
+    const followed = this.#links.get(link)?.get(message.channel);
+    if (followed === undefined) return;
+    if (message.kind === "samples") this.#append(followed, message.from, message.records);
+    else if (message.kind === "opened") this.#opened(followed, message.last);
+    else this.#gone(followed, message.kind);
+  }
+
+  #open(key: string, account: AccountId): Followed {
+    const followed: Followed = {
+      key,
+      account,
+      window: this.#options.windows.open(),
+      sequence: 0,
+      position: 0,
+      followers: 0,
+      place: null,
+      opensAt: null,
+      exists: deferred<boolean>(),
+      state: "opening",
+    };
+    this.#accounts.set(key, followed);
+    return followed;
+  }
+
+  #endOne(followed: Followed): void {
+    followed.followers -= 1;
+    if (followed.followers > 0) return;
+    this.#accounts.delete(followed.key);
+    this.#leave(followed);
+    this.#options.windows.close(followed.window);
+  }
+
+  #leave(followed: Followed): void {
+    if (followed.place === null) return;
+    const { link, channel } = followed.place;
+    this.#links.get(link)?.delete(channel);
+    link.unfollow(channel);
+    followed.place = null;
+  }
+
+  /** Follows the account at its own process; at a replica while that one is unavailable. */
+  #place(followed: Followed): void {
+    if (followed.state === "gone") return;
+    const link = this.#linkFor(followed.key);
+    if (link === followed.place?.link || link === undefined) return;
+    this.#leave(followed);
+    const channel = this.#nextChannel;
+    this.#nextChannel = (channel + 1) % 2 ** 32;
+    followed.place = { link, channel };
+    this.#links.get(link)?.set(channel, followed);
+    const { account, sequence, position } = followed;
+    link.follow({ channel, ...account, afterSequence: sequence, position });
+  }
+
+  #linkFor(key: string): WindowLink | undefined {
+    let replica: WindowLink | undefined;
+    for (const link of this.#links.keys()) {
+      const partition = partitionOfKey(key, link.holding.partitions);
+      if (link.holding.own.includes(partition)) return link;
+      if (link.holding.replica.includes(partition)) replica = link;
+    }
+    return replica;
+  }
+
+  #opened(followed: Followed, last: number): void {
+    // The process has read at least as far as this one, so it has every sample that this one has.
+    if (last < followed.sequence) {
+      this.#options.fatal(new Error(`the sequences of ${followed.key} began again, after ${followed.sequence}`));
+      return;
+    }
+    followed.opensAt = last;
+    this.#openIfComplete(followed);
+  }
+
+  #append(followed: Followed, from: number, records: Buffer): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const sample of readRecords(records, from)) {
+      // After a move to another process, samples can come twice.
+      if (sample.sequence <= followed.sequence) continue;
+      this.#options.windows.append(followed.window, sample, nowMs);
+      followed.sequence = sample.sequence;
+      followed.position = sample.offset + 1;
+      if (followed.state === "open") for (const listener of this.#listeners) listener.accepted(followed);
+    }
+    this.#openIfComplete(followed);
+  }
+
+  #openIfComplete(followed: Followed): void {
+    if (followed.state !== "opening" || followed.opensAt === null || followed.sequence < followed.opensAt) return;
+    followed.state = "open";
+    followed.exists.resolve(true);
+  }
+
+  #gone(followed: Followed, kind: "deleted" | "unknown"): void {
+    const wasOpen = followed.state === "open";
+    followed.state = "gone";
+    this.#leave(followed);
+    followed.exists.resolve(false);
+    if (wasOpen || kind === "deleted") for (const listener of this.#listeners) listener.deleted(followed.key);
+  }
+}

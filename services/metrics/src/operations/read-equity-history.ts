@@ -1,0 +1,36 @@
+import type { EquityHistory } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
+import type { Clock } from "@kapi/kernel";
+
+import type { EquityHistories } from "../domain/ports.ts";
+import { KEPT_DAYS } from "./store-snapshots.ts";
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * The equity of an account between two times, in at most `points` equal parts of whole minutes.
+ * Omits snapshots past their retention. Throws 404 for another organization's server.
+ */
+export async function readEquityHistory(
+  dependencies: {
+    readonly equityHistories: EquityHistories;
+    readonly organizationOf: (serverId: string) => string | undefined;
+    readonly clock: Clock;
+  },
+  account: { readonly organizationId: string; readonly serverId: string; readonly accountNumber: string },
+  { from, to, points }: { readonly from: string; readonly to: string; readonly points: number },
+): Promise<EquityHistory> {
+  const { organizationId, serverId, accountNumber } = account;
+  if (dependencies.organizationOf(serverId) !== organizationId) throw new ApiError("SERVER_NOT_FOUND");
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  const firstKeptMs = dependencies.clock.nowMs() - KEPT_DAYS * DAY_MS;
+  const pointMs = lengthOfPart(toMs - fromMs, points);
+  const query = { serverId, accountNumber, fromMs, toMs, pointMs, firstKeptMs };
+  return { from, to, ...(await dependencies.equityHistories.read(query)) };
+}
+
+/** Snapshots are of whole minutes, so a part has at least one. */
+export function lengthOfPart(rangeMs: number, points: number): number {
+  return Math.ceil(rangeMs / points / MINUTE_MS) * MINUTE_MS;
+}

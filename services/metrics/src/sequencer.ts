@@ -1,0 +1,159 @@
+/** The role `sequencer`: numbers the samples, and stores the snapshots. */
+import { TOPICS } from "@kapi/contracts";
+import type { Directory } from "@kapi/admission";
+import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
+import { latestOf, systemClock } from "@kapi/kernel";
+import type { MainContext } from "@kapi/runtime";
+import { observed } from "@kapi/runtime";
+import { startReader } from "@kapi/service";
+
+import type { Config } from "./config.ts";
+import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
+import { positionsOf } from "./domain/topic-position.ts";
+import { startAccountStatusConsumer } from "./inbound/kafka/account-statuses.ts";
+import { startSampleConsumer } from "./inbound/kafka/snapshot-samples.ts";
+import { startValuationConsumer, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
+import { Rejections } from "./operations/rejections.ts";
+import type { SampleLog } from "./operations/sample-log.ts";
+import { Sequencer } from "./operations/sequence-valuations.ts";
+import { Snapshots } from "./operations/store-snapshots.ts";
+import type { TopicWatch } from "./operations/topic-watch.ts";
+import type { UnreadableRecords } from "./operations/unreadable-records.ts";
+import { Checkpoints } from "./operations/write-checkpoints.ts";
+import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
+import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
+import { startTimer } from "./timer.ts";
+
+const WRITE_INTERVAL_MS = 2_000;
+const KEEP_DAYS_INTERVAL_MS = 3_600_000;
+/** Time limit for a stopping process that waits for the recreation of a deleted topic. */
+const RECREATED_TIMEOUT_MS = 3_000;
+/** Interval of the sweeps: a twentieth of the coalescing interval, within these bounds. */
+const SWEEPS_PER_INTERVAL = 20;
+const MIN_SWEEP_MS = 5;
+const MAX_SWEEP_MS = 50;
+
+type Context = MainContext<Config>;
+
+export interface PreparedSequencer {
+  readonly checkpoints: Checkpoints;
+  start(progress: SampleProgress): Promise<void>;
+  /** Writes the last checkpoints, before the process ends. */
+  leave(): Promise<void>;
+}
+
+/**
+ * The sequencer listens to all samples from the first one on. It reads valuations only after the
+ * acceptance rule was applied to every sample that was in the log at the start.
+ */
+export async function prepareSequencer(
+  context: Context,
+  kafka: KafkaConnection,
+  log: SampleLog,
+  directory: Directory,
+  existence: AccountExistence,
+  watch: TopicWatch,
+  unreadable: UnreadableRecords,
+): Promise<PreparedSequencer> {
+  const { config, scope, logger, fatal } = context;
+  // The database's clock alone would reject every valuation if it were minutes behind.
+  const clock = latestOf(context.clock, systemClock);
+  const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
+  // A separate producer, so that no sample waits behind thousands of checkpoints.
+  const background = await scope.start("checkpoint producer", () => startProducer(kafka));
+  const coalesceMs = config.COALESCE_MS;
+  let samples: SampleProgress | null = null;
+  const sequencer = new Sequencer({
+    log,
+    sink: createSampleSink(kafka, producer),
+    progress: {
+      reached: (partition, end, timeoutMs) =>
+        samples?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+    },
+    existence,
+    rejections: new Rejections({
+      sink: createRejectedValuationSink(background, SEQUENCER_GROUP),
+      samplesPerMinute: config.REJECTED_SAMPLES_PER_MINUTE,
+      clock,
+      logger,
+    }),
+    unreadable,
+    isServer: (serverId) => {
+      const server = directory.server(serverId);
+      return server !== undefined && server.status !== "removed";
+    },
+    partitionOf: (key) => producer.partitionOf(TOPICS.tradingValuations, key),
+    coalesceMs,
+    clock,
+    logger,
+  });
+  log.listen(sequencer);
+  const partitions = (): number[] => sequencer.readyPartitions;
+  observed("metrics.partitions.written", "Partitions whose samples this process may write now", "{partition}", () => [
+    { value: partitions().length },
+  ]);
+  const checkpoints = new Checkpoints({
+    log,
+    sink: createCheckpointSink(background),
+    partitions,
+    logger,
+  });
+  log.listen(checkpoints);
+  // A topic may have been recreated just before the process ends, whatever the reason of the end.
+  const leave = async (): Promise<void> => {
+    const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
+    if (recreated.includes("latest")) checkpoints.changeAll();
+    await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
+  };
+  const start = async (progress: SampleProgress): Promise<void> => {
+    samples = progress;
+    await scope.start("checkpoint timer", () => {
+      const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
+      return {
+        value: null,
+        stop: async () => {
+          await timer.stop();
+          await leave();
+          sequencer.stop();
+        },
+      };
+    });
+    const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
+    if (coalesceMs > 0) await scope.start("coalescing", () => startTimer(sweepMs, () => sequencer.sweep(sweepMs)));
+    await startReader(context, "valuations", () => startValuationConsumer({ kafka, sequencer, watch, logger, fatal }));
+  };
+  return { checkpoints, start, leave };
+}
+
+/** Starts the readers and timers that store snapshots, behind the live stream. */
+export async function startSnapshots(
+  context: Context,
+  kafka: KafkaConnection,
+  log: SampleLog,
+  store: SnapshotStore,
+  firstPosition: number,
+  unreadable: UnreadableRecords,
+): Promise<void> {
+  const { scope, logger, clock, fatal } = context;
+  const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
+  const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
+  log.listen(snapshots);
+  await snapshots.keepDays();
+  // Liveness checks neither consumer: the live stream must survive an outage of the database.
+  await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
+  await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
+  const trying = (what: string, work: () => Promise<void>) => () =>
+    void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
+  await scope.start("snapshot timer", () =>
+    startTimer(
+      WRITE_INTERVAL_MS,
+      trying("snapshots were not written", () => snapshots.write()),
+    ),
+  );
+  await scope.start("days of snapshots", () =>
+    startTimer(
+      KEEP_DAYS_INTERVAL_MS,
+      trying("days of snapshots were not created or dropped", () => snapshots.keepDays()),
+    ),
+  );
+}

@@ -1,0 +1,194 @@
+/** Tests the tabs of an account in a real browser, with all services of kapi. */
+import { readFileSync } from "node:fs";
+
+import { eventually } from "@kapi/testkit";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { OutsideClient } from "../e2e/outside-client.ts";
+import { type RunningSystem, startSystem } from "../e2e/system.ts";
+import { TradingControl } from "../e2e/trading-control.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
+import { checkPage } from "./page-check.ts";
+
+const PASSWORD = "correct horse battery";
+const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 50 }, basis: "equity", action: "notify" };
+
+let system: RunningSystem;
+let client: OutsideClient;
+let control: TradingControl;
+let browser: Browser;
+let user: ConsoleUser;
+let number: string;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  system = await startSystem();
+  client = new OutsideClient(system.demo);
+  control = new TradingControl(system.demo);
+}, INSTALL_DEADLINE_MS);
+afterAll(async () => {
+  await browser.close();
+  await system.stop();
+});
+beforeEach(async () => {
+  user = await ConsoleUser.at(browser, system.demo.consoleUrl);
+  number = await client.openAccount(1_000);
+});
+afterEach(async () => {
+  await user.leave();
+});
+
+/** Opens the page of the account, as a person with the role. */
+async function openAccountAs(role: "owner" | "operator" | "finance" | "read_only"): Promise<void> {
+  await user.open(`/accounts/${client.demo.serverId}/${number}`);
+  await user.signIn(role === "owner" ? owner() : await personWith(role));
+  await user.heading(`Account ${number}`).waitFor();
+  await user.settled();
+  user.complaints.splice(0);
+}
+
+function owner() {
+  return { email: system.demo.consoleEmail, password: system.demo.consolePassword };
+}
+
+/** A new person of the organization with a role. */
+async function personWith(role: string) {
+  const person = { email: `${role}-${number}@example.com`, password: PASSWORD };
+  const path = `/internal/organizations/${system.demo.organizationId}/users`;
+  const response = await fetch(system.stack.url("console") + path, {
+    method: "POST",
+    headers: { "x-service-token": system.stack.secrets.serviceTokens.operator, "content-type": "application/json" },
+    body: JSON.stringify({ ...person, name: role, role }),
+  });
+  expect(response.status).toBe(201);
+  return person;
+}
+
+/** Chooses a tab of the account with the pointer. */
+async function chooseTab(name: string): Promise<void> {
+  await tabs().getByRole("link", { name, exact: true }).click();
+  await user.page.getByRole("heading", { name, level: 2, exact: true }).waitFor();
+  await user.settled();
+}
+
+const tabs = () => user.page.getByRole("navigation", { name: `Parts of account ${number}` });
+
+/** Saves the list that is shown; returns its lines. */
+async function exported(): Promise<string[]> {
+  const download = user.page.waitForEvent("download");
+  await user.button("Export CSV").click();
+  return readFileSync(await (await download).path(), "utf8")
+    .trimEnd()
+    .split("\r\n");
+}
+
+describe("the tabs of an account", () => {
+  it("show what belongs to it, keep filters in the address, and export them", async () => {
+    await client.queue("PUT", `/accounts/${number}/risk-rules`, { rules: [DAILY_LOSS], requestId: "limits" });
+    const open = await control.buy(number, "EURUSD", 0.02);
+    const closed = await control.buy(number, "GBPUSD", 0.01);
+    await control.close(number, closed);
+    await openAccountAs("owner");
+    await user.button("Deposit").click();
+    await user.page.getByLabel("Amount (USD)").fill("100");
+    await user.button("Deposit 100.00 USD").click();
+    await user.page.getByText("Deposit of 100.00 USD: done.", { exact: true }).waitFor();
+
+    // The line under the action leads to its transaction.
+    await user.page.getByRole("link", { name: "Transaction", exact: true }).click();
+    await user.page.getByText("1 transaction", { exact: true }).waitFor();
+    await user.settled();
+    await eventually(async () =>
+      expect(await user.row("Deposit").innerText()).toMatch(/\+100\.00 USD[^]*1,\d+\.\d\d USD[^]*\(person\)/),
+    );
+    await user.button(/^Only command .* — show all$/).click();
+    await user.page.getByLabel("Type").selectOption("Realized profit");
+    await user.page.getByText("1 transaction", { exact: true }).waitFor();
+    expect(user.page.url()).toContain("tab=transactions&type=realized_pnl");
+    await user.page.reload();
+    await user.page.getByText("1 transaction", { exact: true }).waitFor();
+    expect(await user.page.getByLabel("Type").inputValue()).toBe("realized_pnl");
+    const [heads = "", line = "", ...more] = await exported();
+    expect(heads).toMatch(/^recorded,type,amount,currency,balance before,/);
+    expect([line.split(",")[1], more]).toEqual(["realized_pnl", []]);
+    await checkPage(user, "account-transactions");
+    await user.page.setViewportSize(WIDE);
+
+    await user
+      .row("Realized profit")
+      .getByRole("link", { name: `Position ${closed.slice(0, 8)}` })
+      .click();
+    await user.page.getByText("2 deals", { exact: true }).waitFor();
+    expect(await exported()).toHaveLength(3);
+    await checkPage(user, "account-deals");
+    await user.page.setViewportSize(WIDE);
+
+    await chooseTab("Positions");
+    await user.page.getByText("1 open position", { exact: true }).waitFor();
+    await user.page.getByText(/^live, measured/).waitFor();
+    expect((await user.row(open.slice(0, 8)).innerText()).replaceAll(/\s+/g, " ")).toMatch(/EURUSD.* buy.* 0\.02 /);
+    await checkPage(user, "account-positions");
+    await user.page.setViewportSize(WIDE);
+    // A position that is closed elsewhere disappears without a reload.
+    await control.close(number, open);
+    await user.page.getByText("This account has no open positions.").waitFor();
+    await user.page.getByRole("link", { name: "Show closed ones too" }).click();
+    await user.page.getByText("2 positions", { exact: true }).waitFor();
+
+    await chooseTab("Orders");
+    await user.page.getByLabel("Symbol").fill("GBPUSD");
+    await user.page.keyboard.press("Enter");
+    await eventually(async () => expect(await user.row("EURUSD").count()).toBe(0));
+    expect(await user.row("GBPUSD").count()).toBe((await exported()).length - 1);
+    await user.page.getByLabel("Symbol").fill("NONE");
+    await user.page.keyboard.press("Enter");
+    await user.page.getByText("No order matches.").waitFor();
+    await user.button("Remove the filters").click();
+    await user.row("EURUSD").first().waitFor();
+
+    await chooseTab("Commands");
+    await user.row("risk.set_rules").waitFor();
+    expect(await user.row("finance.deposit").innerText()).toContain("100.00 USD");
+    await chooseTab("Risk rules");
+    await user.page.getByText(/^Daily loss 50 %/).waitFor();
+    expect(user.complaints).toEqual([]);
+  });
+
+  it("are reached with the arrow keys, and those without records say so", async () => {
+    await client.queue("POST", `/accounts/${number}/password-reset`, { requestId: "reset" });
+    await openAccountAs("owner");
+    await tabs().getByRole("link", { name: "Overview" }).focus();
+    // From the first to the last, and from there to the second last.
+    for (const key of ["ArrowLeft", "Home", "End", "Enter"]) await user.page.keyboard.press(key);
+    await user.page.getByRole("heading", { name: "Audit", level: 2 }).waitFor();
+    await eventually(async () => {
+      await user.button("Refresh").click();
+      await user.settled();
+      expect(await user.row("Reset a trading password").count()).toBe(1);
+    });
+    await checkPage(user, "account-audit");
+    await user.page.setViewportSize(WIDE);
+    await tabs().getByRole("link", { name: "Audit" }).focus();
+    for (const key of ["ArrowLeft", "Enter"]) await user.page.keyboard.press(key);
+    await user.page.getByText("No risk rule of this account was breached.").waitFor();
+    await checkPage(user, "account-breaches");
+    await user.page.setViewportSize(WIDE);
+    for (const key of ["ArrowLeft", "ArrowLeft", "Enter"]) await user.page.keyboard.press(key);
+    await user.row("account.created").waitFor();
+    await checkPage(user, "account-deliveries");
+    await user.page.setViewportSize(WIDE);
+    await chooseTab("Deals");
+    await user.page.getByText("This account has no deals yet.").waitFor();
+    expect(user.complaints).toEqual([]);
+  });
+
+  it("hide the audit log from other roles, and say who may see it", async () => {
+    await openAccountAs("finance");
+    expect(await tabs().getByRole("link", { name: "Audit" }).count()).toBe(0);
+    await user.open(`/accounts/${client.demo.serverId}/${number}?tab=audit`);
+    await user.page.getByText("It needs the role owner.").waitFor();
+    user.complaints.splice(0);
+  });
+});
