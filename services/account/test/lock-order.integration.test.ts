@@ -167,8 +167,8 @@ it("applying a command that was carried out in part and booking do not deadlock"
     passwordOf: () => "",
     clock: systemClock,
   };
-  const { apply } = createAccountCommands({ creations, changes, isUnreachable: () => false, isNotSent: () => false });
-  await bookBeside(two, () => database.transaction((tx) => apply(asUnit(tx), applied)));
+  const executor = createAccountCommands({ creations, changes, isUnreachable: () => false, isNotSent: () => false });
+  await bookBeside(two, () => database.transaction((tx) => executor.apply(asUnit(tx), applied)));
   const after = await repository.read(two.serverId, numbers);
   expect(after.map((account) => account?.status)).toEqual(["disabled", "disabled"]);
 });

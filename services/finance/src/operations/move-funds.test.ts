@@ -6,9 +6,9 @@ import { createFundsExecutor, type MoveFundsOptions } from "./move-funds.ts";
 
 class NotSent extends Error {}
 
-/** An executor whose calls of the trading server fail with `error`. */
-function executor(error: Error) {
-  const fails = (): Promise<never> => Promise.reject(error);
+/** An executor whose calls of the trading server fail with `reason`. */
+function executor(reason: Error) {
+  const fails = (): Promise<never> => Promise.reject(reason);
   const options: Pick<MoveFundsOptions, "client" | "serverOf" | "isUnreachable" | "isNotSent"> = {
     client: { change: fails, settle: fails },
     serverOf: () => ({ status: "active" }) as ServerEntry,

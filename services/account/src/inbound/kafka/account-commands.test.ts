@@ -23,7 +23,7 @@ it("retries the commands whose call was not sent, beside those that were sent", 
     settleTradingAccounts: notSent,
     operations: queuedOperations(() => ""),
   };
-  const { execute } = createAccountCommands({
+  const executor = createAccountCommands({
     creations: creations as AccountCommandsOptions["creations"],
     changes: changes as AccountCommandsOptions["changes"],
     isUnreachable: () => false,
@@ -36,7 +36,7 @@ it("retries the commands whose call was not sent, beside those that were sent", 
   });
   const disabling = commandMessage({ operation: "account.disable", payload: {} });
   const commands = [creation, disabling].map((message) => ({ message: CommandMessage.parse(message), attempt: 1 }));
-  expect(await execute(creation.serverId, commands)).toEqual([
+  expect(await executor.execute(creation.serverId, commands)).toEqual([
     { kind: "closed" },
     { kind: "retry", reason: "not sent" },
   ]);
