@@ -17,8 +17,6 @@ const LONGEST = [
   "test/browser/console.test.ts",
   "services/gateway/test/owners.integration.test.ts",
   "services/gateway/test/faults.integration.test.ts",
-  "test/e2e/command-line.test.ts",
-  "test/e2e/read-your-command.test.ts",
 ];
 
 /** Tests that wait or compute for long: `npm run verify -- long`. */
@@ -27,8 +25,13 @@ const LONG = [
   "services/gateway/test/large-results.integration.test.ts",
   "services/metrics/test/example-client.integration.test.ts",
   "services/trading-simulator/test/restart.integration.test.ts",
+  "test/browser/tasks.test.ts",
   "test/docs/guides.test.ts",
+  "test/browser/documentation.test.ts",
+  "test/e2e/command-line.test.ts",
   "test/e2e/external-servers.test.ts",
+  "test/e2e/listen.test.ts",
+  "test/e2e/read-your-command.test.ts",
   "test/live/live-metrics.test.ts",
   "test/properties/command-states.test.ts",
   "test/properties/equal-keys.test.ts",
@@ -65,8 +68,9 @@ class LongestFirst extends BaseSequencer {
  */
 export default defineConfig({
   test: {
-    // Three files at once, on the two processors of a small machine: most tests wait.
-    maxWorkers: 3,
+    // Two files at once. With more, the servers and the tests would compete for the processors of a
+    // small machine.
+    maxWorkers: 2,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
     projects: [

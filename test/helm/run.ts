@@ -101,6 +101,17 @@ const REFUSED: readonly { readonly what: string; readonly set: readonly string[]
     set: ["combined.enabled=true"],
     named: /services\.metrics and services\.stream have the same program/,
   },
+  {
+    what: "scaled windows processes",
+    set: [
+      "services.windows.enabled=true",
+      "services.windows.scaling.by=cpu",
+      "services.windows.scaling.minReplicas=2",
+      "services.windows.scaling.maxReplicas=4",
+      "services.windows.scaling.cpuUtilization=60",
+    ],
+    named: /services\.windows\.scaling/,
+  },
   { what: "an unknown kind of scaling", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
 ];
 
@@ -184,6 +195,27 @@ const COMBINED: typeof EXPECTED = [
   },
   { what: "one Service has the metrics of the process", pattern: /name: metrics, port: 9464,/g, times: 1 },
   { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
+];
+
+/** The same of `large.yaml`. */
+const LARGE: typeof EXPECTED = [
+  {
+    what: "the windows processes have numbers",
+    pattern: /^kind: StatefulSet\nmetadata:\n {2}name: kapi-windows$/gm,
+    times: 1,
+  },
+  {
+    what: "each has its number from its pod",
+    pattern: /WINDOWS_INSTANCE, valueFrom: .*'apps\.kubernetes\.io\/pod-index'/g,
+    times: 1,
+  },
+  {
+    what: "windows processes and stream know all addresses in order",
+    pattern: /WINDOWS_URLS, value: "http:\/\/kapi-windows-0\.kapi-windows-pods:8080,.*-1\..*,.*-2\..*"/g,
+    times: 2,
+  },
+  { what: "the addresses are those of a Service without an address", pattern: /clusterIP: None$/gm, times: 1 },
+  { what: "stream, windows and metrics reach the windows processes", pattern: /^ {4}# windows processes$/gm, times: 3 },
 ];
 
 const SIMULATOR = "services.trading-simulator.enabled=true";
@@ -279,7 +311,7 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     Record<string, ProgramSecrets>
   >;
   return manifests.split(SEPARATOR).flatMap((manifest) => {
-    const [, kind = ""] = /^kind: (Deployment|Job)$/m.exec(manifest) ?? [];
+    const [, kind = ""] = /^kind: (Deployment|StatefulSet|Job)$/m.exec(manifest) ?? [];
     if (kind === "") return [];
     const [, program = ""] = /^ +- name: ([a-z-]+)\n +image: /m.exec(manifest) ?? [];
     const [, items = ""] = /- { name: secrets, secret: {.*items: \[(.*)\]/.exec(manifest) ?? [];
@@ -389,6 +421,11 @@ for (const { what, pattern, times } of COMBINED) {
 for (const { what, pattern, times } of EXPECTED) {
   const found = [...external.matchAll(pattern)].length;
   report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
+}
+const large = render(helm, "large.yaml").text;
+for (const { what, pattern, times } of LARGE) {
+  const found = [...large.matchAll(pattern)].length;
+  report(`large.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
 }
 for (const { what, set, named } of REFUSED) {
   // `helm lint` would not fail at an error of a template.

@@ -101,6 +101,38 @@ stands for another system, always has a pod of its own.
 {{ toJson $pods }}
 {{- end }}
 
+{{/*
+The service with the role `windows` of metrics, as JSON: its component, replicas and the addresses of its processes in
+order; empty without one.
+*/}}
+{{- define "kapi.windows" -}}
+{{- $root := . -}}
+{{- $full := include "kapi.fullname" . -}}
+{{- $found := dict -}}
+{{- range $name, $values := .Values.services -}}
+{{- if and (ne (toString $values.enabled) "false") (eq (dig "env" "ROLES" "" $values) "windows") -}}
+{{- if $root.Values.combined.enabled -}}
+{{- fail (printf "combined: services.%s needs pods of its own: disable it" $name) -}}
+{{- end -}}
+{{- if ne (dig "scaling" "by" "none" $values) "none" -}}
+{{- fail (printf "services.%s.scaling.by: a change of the number of windows processes restarts the stream processes: only none" $name) -}}
+{{- end -}}
+{{- if hasKey $found "component" -}}
+{{- fail (printf "services.%s: services.%s has the role windows already" $name $found.component) -}}
+{{- end -}}
+{{- $urls := list -}}
+{{- range $instance := until (int $values.replicas) -}}
+{{- $urls = append $urls (printf "http://%s-%s-%d.%s-%s-pods:%d" $full $name $instance $full $name (int $values.ports.http)) -}}
+{{- end -}}
+{{- $_ := set $found "component" $name -}}
+{{- $_ := set $found "replicas" (int $values.replicas) -}}
+{{- $_ := set $found "port" (int $values.ports.http) -}}
+{{- $_ := set $found "urls" (join "," $urls) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $found }}
+{{- end }}
+
 {{/* The jobs of this release by their component, as JSON: like kapi.pods, with "weight", "args" and "server". */}}
 {{- define "kapi.jobs" -}}
 {{- $root := . -}}
