@@ -185,6 +185,7 @@ const MEASURED: readonly (readonly [service: string, series: string, value: RegE
   ["finance", 'commands_duration_count{operation="finance.deposit",status="succeeded"}', "deposits"],
   ["finance", 'kafka_consumer_lag{group="finance",topic="commands.finance"}', /^0$/],
   ["finance", 'commands_inbox_age{worker="finance"}', /^0$/],
+  ["finance", 'commands_inbox_overdue{worker="finance"}', /^0$/],
   ["finance", 'commands_outbox_age{worker="finance"}', /^0(\.\d+)?$/],
   ["finance", "trading_server_breaker_open{}", /^0$/],
   ["finance", "trading_events_gaps{}", /^0$/],

@@ -37,6 +37,18 @@ it.each(fields)("a message whose %s is damaged is stored in a form that can be r
   expect(storedMessage(stored)).toEqual(incoming.message);
 });
 
+it("a message whose times are damaged was accepted when Kafka received it, and has its operation's deadline", () => {
+  const timestampMs = Date.parse("2026-03-02T10:05:00.000Z");
+  const damaged = commandMessage({ operation: "account.history_export", createdAt: "", deadlineAt: "" });
+  const incoming = decode({ ...record(damaged), timestampMs }, 0);
+  if (typeof incoming === "string") throw new Error(incoming);
+  expect(incoming.unreadable).toContain("createdAt");
+  expect(incoming.message).toMatchObject({
+    createdAt: "2026-03-02T10:05:00.000Z",
+    deadlineAt: "2026-03-02T11:05:00.000Z",
+  });
+});
+
 it("a message of release 0.1.0 gets its amount in minor units, from Kafka and from the inbox", () => {
   const { amountMinor: _unknown, ...former } = commandMessage({ payload: { amount: 1_234.56 } });
   const incoming = decode(record(former), 0);

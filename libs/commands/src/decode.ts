@@ -5,6 +5,7 @@
  * becomes a dead letter.
  */
 import {
+  COMMANDS,
   CommandHeader,
   CommandMessage,
   CommandOperation,
@@ -14,6 +15,7 @@ import {
   type UnreadableCommandMessage,
 } from "@kapi/contracts";
 import type { Message } from "@kapi/kafka";
+import { toIso } from "@kapi/kernel";
 import { z } from "zod";
 
 export interface Incoming {
@@ -30,7 +32,7 @@ export interface Incoming {
  * Returns the message, or the reason why it names no command. The reason never quotes the value,
  * which may hold a sealed password.
  */
-export function decode({ value, offset, traceparent }: Message, partition: number): Incoming | string {
+export function decode({ value, offset, timestampMs, traceparent }: Message, partition: number): Incoming | string {
   const received = value.toString("utf8");
   let json: unknown;
   try {
@@ -51,7 +53,9 @@ export function decode({ value, offset, traceparent }: Message, partition: numbe
   const reason = `not a command message (${issues.join(", ")})`;
   const named = IdentifiedCommand.safeParse(json);
   if (!named.success) return reason;
-  const message: UnreadableCommandMessage = { ...named.data, ...NOTHING_TO_DO };
+  const { createdAt = toIso(timestampMs), ...identified } = named.data;
+  const { deadlineAt = toIso(Date.parse(createdAt) + COMMANDS[identified.operation].deadlineMs) } = identified;
+  const message: UnreadableCommandMessage = { ...identified, createdAt, deadlineAt, ...NOTHING_TO_DO };
   return { message, unreadable: reason, ...place, text: JSON.stringify(message) };
 }
 
@@ -80,7 +84,7 @@ const NO_FINGERPRINT = "0".repeat(64);
 
 /**
  * The required fields identify a command and its organization. All other fields fall back to a
- * default.
+ * default. The times have no fixed default: the ages that the worker measures would be wrong.
  */
 const IdentifiedCommand = z.object({
   commandId: z.uuid(),
@@ -94,8 +98,10 @@ const IdentifiedCommand = z.object({
   fingerprint: CommandHeader.shape.fingerprint.catch(NO_FINGERPRINT),
   reservedCredits: z.int().min(0).catch(0),
   chargeId: z.uuid().optional().catch(undefined),
-  createdAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
-  deadlineAt: z.iso.datetime().catch(() => new Date(0).toISOString()),
+  /** Undefined: the time of the Kafka record, which was written right after the acceptance. */
+  createdAt: z.iso.datetime().optional().catch(undefined),
+  /** Undefined: the operation's deadline after the acceptance. */
+  deadlineAt: z.iso.datetime().optional().catch(undefined),
   createdBy: MessageCreatedBy,
 });
 

@@ -9,6 +9,7 @@ export { type CommandStore, type CommandStoreOptions, startCommandStore } from "
 export type { FinalState, OpenCommand, WorkTransaction } from "./work.ts";
 export { type CommandWorker, type CommandWorkerOptions, startCommandWorker } from "./worker.ts";
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
+export { retryIfNotSent } from "./retry-if-not-sent.ts";
 
 /** The migrations of inbox, leases and outbox, for `directories` of the service's schema. */
 export const COMMANDS_MIGRATIONS: MigrationDirectory = {

@@ -35,7 +35,7 @@ export function measureOutbox(worker: string, database: Database): () => void {
 
 /** The parts of a worker that its metrics read. */
 export interface MeasuredWorker {
-  readonly partitions: { oldestMs(): number | null; loaded(): number };
+  readonly partitions: { oldestMs(): number | null; earliestDeadlineMs(): number | null; loaded(): number };
   readonly scheduler: { servers(): readonly { readonly serverId: string; readonly parked: boolean }[] };
   readonly clock: Clock;
 }
@@ -47,11 +47,13 @@ export function measureWorker(worker: string, { partitions, scheduler, clock }: 
       "commands.inbox.age",
       "Time since the acceptance of the oldest open command that this process holds, by `worker`",
       "s",
-      () => {
-        const acceptedAtMs = partitions.oldestMs();
-        const ageMs = acceptedAtMs === null ? 0 : Math.max(0, clock.nowMs() - acceptedAtMs);
-        return [{ value: ageMs / MS_PER_SECOND, attributes: { worker } }];
-      },
+      () => [{ value: secondsSince(partitions.oldestMs(), clock), attributes: { worker } }],
+    ),
+    observed(
+      "commands.inbox.overdue",
+      "Time since the deadline of the most overdue open command that this process holds; 0 if none is overdue, by `worker`",
+      "s",
+      () => [{ value: secondsSince(partitions.earliestDeadlineMs(), clock), attributes: { worker } }],
     ),
     observed("commands.inbox.loaded", "Open commands that this process holds, by `worker`", "{command}", () => [
       { value: partitions.loaded(), attributes: { worker } },
@@ -70,4 +72,9 @@ export function measureWorker(worker: string, { partitions, scheduler, clock }: 
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+/** 0 for a time in the future, and without a time. */
+function secondsSince(timeMs: number | null, clock: Clock): number {
+  return timeMs === null ? 0 : Math.max(0, clock.nowMs() - timeMs) / MS_PER_SECOND;
 }

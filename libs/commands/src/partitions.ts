@@ -59,16 +59,25 @@ export class Partitions {
   }
 
   /**
-   * When the command in memory with the earliest deadline was accepted, in milliseconds since the
-   * epoch; null without commands. That is the oldest command, except if a risk rule's action is
-   * older: the action's deadline is later (decisions, 15.6).
+   * When the oldest command in memory was accepted, in milliseconds since the epoch; null without
+   * commands. It need not be the command with the earliest deadline: the action of a risk rule has
+   * a later one (decisions, 15.6).
    */
   oldestMs(): number | null {
-    let oldest: Entry | null = null;
+    return this.#earliest(({ message }) => Date.parse(message.createdAt));
+  }
+
+  /** The earliest deadline of the commands in memory, in the same form. */
+  earliestDeadlineMs(): number | null {
+    return this.#earliest(({ deadlineMs }) => deadlineMs);
+  }
+
+  #earliest(timeOf: (entry: Entry) => number): number | null {
+    let earliest = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.values()) {
-      for (const entry of queue.entries()) if (oldest === null || entry.deadlineMs < oldest.deadlineMs) oldest = entry;
+      for (const entry of queue.entries()) earliest = Math.min(earliest, timeOf(entry));
     }
-    return oldest === null ? null : Date.parse(oldest.message.createdAt);
+    return earliest === Number.POSITIVE_INFINITY ? null : earliest;
   }
 
   /**

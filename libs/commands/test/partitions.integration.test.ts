@@ -1,5 +1,5 @@
-import { TOPICS } from "@kapi/contracts";
-import { assertDefined, delay } from "@kapi/kernel";
+import { CommandMessage, TOPICS } from "@kapi/contracts";
+import { assertDefined, delay, toIso } from "@kapi/kernel";
 import { statement } from "@kapi/postgres";
 import { commandMessage, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -13,6 +13,8 @@ import type { CommandStore } from "../src/store.ts";
 import { Harness } from "./harness.ts";
 
 const PARTITION = 0;
+const EMPTY_PARTITION = 1;
+const MINUTE_MS = 60_000;
 const INSERT = statement<never>(
   "test_insert_of_another",
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, ${PARTITION}, $2, $3, $4)`,
@@ -95,6 +97,30 @@ it("runs commands that another process inserted while it held the partition, als
   const second = await insertElsewhere(2);
   await partitions.assign([PARTITION], 1);
   await eventually(() => expect(scheduled).toEqual([first, second]));
+  await partitions.stop();
+  await store.stop();
+});
+
+it("knows the oldest command and the earliest deadline, also if the oldest command has the latest deadline", async () => {
+  const store = harness.startStore();
+  const leases = new PartitionLeases(TOPICS.commandsExport, "measured");
+  const partitions = partitionsOf("measured", { store: store.value, leases });
+  await partitions.assign([EMPTY_PARTITION], 1);
+  await eventually(() => expect(partitions.check()).toBeNull());
+  expect([partitions.oldestMs(), partitions.earliestDeadlineMs()]).toEqual([null, null]);
+
+  const nowMs = Date.now();
+  const command = (ageMinutes: number, minutesLeft: number, offset: number) => {
+    const times = {
+      createdAt: toIso(nowMs - ageMinutes * MINUTE_MS),
+      deadlineAt: toIso(nowMs + minutesLeft * MINUTE_MS),
+    };
+    const message = CommandMessage.parse(commandMessage(times));
+    return { message, unreadable: null, partition: EMPTY_PARTITION, offset, text: JSON.stringify(message) };
+  };
+  partitions.add(EMPTY_PARTITION, [command(120, 1_320, 1), command(20, -5, 2), command(1, 14, 3)]);
+  expect(partitions.oldestMs()).toBe(nowMs - 120 * MINUTE_MS);
+  expect(partitions.earliestDeadlineMs()).toBe(nowMs - 5 * MINUTE_MS);
   await partitions.stop();
   await store.stop();
 });

@@ -45,6 +45,22 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(WEBHOOK_KINDS.length);
   });
 
+  it("has one history of an account in the examples of its events, in the order of docs/webhooks.md", () => {
+    const numbered = Object.values(EVENT_EXAMPLES)
+      .filter(({ data }) => data.accountSequence !== null)
+      .toSorted((one, other) => Number(one.data.accountSequence) - Number(other.data.accountSequence));
+    const numbers = numbered.map(({ data }) => data.accountSequence);
+    expect(new Set(numbers).size).toBe(numbers.length);
+    expect(numbered[0]).toMatchObject({ type: "account.created", data: { accountSequence: 1 } });
+    expect(numbered.at(-1)?.type).toBe("account.deleted");
+    const versions = numbered.flatMap(({ data }) => ("version" in data ? [data.version] : []));
+    expect(versions).toEqual(versions.map((_, index) => index + 1));
+    const deal = EVENT_EXAMPLES["deal.executed"].data;
+    const transaction = EVENT_EXAMPLES["transaction.recorded"].data;
+    expect(transaction).toMatchObject({ dealId: deal.id, accountSequence: Number(deal.accountSequence) + 1 });
+    expect(EVENT_EXAMPLES["position.closed"].data.accountSequence).toBeGreaterThan(Number(transaction.accountSequence));
+  });
+
   it("has no broken references", () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
     for (const [, pointer = ""] of references) {

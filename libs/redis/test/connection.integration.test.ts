@@ -39,11 +39,15 @@ test("a Redis that may evict keys is rejected at the start", async () => {
   }
 });
 
-test("the Redis clock follows the time of most masters, also if that time changes, and keeps it after the last measurement", async () => {
+test("the Redis clock follows the time of most masters, also if that time changes, and advances while Redis does not answer", async () => {
   let apartMs = 0;
+  let unanswered = 0;
   const [master] = redis.masters();
   const time = async (byMs: number): Promise<number[]> => {
-    if (Number.isNaN(byMs)) throw new Error("no Redis");
+    if (Number.isNaN(byMs)) {
+      unanswered += 1;
+      throw new Error("no Redis");
+    }
     const [seconds, microseconds] = (await master?.time()) ?? [];
     return [Number(seconds) + byMs / 1_000, Number(microseconds)];
   };
@@ -56,6 +60,11 @@ test("the Redis clock follows the time of most masters, also if that time change
   apartMs = 600_000;
   await eventually(() => expect(apart()).toBe(600));
   apartMs = Number.NaN;
+  const lostAtMs = clock.nowMs();
+  // Two masters do not answer each measurement: several measurements fail.
+  await eventually(() => expect(unanswered).toBeGreaterThan(6));
+  expect(clock.nowMs()).toBeGreaterThan(lostAtMs);
+  expect(apart()).toBe(600);
   await stopClock();
   expect(apart()).toBe(600);
 });

@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 
 import { startTradingServerClient, type TradingServerClient, type TradingServerClientOptions } from "./client.ts";
 import { ReadBreakers } from "./read-breakers.ts";
-import { TradingServerUnreachable } from "./unreachable.ts";
+import { TradingServerCallNotSent, TradingServerUnreachable } from "./unreachable.ts";
 
 const HANGING = "5a1c3f7e-0a52-4a0e-9f0a-000000000001";
 const ANSWERING = "5a1c3f7e-0a52-4a0e-9f0a-000000000002";
@@ -82,6 +82,28 @@ it("a hanging server uses at most half of the connections, and its reads fail at
   await expect(reader.eventSequence(HANGING, SKIPPED_ACCOUNT)).rejects.toThrow("read skipped");
   expect(await reader.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
   expect(requests.filter(({ url }) => url.includes(SKIPPED_ACCOUNT))).toEqual([]);
+});
+
+it("above the share of an organization a read is 429, other calls are certainly not sent, and the breaker stays closed", async () => {
+  vi.useFakeTimers({ toFake: [...CALL_TIME] });
+  const sender = client();
+  const running = Array.from({ length: CONNECTIONS / 2 + 1_000 }, () => sender.eventSequence(HANGING, ACCOUNT));
+  const hanging = Promise.allSettled(running);
+  await expect.poll(() => requests.length).toBe(CONNECTIONS / 2);
+  const reference = "5a1c3f7e-0a52-4a0e-9f0a-000000000003";
+  const deletion = { reference, accountNumber: ACCOUNT, type: "delete", closePositions: true } as const;
+  for (let n = 0; n < BREAKER_FAILURES; n += 1) {
+    const error = { status: 429, code: "TOO_MANY_CONCURRENT_REQUESTS", headers: { "retry-after": "1" } };
+    await expect(sender.eventSequence(HANGING, ACCOUNT)).rejects.toMatchObject(error);
+    await expect(sender.change(HANGING, [deletion])).rejects.toThrow(TradingServerCallNotSent);
+    await expect(sender.settle(HANGING, [reference])).rejects.toThrow("/settlements: not sent, because too many");
+  }
+  // An open breaker would skip the read.
+  await expect(sender.eventSequence(HANGING, ACCOUNT)).rejects.toMatchObject({ status: 429 });
+  expect(await sender.eventSequence(ANSWERING, ACCOUNT)).toBe(7);
+  await vi.advanceTimersByTimeAsync(TIMEOUT_MS);
+  await hanging;
+  expect(requests.filter(({ url }) => /changes|settlements/.test(url))).toEqual([]);
 });
 
 it("one read probes the server after a pause, and all reads continue once it answers", async () => {

@@ -7,7 +7,7 @@ import { createSecureContext, getCACertificates } from "node:tls";
 import type { z } from "zod";
 
 import { MAX_QUOTE_SYMBOLS, type Quote } from "@kapi/contracts";
-import { startInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
+import { ApiError, startInternalClient, DependencyError, type InternalClient, tokenCredentials } from "@kapi/http";
 import { assert, monotonicClock } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
 
@@ -27,7 +27,7 @@ import {
   SnapshotResponse,
 } from "./contract.ts";
 import { ReadBreakers } from "./read-breakers.ts";
-import { TradingServerUnreachable } from "./unreachable.ts";
+import { TradingServerCallNotSent, TradingServerUnreachable } from "./unreachable.ts";
 
 /** Default number of connections to one address. */
 const DEFAULT_CONNECTIONS = 64;
@@ -54,7 +54,9 @@ export interface TradingServerClientOptions {
 
 /**
  * A call without a clear answer rejects with {@link TradingServerUnreachable}. After several
- * unanswered reads, further reads reject at once.
+ * unanswered reads, further reads reject at once. Above the share of waiting calls of its
+ * organization, a read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and every other call
+ * with {@link TradingServerCallNotSent}.
  */
 export interface TradingServerClient {
   /** Sends the server its configuration; replaces the earlier one. */
@@ -123,6 +125,10 @@ export function startTradingServerClient(options: TradingServerClientOptions): S
       return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
     } catch (error) {
       if (error instanceof TradingServerUnreachable) throw error;
+      // Thrown before a call is sent. Only a read is sent again, so it may have been sent before.
+      if (error instanceof ApiError && error.code === "TOO_MANY_CONCURRENT_REQUESTS") {
+        throw request.method === "GET" ? error : notSent(request, error);
+      }
       const reason = error instanceof DependencyError ? error.message : `unreadable answer: ${String(error)}`;
       throw unclear(request, reason, error);
     }
@@ -209,6 +215,11 @@ function contractCalls(
 function areRequested(quotes: readonly Quote[], symbols: readonly string[], at: string): boolean {
   const open = new Set(symbols);
   return quotes.every(({ symbol, measuredAt }) => open.delete(symbol) && Date.parse(measuredAt) <= Date.parse(at));
+}
+
+function notSent({ serverId, method, path }: Omit<CallOptions<unknown>, "schema">, cause: Error): Error {
+  const text = `trading server ${serverId}: ${method} ${path}: not sent, because too many calls of its organization wait`;
+  return new TradingServerCallNotSent(text, { cause });
 }
 
 function unclear(

@@ -1,3 +1,4 @@
+import { ApiError } from "@kapi/http";
 import { Breaker, BREAKER_FAILURES, type Clock } from "@kapi/kernel";
 
 import { TradingServerUnreachable } from "./unreachable.ts";
@@ -34,7 +35,9 @@ export class ReadBreakers {
       if (this.#breakers.get(serverId) === breaker) this.#breakers.delete(serverId);
       return result;
     } catch (error) {
-      breaker.failed();
+      // A read above its organization's share did not reach the server.
+      if (error instanceof ApiError) breaker.unused();
+      else breaker.failed();
       throw error;
     }
   }

@@ -18,7 +18,7 @@ import {
   startServiceDirectory,
   startTradingServers,
 } from "@kapi/service";
-import { TradingServerUnreachable } from "@kapi/trading-server";
+import { TradingServerCallNotSent, TradingServerUnreachable } from "@kapi/trading-server";
 import { startTradingEventConsumer } from "@kapi/trading-server/event-feed";
 
 import { type Config, ConfigSchema } from "./config.ts";
@@ -137,10 +137,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     finish: (accountId: string) => store.transact((transaction) => deletionRepository.finish(transaction, [accountId])),
   };
   const isUnreachable = (error: unknown): boolean => error instanceof TradingServerUnreachable;
+  const isNotSent = (error: unknown): boolean => error instanceof TradingServerCallNotSent;
 
   await startInternalHttp(context, SERVICE, {
     clock,
-    isDependencyFailure: (error) => isUnreachable(error) || isTransient(error),
+    isDependencyFailure: (error) => isUnreachable(error) || isNotSent(error) || isTransient(error),
     register: (app) => {
       registerAccountRoutes(app, {
         reader,
@@ -210,6 +211,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       recordEvents,
     },
     isUnreachable,
+    isNotSent,
   });
   await scope.start("command worker", () =>
     startCommandWorker({ worker: SERVICE, topic, store, kafka, executor, clock, logger, health, fatal }),

@@ -2,14 +2,21 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import { type AppliedOutcome, column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import { CommandMessage } from "@kapi/contracts";
+import { assert, systemClock } from "@kapi/kernel";
 import { startPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment, eventually } from "@kapi/testkit";
+import { commandMessage, createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
+import { createAccountCommands } from "../src/inbound/kafka/account-commands.ts";
+import type { ChangeCommandsOptions, ChangeEffect } from "../src/inbound/kafka/change-commands.ts";
+import type { CreationCommandsOptions } from "../src/inbound/kafka/creation-commands.ts";
+import { queuedOperations } from "../src/operations/queued-operations.ts";
 import { createAccountRepository } from "../src/outbound/postgres/account-repository.ts";
 import { createCreationRepository } from "../src/outbound/postgres/creation-repository.ts";
+import { createDeletionRepository } from "../src/outbound/postgres/deletion-repository.ts";
 import { LOCK_ACCOUNTS } from "../src/outbound/postgres/history-statements.ts";
 
 const directory = fileURLToPath(new URL("../migrations", import.meta.url));
@@ -119,4 +126,49 @@ it("a transaction with several statements and booking do not deadlock", async ()
       }
     }),
   );
+});
+
+it("applying a command that was carried out in part and booking do not deadlock", async () => {
+  const two = await twoAccounts("active");
+  const repository = createAccountRepository(database);
+  const numbers = [two.low.accountNumber, two.high.accountNumber];
+  const accounts = await repository.read(two.serverId, numbers);
+  // The command on the account with the lower number has closed only some of its positions.
+  const applied = accounts.map((account, index): AppliedOutcome<ChangeEffect> => {
+    assert(account !== null, "both accounts exist");
+    const { serverId, accountNumber } = account;
+    const message = commandMessage({
+      serverId,
+      accountNumber,
+      operation: "account.disable",
+      payload: { flatten: true },
+    });
+    const effect: ChangeEffect = { kind: "change", account, effect: { made: false, at: NOW, status: "disabled" } };
+    const failure = { errorCode: "ACCOUNT_HAS_OPEN_POSITIONS", errorMessage: "A position is open" } as const;
+    return {
+      message: CommandMessage.parse(message),
+      outcome: index === 0 ? { kind: "failed", ...failure, effect } : { kind: "succeeded", result: {}, effect },
+    };
+  });
+  const none = (): Promise<never> => Promise.reject(new Error("not called"));
+  const changes: ChangeCommandsOptions = {
+    changeTradingAccounts: none,
+    settleTradingAccounts: none,
+    operations: queuedOperations(() => ""),
+    repository,
+    deletions: createDeletionRepository({ database, deleteHistory: none }),
+    recordEvents: () => Promise.resolve([]),
+  };
+  const creations: CreationCommandsOptions = {
+    createTradingAccounts: none,
+    opener: { open: none, settle: none },
+    repository: createCreationRepository(database),
+    recordEvents: () => Promise.resolve([]),
+    passwordOf: () => "",
+    clock: systemClock,
+  };
+  const executor = createAccountCommands({ creations, changes, isUnreachable: () => false, isNotSent: () => false });
+  await bookBeside(two, () => database.transaction((tx) => executor.apply(asUnit(tx), applied)));
+  const after = await repository.read(two.serverId, numbers);
+  expect(after.map((account) => account?.status)).toEqual(["disabled", "disabled"]);
 });

@@ -73,7 +73,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   );
   observed(
     "command_status.commands.age",
-    "Time since the acceptance of the oldest command that is not final, by `status`",
+    "Time since the acceptance of the oldest command that is not final and does not wait for an open market, by `status`",
     "s",
     async () => (await openStates()).map(({ status, oldest_seconds: value }) => ({ value, attributes: { status } })),
   );

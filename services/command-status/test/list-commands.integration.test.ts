@@ -15,6 +15,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
+import { createCommandAges } from "../src/outbound/postgres/command-ages.ts";
 import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
 import { createFinalCommandRepository } from "../src/outbound/postgres/command-lists.ts";
 import {
@@ -27,6 +28,7 @@ import { eventOf } from "./events.ts";
 import { type Running, startRunning } from "./running.ts";
 
 const Answer = z.object({ command: Command });
+const HOUR_MS = 3_600_000;
 let running: Running;
 let database: Started<Database>;
 
@@ -232,6 +234,39 @@ it("the query of the runbook finds the commands that wait, the oldest first", as
   ]);
   expect(rows.map((row) => row.command_id)).not.toContain(done?.commandId);
 });
+
+it("the age of open commands has no command that closes positions, after its first attempt", async () => {
+  const completeAll = "update commands_by_month set status = 'succeeded' where status in ('queued', 'leased')";
+  await database.value.query(statement<never>("test_complete_all", completeAll), []);
+  const ages = createCommandAges(database.value, nextSecond());
+  const ageOf = async (status: string) => (await ages()).find((state) => state.status === status)?.oldest_seconds ?? 0;
+  const [inTurn, toRetry] = [
+    { status: "leased", attempts: 1 },
+    { status: "queued", attempts: 1, version: 2 },
+  ] as const;
+  const acceptedAgo = (hours: number) => new Date(Date.now() - hours * HOUR_MS).toISOString();
+  const flatten = commandMessage({ operation: "account.flatten", payload: {}, createdAt: acceptedAgo(90) });
+  const ofBreach = commandMessage({
+    operation: "account.disable",
+    payload: { flatten: true },
+    createdAt: acceptedAgo(80),
+  });
+  const disable = commandMessage({ operation: "account.disable", payload: {}, createdAt: acceptedAgo(70) });
+  await publish([flatten, ofBreach, disable]);
+  expect(await ageOf("queued")).toBeGreaterThan(89 * 3_600);
+
+  await publish([], [eventOf(flatten, inTurn), eventOf(ofBreach, inTurn), eventOf(disable, inTurn)]);
+  expect(await ageOf("leased")).toBeLessThan(71 * 3_600);
+  await publish([], [eventOf(flatten, toRetry), eventOf(ofBreach, toRetry), eventOf(disable, toRetry)]);
+  expect(await ageOf("queued")).toBeGreaterThan(69 * 3_600);
+  expect(await ageOf("queued")).toBeLessThan(71 * 3_600);
+});
+
+/** A clock on which a second passes between two readings. */
+function nextSecond(): () => number {
+  let nowMs = 0;
+  return () => (nowMs += 1_000);
+}
 
 /** The query below "Find waiting commands" in docs/operate.md. */
 function runbookQuery(): string {

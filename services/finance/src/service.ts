@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
 import { TOPICS } from "@kapi/contracts";
 import { DIGESTS_MIGRATIONS, startDigestMaker } from "@kapi/digests";
+import { ApiError } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
@@ -16,7 +17,7 @@ import {
   startServiceDirectory,
   startTradingServers,
 } from "@kapi/service";
-import { TradingServerUnreachable } from "@kapi/trading-server";
+import { TradingServerCallNotSent, TradingServerUnreachable } from "@kapi/trading-server";
 import {
   type AccountName,
   bookNextPage,
@@ -124,6 +125,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     book: (event, traceparent) => queue.book(event, traceparent),
     serverOf: (serverId) => directory.server(serverId),
     isUnreachable,
+    isNotSent: (error) => error instanceof TradingServerCallNotSent,
   });
   await scope.start("command worker", () =>
     startCommandWorker({
@@ -157,7 +159,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     startReconciler({
       balances: createLedgerBalances(database),
       client,
-      isUnreachable,
+      isUnreachable: (error) => isUnreachable(error) || isAboveShare(error),
       onPass: (report: PassReport) => {
         for (const [finding, accounts] of Object.entries(report)) compared.record(accounts, { finding });
         const differing = report.differs + report.missing;
@@ -167,6 +169,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       logger,
     }),
   );
+}
+
+/** Whether a read failed because too many calls of its organization wait. */
+function isAboveShare(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "TOO_MANY_CONCURRENT_REQUESTS";
 }
 
 function isUnreachable(error: unknown): boolean {

@@ -46,10 +46,10 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 const SERVICE = "gateway";
 /**
  * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
- * calls of Redis and one publish. A read waits for one read and three calls of Redis; daily digests
- * wait for a read of finance, then one of the account service. While a dependency is down, a
- * request is answered in less than 5 s (decisions, 1.5). Except for calls of the account service,
- * the sums are below this time.
+ * calls of Redis and one publish. A read waits for one read and three calls of Redis; the two reads
+ * of daily digests have one deadline together. While a dependency is down, a request is answered in
+ * less than 5 s (decisions, 1.5). Except for calls of the account service, the sums are below this
+ * time.
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;

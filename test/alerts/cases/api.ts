@@ -9,10 +9,15 @@ function requests(status: string, perSecond: string): Readonly<Record<string, st
   return { [kapi("http_server_request_duration_count", labels)]: perSecond };
 }
 
-function bucket(le: string, perSecond: string): Readonly<Record<string, string>> {
+function bucket(le: string, perSecond: string, operation = DEPOSIT): Readonly<Record<string, string>> {
   return {
-    [kapi("http_server_request_duration_bucket", { job: "gateway", kapi_operation: DEPOSIT, le })]: perSecond,
+    [kapi("http_server_request_duration_bucket", { job: "gateway", kapi_operation: operation, le })]: perSecond,
   };
+}
+
+/** Requests whose caller waits for 30 s. */
+function waits(operation: string): Readonly<Record<string, string>> {
+  return { ...bucket("10", rising(10, 0), operation), ...bucket("+Inf", rising(10, 10), operation) };
 }
 
 /** Requests that fail or take long. */
@@ -36,7 +41,13 @@ export const API: readonly AlertCase[] = [
   {
     alert: "KapiApiSlow",
     when: "half of the requests take between one and two and a half seconds",
-    series: { ...bucket("1", rising(10, 5)), ...bucket("2.5", rising(10, 10)), ...bucket("+Inf", rising(10, 10)) },
+    series: {
+      ...bucket("1", rising(10, 5)),
+      ...bucket("2.5", rising(10, 10)),
+      ...bucket("+Inf", rising(10, 10)),
+      ...waits("getCommand"),
+      ...waits("listCommands"),
+    },
     labels: { kapi_operation: DEPOSIT },
     severity: "warning",
     summary: "1 % of depositAccountFunds takes longer than a second",

@@ -15,19 +15,16 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiCommandsStuck",
-    when: "a deposit is open after its 15 minutes",
-    series: { [kapi("commands_inbox_age", { ...FIRST, worker: "finance" })]: level(0, 1_000) },
+    when: "a deposit is open two minutes after its deadline",
+    series: {
+      [kapi("commands_inbox_overdue", { ...FIRST, worker: "finance" })]: level(0, 120),
+      // The action of a breach, hours before its deadline.
+      [kapi("commands_inbox_age", { ...FIRST, job: "account", worker: "account" })]: level(0, 7_200),
+      [kapi("commands_inbox_overdue", { ...FIRST, job: "account", worker: "account" })]: level(0, 0),
+    },
     labels: { worker: "finance" },
     severity: "critical",
     summary: "Commands of finance are past their deadline and cannot be settled",
-  },
-  {
-    alert: "KapiCommandsStuck",
-    when: "an export is open after its hour",
-    series: { [kapi("commands_inbox_age", { ...FIRST, worker: "export" })]: level(3_000, 3_700) },
-    labels: { worker: "export" },
-    severity: "critical",
-    summary: "Commands of export are past their deadline and cannot be settled",
   },
   {
     alert: "KapiCommandsExpire",

@@ -1,4 +1,4 @@
-import { level, rising } from "../phases.ts";
+import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
 /** Two metrics processes with two partitions each. During the fault one writes no partition. */
@@ -27,6 +27,14 @@ export const LIVE: readonly AlertCase[] = [
     labels: {},
     severity: "critical",
     summary: "Valuations wait to be sequenced",
+  },
+  {
+    alert: "KapiValuationsLost",
+    when: "retention deletes the first valuations before they are compared with rules",
+    series: { [kapi("risk_valuations_lost_total", { job: "risk" })]: appearing(40) },
+    labels: {},
+    severity: "critical",
+    summary: "Valuations were deleted before risk rules were compared with them",
   },
   {
     alert: "KapiPartitionsUnwritten",

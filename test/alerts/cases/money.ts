@@ -31,6 +31,17 @@ export const MONEY: readonly AlertCase[] = [
     summary: "Reconciliation found accounts that differ from their trading server: differs",
   },
   {
+    alert: "KapiDigestsLate",
+    when: "the digests of a day are not made within half an hour",
+    series: {
+      [kapi("digests_days_waiting", { ...FIRST, service: "finance" })]: level(0, 1),
+      [kapi("digests_days_waiting", { ...FIRST, job: "account", service: "account" })]: level(0, 0),
+    },
+    labels: { service: "finance" },
+    severity: "warning",
+    summary: "Daily digests of finance are late",
+  },
+  {
     alert: "KapiCreditDrift",
     when: "a wallet differs from the ledger",
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
@@ -45,6 +56,14 @@ export const MONEY: readonly AlertCase[] = [
     labels: {},
     severity: "critical",
     summary: "Billed requests of some organizations fail because their wallet shards are not synced",
+  },
+  {
+    alert: "KapiWalletShardsUnreachable",
+    when: "the Redis node of 20 wallet shards does not answer",
+    series: { [kapi("organization_tags_unreachable")]: level(0, 20) },
+    labels: {},
+    severity: "critical",
+    summary: "Requests of some organizations fail because the Redis node of their wallets does not answer",
   },
   {
     alert: "KapiUsageLate",

@@ -97,18 +97,23 @@ const dailyLoss = (id: string) => ({
   action: "disable" as const,
 });
 
+/**
+ * One history of an account. Numbers without an example: the transaction of the initial balance
+ * (2), the other events of the entry (6, 7), and those of the partial close (10 to 12) and of the
+ * exit (16).
+ */
 const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   "account.created": account(1, 1, "active"),
-  "account.updated": { ...account(2, 2, "active"), leverage: 200 },
-  "account.enabled": account(4, 4, "active"),
-  "account.close_only": account(3, 3, "close_only"),
-  "account.disabled": account(3, 3, "disabled"),
-  "account.archived": account(14, 6, "archived"),
-  "account.deleted": account(15, 7, "deleted"),
-  "account.password_changed": { ...account(5, 5, "active"), passwordKind: "trading" },
-  "order.executed": { ...ofAccount(6), ...order, status: "executed", executedAt: OPENED_AT },
+  "account.updated": { ...account(3, 2, "active"), leverage: 200 },
+  "account.enabled": account(22, 6, "active"),
+  "account.close_only": account(20, 4, "close_only"),
+  "account.disabled": account(21, 5, "disabled"),
+  "account.archived": account(23, 7, "archived"),
+  "account.deleted": account(24, 8, "deleted"),
+  "account.password_changed": { ...account(4, 3, "active"), passwordKind: "trading" },
+  "order.executed": { ...ofAccount(5), ...order, status: "executed", executedAt: OPENED_AT },
   "order.cancelled": {
-    ...ofAccount(7),
+    ...ofAccount(9),
     ...order,
     id: "5002",
     orderType: "limit",
@@ -116,9 +121,9 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     executedAt: null,
   },
   "position.opened": { ...ofAccount(8), ...position, status: "open", closedAt: null },
-  "position.updated": { ...ofAccount(10), ...position, closedVolume: 0.05, status: "open", closedAt: null },
+  "position.updated": { ...ofAccount(13), ...position, closedVolume: 0.05, status: "open", closedAt: null },
   "position.closed": {
-    ...ofAccount(12),
+    ...ofAccount(19),
     ...position,
     closedVolume: 0.2,
     status: "closed",
@@ -127,7 +132,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     openPositionCount: 1,
   },
   "deal.executed": {
-    ...ofAccount(11),
+    ...ofAccount(17),
     id: "9003",
     orderId: "5003",
     positionId: "7001",
@@ -142,7 +147,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     executedAt: AT,
   },
   "transaction.recorded": {
-    ...ofAccount(13),
+    ...ofAccount(18),
     id: "0197a4c1-2d3e-7f40-8a51-6b7c8d9e0f11",
     accountNumber: ACCOUNT_NUMBER,
     sequence: 4,
@@ -162,8 +167,8 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     recordedAt: AT,
     createdAt: AT,
   },
-  "margin.call": { ...ofAccount(16), equity: 1_240.5, usedMargin: 1_650.1, marginLevel: 75.18 },
-  "margin.stop_out": { ...ofAccount(17), equity: 812.4, usedMargin: 1_650.1, marginLevel: 49.23 },
+  "margin.call": { ...ofAccount(14), equity: 1_240.5, usedMargin: 1_650.1, marginLevel: 75.18 },
+  "margin.stop_out": { ...ofAccount(15), equity: 812.4, usedMargin: 1_650.1, marginLevel: 49.23 },
   "risk.breached": {
     ...dailyLoss("5f0b1f86-6f43-5d6f-9a55-6a2c3c1f9b10"),
     threshold: 9_737.97,

@@ -3,7 +3,13 @@
  * by reference. The event of the response is booked at once, which completes the command. A
  * rejection fails the command. An unknown outcome is never guessed.
  */
-import type { CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
+import {
+  type CommandExecutor,
+  type CommandOutcome,
+  type LeasedCommand,
+  retryIfNotSent,
+  type UnsettledCommand,
+} from "@kapi/commands";
 import type { ServerEntry, TradingEvent } from "@kapi/contracts";
 import { faultPoint } from "@kapi/runtime";
 import type { Change, Outcome, TradingServerClient } from "@kapi/trading-server";
@@ -20,16 +26,20 @@ export interface MoveFundsOptions {
   readonly book: (event: TradingEvent, traceparent?: string) => Promise<Booking>;
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
   readonly isUnreachable: (error: unknown) => boolean;
+  /** Whether a call of the trading server failed before it was sent. */
+  readonly isNotSent: (error: unknown) => boolean;
 }
 
 /** Creates the executor of finance commands. */
 export function createFundsExecutor(options: MoveFundsOptions): CommandExecutor<null> {
   return {
-    execute: (serverId, commands) => execute(options, serverId, commands),
-    settle: async (serverId, commands) => {
-      const references = commands.map(({ message }) => message.commandId);
-      return conclude(options, commands, await options.client.settle(serverId, references));
-    },
+    execute: (serverId, commands) =>
+      retryIfNotSent(commands, options.isNotSent, () => execute(options, serverId, commands)),
+    settle: (serverId, commands) =>
+      retryIfNotSent(commands, options.isNotSent, async () => {
+        const references = commands.map(({ message }) => message.commandId);
+        return conclude(options, commands, await options.client.settle(serverId, references));
+      }),
     // Commands have no effects here: ledger rows come from events only.
     apply: async () => new Map(),
     isUnreachable: options.isUnreachable,

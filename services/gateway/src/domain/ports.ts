@@ -174,7 +174,8 @@ export type DealDigestsOfAccounts = Extract<DealDigests, { state: "made" }>;
  */
 export interface Digests {
   transactions(serverId: string, query: ListDigestsQuery): Promise<TransactionDigests>;
-  deals(serverId: string, date: string, accountNumbers: readonly string[]): Promise<DealDigests>;
+  /** `timeoutMs`: the deadline of the read. */
+  deals(serverId: string, date: string, accountNumbers: readonly string[], timeoutMs: number): Promise<DealDigests>;
 }
 
 /** Exact response bodies of the risk service. Throws DependencyError if it is unavailable. */

@@ -1,14 +1,17 @@
 import { OPERATIONS } from "@kapi/contracts";
 import { digestHash, NO_RECORDS_HASH } from "@kapi/digests/hash";
+import { delay } from "@kapi/kernel";
 import { beforeEach, expect, it, vi } from "vitest";
 
 import type { Digests } from "../domain/ports.ts";
 import type { Call } from "./call.ts";
-import { digestOperations } from "./digests.ts";
+import { digestOperations, READS_TIMEOUT_MS } from "./digests.ts";
 
 const SERVER_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02";
 const HASH = "0ba904eae8773b70c75333db4de2f3ac45a8ad4ddba1b242f0b3cfc199391dd8";
 const DATE = "2026-03-02";
+/** Just below the deadline of the first read. */
+const FIRST_READ_MS = 2_400;
 const TRANSACTIONS = {
   accountNumber: "10000001",
   currency: "USD" as const,
@@ -75,6 +78,22 @@ it("a digest joins both parts: every change of a part is a revision, and revised
     createdAt: TRANSACTIONS.createdAt,
     revisedAt: DEALS.revisedAt,
   });
+});
+
+it("the second read gets the time that the first one has left", async () => {
+  vi.useFakeTimers();
+  try {
+    transactions.mockImplementation(async () => {
+      await delay(FIRST_READ_MS);
+      return { state: "made", digests: [TRANSACTIONS], pagination };
+    });
+    const answer = ask(DATE);
+    await vi.advanceTimersByTimeAsync(FIRST_READ_MS);
+    expect((await answer).status).toBe(200);
+    expect(deals).toHaveBeenCalledExactlyOnceWith(SERVER_ID, DATE, ["10000001"], READS_TIMEOUT_MS - FIRST_READ_MS);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it("an account without a digest of deals had no deals", async () => {

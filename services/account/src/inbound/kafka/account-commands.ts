@@ -2,7 +2,14 @@
  * The executor of commands.account: handles creations and operations on existing accounts in
  * parallel.
  */
-import type { AppliedOutcome, CommandExecutor, CommandOutcome, LeasedCommand, UnsettledCommand } from "@kapi/commands";
+import {
+  type AppliedOutcome,
+  type CommandExecutor,
+  type CommandOutcome,
+  type LeasedCommand,
+  retryIfNotSent,
+  type UnsettledCommand,
+} from "@kapi/commands";
 import type { CommandHeader } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
@@ -26,13 +33,15 @@ export interface AccountCommandsOptions {
   readonly changes: ChangeCommandsOptions;
   /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
+  /** Whether a call of the trading server failed before it was sent. */
+  readonly isNotSent: (error: unknown) => boolean;
 }
 
 type Effect = CreationEffect | ChangeEffect;
 type CommandCategory = "creation" | "change" | "unknown";
 
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
-  const { creations, changes, isUnreachable } = options;
+  const { creations, changes, isUnreachable, isNotSent } = options;
   const categoryOf = ({ operation }: CommandHeader): CommandCategory => {
     if (operation === "account.create") return "creation";
     return changes.operations.has(operation) ? "change" : "unknown";
@@ -40,14 +49,14 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
   return {
     execute: (serverId, commands) =>
       dispatch(commands, categoryOf, {
-        creation: (some) => executeCreations(creations, serverId, some),
-        change: (some) => executeChanges(changes, serverId, some),
+        creation: (some) => retryIfNotSent(some, isNotSent, () => executeCreations(creations, serverId, some)),
+        change: (some) => retryIfNotSent(some, isNotSent, () => executeChanges(changes, serverId, some)),
         unknown: (some) => Promise.resolve(some.map(unknownOperation)),
       }),
     settle: (serverId, commands) =>
       dispatch(commands, categoryOf, {
-        creation: (some) => settleCreations(creations, serverId, some),
-        change: (some) => settleChanges(changes, serverId, some),
+        creation: (some) => retryIfNotSent(some, isNotSent, () => settleCreations(creations, serverId, some)),
+        change: (some) => retryIfNotSent(some, isNotSent, () => settleChanges(changes, serverId, some)),
         unknown: (some) => Promise.resolve(some.map(() => ({ kind: "closed" }))),
       }),
     async apply(transaction, applied) {
@@ -66,16 +75,16 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
 }
 
 /**
- * The account whose row is locked before all statements of the transaction. None for a change that
- * did not succeed: if it was carried out in part, the statement that writes its account locks it.
+ * The account whose row is locked before all statements of the transaction, also if its command
+ * failed and was carried out in part. None if nothing is written to the account.
  */
 function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
-  if (outcome.kind === "succeeded" && "account" in outcome.effect) return [outcome.effect.account.id];
+  if (outcome.kind !== "closed" && "account" in outcome.effect) return [outcome.effect.account.id];
   if (message.operation !== "account.create" || message.managedAccountId === null) return [];
   return [message.managedAccountId];
 }
 
-type Outcomes = Promise<CommandOutcome<Effect>[]>;
+type Outcomes = Promise<readonly CommandOutcome<Effect>[]>;
 
 /** Dispatches commands to their handlers; returns one result for each, in order. */
 async function dispatch<C extends UnsettledCommand>(

@@ -7,7 +7,10 @@ import type { WaitingCommands } from "../../domain/ports.ts";
 export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
-  /** Time since the oldest of them was accepted, in seconds. */
+  /**
+   * Time since the oldest of them was accepted, in seconds. A command that closes positions does
+   * not count after its first attempt: it may wait for a market to open (decisions, 15.8).
+   */
   readonly oldest_seconds: number;
 }
 
@@ -15,7 +18,9 @@ export interface OpenState {
 const OPEN_STATES = statement<OpenState>(
   "open_states",
   `select status, count(*)::integer as commands,
-     extract(epoch from clock_timestamp() - min(coalesce(created_at, updated_at)))::float8 as oldest_seconds
+     coalesce(extract(epoch from clock_timestamp() - min(coalesce(created_at, updated_at)) filter (where (
+       attempts > 0 and (operation = 'account.flatten' or operation = 'account.disable' and payload ->> 'flatten' = 'true')
+     ) is not true)), 0)::float8 as oldest_seconds
    from commands_by_month where status in ('queued', 'leased') group by status`,
 );
 // Along the same index, of one organization.

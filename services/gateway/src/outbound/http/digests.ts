@@ -19,13 +19,14 @@ export function createDigests(
           organizationId: organizationOf(serverId),
         },
       ),
-    deals: (serverId, date, accountNumbers) =>
+    deals: (serverId, date, accountNumbers, timeoutMs) =>
       callRoute(
         account,
         ACCOUNT_ROUTES.readDealDigests,
         { params: { serverId }, body: { date, accountNumbers } },
         {
           organizationId: organizationOf(serverId),
+          timeoutMs,
         },
       ),
   };

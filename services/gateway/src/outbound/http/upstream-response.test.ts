@@ -1,8 +1,8 @@
-import { FINANCE_ROUTES } from "@kapi/contracts";
+import { ACCOUNT_ROUTES, FINANCE_ROUTES } from "@kapi/contracts";
 import { DependencyError, type InternalClient } from "@kapi/http";
 import { expect, it } from "vitest";
 
-import { accountBodyOf, knowing } from "./upstream-response.ts";
+import { accountBodyOf, knowing, optionalBodyOf } from "./upstream-response.ts";
 
 const ROUTE = FINANCE_ROUTES.listTradingAccountTransactions;
 const CURRENT = Buffer.from('{"transactions":[],"pagination":{"page":1,"nextCursor":null}}');
@@ -42,4 +42,20 @@ it("only an owner's own code says that an account does not exist", async () => {
   await expect(read(404, {})).rejects.toThrow(DependencyError);
   await expect(read(400, error("VALIDATION_FAILED"), "VALIDATION_FAILED")).rejects.toThrow(DependencyError);
   await expect(read(200, { balance: "10.5" })).rejects.toThrow(DependencyError);
+});
+
+it("a read above the organization's share at a trading server is 429, and a change that was begun is not", async () => {
+  const response = {
+    status: 429,
+    body: Buffer.from(JSON.stringify({ error: "text", code: "TOO_MANY_CONCURRENT_REQUESTS", requestId: "r" })),
+    headers: { "x-error-code": "TOO_MANY_CONCURRENT_REQUESTS", "retry-after": "1" },
+  };
+  const client = { request: () => Promise.resolve(response) } as unknown as InternalClient;
+  const params = { serverId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", accountNumber: "10000001" };
+  const error = { status: 429, code: "TOO_MANY_CONCURRENT_REQUESTS", headers: { "retry-after": "1" } };
+  await expect(optionalBodyOf(client, ROUTE, { params, query: {} })).rejects.toMatchObject(error);
+  const balance = { params, query: { at: "2026-03-02T12:00:30.000Z" } };
+  await expect(accountBodyOf(client, FINANCE_ROUTES.readBalance, balance)).rejects.toMatchObject(error);
+  const deletion = optionalBodyOf(client, ACCOUNT_ROUTES.deleteTradingAccountImmediately, { params });
+  await expect(deletion).rejects.toThrow(DependencyError);
 });

@@ -5,18 +5,22 @@ import {
   DependencyError,
   errorFromResponse,
   type InternalClient,
+  type InternalResponse,
   unexpectedStatus,
 } from "@kapi/http";
 import { z } from "zod";
 
 const OK = 200;
 const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
 /** In every page of this release. In text of callers the quotation marks are escaped. */
 const NEXT_CURSOR = Buffer.from('"nextCursor":');
 
 /**
  * The exact body of an owner's response, or null for 404. Every other status is a DependencyError:
  * the gateway has validated the request.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS for a read that is above its organization's share
+ * of calls of a trading server.
  */
 export async function optionalBodyOf<R extends InternalRoute>(
   client: InternalClient,
@@ -24,16 +28,17 @@ export async function optionalBodyOf<R extends InternalRoute>(
   request: RouteRequest<R>,
   options?: CallOptions,
 ): Promise<Buffer | null> {
-  const { status, body } = await callRouteRaw(client, route, request, options);
-  if (status === OK) return body;
-  if (status === NOT_FOUND) return null;
-  throw unexpectedStatus(pathOf(route, request), status);
+  const response = await callRouteRaw(client, route, request, options);
+  if (response.status === OK) return response.body;
+  if (response.status === NOT_FOUND) return null;
+  throw failureOf(route, pathOf(route, request), response);
 }
 
 /**
  * The parsed body of an owner's response, or null for an account that does not exist. Every other
  * status is a DependencyError, also the 404 of a process of an earlier release that does not have
  * the route.
+ * @throws ApiError as {@link optionalBodyOf}.
  */
 export async function accountBodyOf<R extends InternalRoute>(
   client: InternalClient,
@@ -44,11 +49,17 @@ export async function accountBodyOf<R extends InternalRoute>(
   const response = await callRouteRaw(client, route, request, options);
   const path = pathOf(route, request);
   if (response.status === NOT_FOUND && errorFromResponse(path, response).code === "ACCOUNT_NOT_FOUND") return null;
-  if (response.status !== OK) throw unexpectedStatus(path, response.status);
+  if (response.status !== OK) throw failureOf(route, path, response);
   const answer = route.answer as z.ZodType<z.output<R["answer"]>>;
   const parsed = answer.safeParse(JSON.parse(response.body.toString("utf8")));
   if (parsed.success) return parsed.data;
   throw new DependencyError(`${path}: the response does not match the schema: ${z.prettifyError(parsed.error)}`);
+}
+
+/** A change that was begun is never answered with 429: the caller would take it for not begun. */
+function failureOf({ method }: InternalRoute, path: string, response: InternalResponse): Error {
+  const isPassedOn = response.status === TOO_MANY_REQUESTS && method === "GET";
+  return isPassedOn ? errorFromResponse(path, response) : unexpectedStatus(path, response.status);
 }
 
 /** The exact body of an owner's response, for a route without 404. */

@@ -5,7 +5,10 @@
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net";
 
-/** IPv4 ranges without public hosts (IANA special-purpose registry). */
+/**
+ * IPv4 ranges without public hosts (IANA special-purpose registry). The chart's egress policy has
+ * the same ranges.
+ */
 const SPECIAL_IPV4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",

@@ -1,0 +1,43 @@
+import { CommandMessage } from "@kapi/contracts";
+import { systemClock } from "@kapi/kernel";
+import { commandMessage } from "@kapi/testkit";
+import { expect, it } from "vitest";
+
+import { queuedOperations } from "../../operations/queued-operations.ts";
+import { type AccountCommandsOptions, createAccountCommands } from "./account-commands.ts";
+
+class NotSent extends Error {}
+
+it("retries the commands whose call was not sent, beside those that were sent", async () => {
+  const notSent = (): Promise<never> => Promise.reject(new NotSent("not sent"));
+  const creations: Pick<AccountCommandsOptions["creations"], "createTradingAccounts" | "passwordOf" | "clock"> = {
+    createTradingAccounts: () => Promise.resolve([{ outcome: { kind: "closed" }, account: null }]),
+    passwordOf: () => "",
+    clock: systemClock,
+  };
+  const changes: Pick<
+    AccountCommandsOptions["changes"],
+    "changeTradingAccounts" | "settleTradingAccounts" | "operations"
+  > = {
+    changeTradingAccounts: notSent,
+    settleTradingAccounts: notSent,
+    operations: queuedOperations(() => ""),
+  };
+  const executor = createAccountCommands({
+    creations: creations as AccountCommandsOptions["creations"],
+    changes: changes as AccountCommandsOptions["changes"],
+    isUnreachable: () => false,
+    isNotSent: (error) => error instanceof NotSent,
+  });
+  const creation = commandMessage({
+    operation: "account.create",
+    accountNumber: null,
+    payload: { accountName: "Trader", leverage: 100, initialBalance: 0 },
+  });
+  const disabling = commandMessage({ operation: "account.disable", payload: {} });
+  const commands = [creation, disabling].map((message) => ({ message: CommandMessage.parse(message), attempt: 1 }));
+  expect(await executor.execute(creation.serverId, commands)).toEqual([
+    { kind: "closed" },
+    { kind: "retry", reason: "not sent" },
+  ]);
+});
