@@ -95,4 +95,22 @@ describe("the deliveries of an account", () => {
     );
     expect((await eventsOf({ ...owner, serverId: randomUUID() })).events).toEqual([]);
   });
+
+  it("are filtered by kind and by the time of recording, from inclusive and to exclusive", async () => {
+    const owner = { ...anyOwner(), organizationId: harness.organizationId };
+    const closed = position("position.closed", owner);
+    for (const event of [account("account.updated", owner), closed, account("account.updated", owner)]) {
+      await harness.publish(TOPICS.accountEvents, event);
+    }
+    await eventually(async () => expect((await eventsOf(owner)).events).toHaveLength(3));
+    const { events } = await eventsOf(owner);
+    const ofKind = await eventsOf(owner, "?type=position.closed&limit=1");
+    expect(ofKind).toMatchObject({ events: [{ id: closed.eventId }], nextCursor: null });
+    const newest = events[0]?.createdAt ?? "";
+    const since = (await eventsOf(owner, `?from=${newest}`)).events;
+    const before = (await eventsOf(owner, `?to=${newest}`)).events;
+    expect(since.map(({ id }) => id)).toContain(events[0]?.id);
+    expect([...since, ...before].map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    expect((await harness.call("GET", `/servers/${owner.serverId}/accounts/1/deliveries?type=none`)).status).toBe(400);
+  });
 });

@@ -5,6 +5,7 @@
 import { z } from "zod";
 
 import { queryInteger } from "../values.ts";
+import { TIME_FIELDS } from "./pagination.ts";
 import { DeliveryAttempt, DeliveryStatus, WebhookDelivery, WebhookKind } from "./webhooks.ts";
 
 const MAX_LISTED_EVENTS = 50;
@@ -48,6 +49,10 @@ export const ListAccountDeliveriesQuery = z.object({
   /** `nextCursor` of an earlier page. */
   cursor: z.string().regex(POSITION, "must be nextCursor of an earlier page").optional(),
   limit: queryInteger(1, MAX_LISTED_EVENTS).default(DEFAULT_LISTED_EVENTS),
+  /** The kind of event. */
+  type: WebhookKind.optional(),
+  /** When the event was recorded. */
+  ...TIME_FIELDS,
 });
 export type ListAccountDeliveriesQuery = z.output<typeof ListAccountDeliveriesQuery>;
 

@@ -23,16 +23,22 @@ const GET_EVENT = statement<EventRow>(
    where organization_id = $1 and event_id = $2 limit 1`,
 );
 
-/** $1 organization, $2 and $3 account, $4 position (exclusive), $5 limit. */
+/**
+ * $1 organization, $2 and $3 account, $4 position (exclusive), $5 limit; filters, null without one:
+ * $6 kind, $7 first time, $8 end of time (exclusive).
+ */
 const LIST_OF_ACCOUNT = statement<Omit<EventRow, "payload"> & { position: number }>(
   "webhooks_list_events_of_account",
   `select listed.position, e.day::text as day, e.event_id, e.type, e.server_id, e.created_at
-   from (select day, position, organization_id, event_id from account_events
-       where server_id = $2 and account_number = $3 and organization_id = $1 and position < $4
-       order by position desc limit $5) as listed
+   from account_events as listed
      join events as e
        on e.organization_id = listed.organization_id and e.event_id = listed.event_id and e.day = listed.day
-   order by listed.position desc`,
+   where listed.server_id = $2 and listed.account_number = $3 and listed.organization_id = $1
+     and listed.position < $4
+     and ($6::text is null or e.type = $6)
+     and ($7::timestamptz is null or e.created_at >= $7)
+     and ($8::timestamptz is null or e.created_at < $8)
+   order by listed.position desc limit $5`,
 );
 
 /** $1, $2 deliveries; $3 now. */
@@ -71,10 +77,12 @@ export function createEventDeliveries(database: Database): EventDeliveries {
       const { payload } = row;
       return { ...fromRow(row), accountNumber, payload, deliveries: deliveries.get(row.event_id) ?? [] };
     },
-    ofAccount: async ({ organizationId, serverId, accountNumber }, { cursor, limit }, endpoints, nowMs) => {
+    ofAccount: async ({ organizationId, serverId, accountNumber }, query, endpoints, nowMs) => {
+      const { cursor, limit, type = null, from = null, to = null } = query;
       const before = cursor === undefined ? NO_POSITION : Number(cursor);
       // One event more shows whether another page follows.
-      const rows = await database.query(LIST_OF_ACCOUNT, [organizationId, serverId, accountNumber, before, limit + 1]);
+      const wanted = [organizationId, serverId, accountNumber, before, limit + 1, type, from, to];
+      const rows = await database.query(LIST_OF_ACCOUNT, wanted);
       const shown = rows.slice(0, limit);
       const deliveries = await deliveriesOf(shown, endpoints, nowMs);
       const last = rows.length > limit ? shown.at(-1) : undefined;

@@ -4,8 +4,17 @@ import { type Column, Table } from "../../../parts/table.tsx";
 import { Moment, State } from "../../../parts/values.tsx";
 import { Link, part } from "../../../router.tsx";
 import { outcomeOf } from "../../webhook-attempts.tsx";
-import { RecordList } from "./record-list.tsx";
+import { KIND_GROUPS } from "../../webhook-kinds.ts";
+import { type RecordFilter, RecordList } from "./record-list.tsx";
 import type { TabProps } from "./tab-props.ts";
+
+const FILTERS: readonly RecordFilter[] = [
+  {
+    field: "type",
+    label: "Event",
+    options: KIND_GROUPS.flatMap(({ kinds }) => kinds).map((kind) => [kind, kind] as const),
+  },
+];
 
 type DeliveredEvent = AccountDeliveriesAnswer["events"][number];
 
@@ -15,8 +24,8 @@ export function DeliveriesTab({ account, round }: TabProps) {
   return (
     <RecordList
       what={["event", "events"]}
-      filters={[]}
-      time={null}
+      filters={FILTERS}
+      time="exclusive"
       round={round}
       load={async (query, signal) => {
         const { events: rows, nextCursor } = await lists.page("deliveries", account, query, signal);
