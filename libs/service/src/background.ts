@@ -78,3 +78,15 @@ export function startRepeated(
 ): Promise<Repetition> {
   return scope.start(options.name, () => repeat({ ...options, logger }));
 }
+
+/** Calls `work` every `intervalMs` until `stop`, without waiting for what it begins. */
+export function startTimer(intervalMs: number, work: () => void): Started<null> {
+  const timer = setInterval(work, intervalMs);
+  return {
+    value: null,
+    stop: () => {
+      clearInterval(timer);
+      return Promise.resolve();
+    },
+  };
+}

@@ -5,7 +5,7 @@ import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } fro
 import { latestOf, systemClock } from "@kapi/kernel";
 import type { MainContext } from "@kapi/runtime";
 import { observed } from "@kapi/runtime";
-import { startReader } from "@kapi/service";
+import { startReader, startTimer } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -22,7 +22,6 @@ import type { UnreadableRecords } from "./operations/unreadable-records.ts";
 import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
 import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
-import { startTimer } from "./timer.ts";
 
 const WRITE_INTERVAL_MS = 2_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;

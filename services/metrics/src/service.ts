@@ -16,6 +16,7 @@ import {
   startRepeated,
   startServiceClient,
   startServiceDirectory,
+  startTimer,
 } from "@kapi/service";
 
 import { type Config, ConfigSchema } from "./config.ts";
@@ -51,7 +52,6 @@ import { createTopicGenerationStore } from "./outbound/postgres/topic-generation
 import { createSnapshotStore } from "./outbound/postgres/snapshot-store.ts";
 import { prepareSequencer, type PreparedSequencer, startSnapshots } from "./sequencer.ts";
 import { startFollowedSamples, startStream } from "./stream.ts";
-import { startTimer } from "./timer.ts";
 
 const SERVICE = "metrics";
 const SCHEMA: ServiceSchema = {

@@ -6,7 +6,7 @@ import { ADMISSION_LIBRARY, ADMISSION_SETTINGS } from "@kapi/admission/redis";
 import { createClientAddress, serviceCredentials } from "@kapi/http";
 import type { KafkaConnection } from "@kapi/kafka";
 import type { MainContext } from "@kapi/runtime";
-import { startServiceRedis, startServiceRequestLog } from "@kapi/service";
+import { startServiceRedis, startServiceRequestLog, startTimer } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import type { SampleSource } from "./domain/sample-source.ts";
@@ -16,7 +16,6 @@ import { type LiveServer, startLiveServer } from "./inbound/ws/live-server.ts";
 import type { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { FollowedSamples } from "./operations/followed-samples.ts";
 import { startWindowLinks } from "./outbound/ws/window-links.ts";
-import { startTimer } from "./timer.ts";
 
 type Context = MainContext<Config>;
 

@@ -4,7 +4,9 @@ import type {
   AccountMetricSnapshot,
   AccountOrder,
   EquityHistory,
+  FollowRequest,
   StoredAccountValues,
+  WindowsHolding,
 } from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
@@ -16,6 +18,14 @@ export interface SampleSink {
   write(partition: number, key: string, range: SampleRange, frame: Buffer): Promise<void>;
   /** The offset after the last sample of a partition. */
   endOf(partition: number): Promise<bigint>;
+}
+
+/** A connection to a windows process. Requests are sent in order. */
+export interface WindowLink {
+  /** What the process holds. */
+  readonly holding: WindowsHolding;
+  follow(request: FollowRequest): void;
+  unfollow(channel: number): void;
 }
 
 /** How far this process has read the samples. */

@@ -3,26 +3,19 @@
  * accounts that its sockets follow. The first follower brings the retained window, then every new
  * sample. The end of the last one drops the window.
  *
- * When a windows process goes away, its accounts continue at another one that holds their
+ * When a windows process becomes unavailable, its accounts continue at another one that holds their
  * partition, from their last sequence on. Until then their windows stay, and nothing is new.
  */
-import { type FollowRequest, type WindowsHolding, accountKey } from "@kapi/contracts";
+import { accountKey } from "@kapi/contracts";
 import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
 import { partitionOfKey } from "@kapi/kafka";
 
 import type { WindowMessage } from "../domain/codec/window-message.ts";
-import type { KeptRange } from "../domain/cursor.ts";
-import { keptRange } from "../domain/cursor.ts";
+import { type KeptRange, keptRange } from "../domain/cursor.ts";
+import type { WindowLink } from "../domain/ports.ts";
 import type { AccountId } from "../domain/sample.ts";
 import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import { readRecords, type SampleWindow, type SampleWindows } from "../domain/sample-windows.ts";
-
-/** A connection to a windows process. Requests are sent in order. */
-export interface WindowLink {
-  readonly holding: WindowsHolding;
-  follow(request: FollowRequest): void;
-  unfollow(channel: number): void;
-}
 
 /** Hears of followed accounts. */
 export interface FollowListener {
@@ -66,11 +59,6 @@ export class FollowedSamples implements SampleSource {
 
   listen(listener: FollowListener): void {
     this.#listeners.push(listener);
-  }
-
-  /** Number of accounts that are followed. */
-  get size(): number {
-    return this.#accounts.size;
   }
 
   /** The partitions that no connected process holds; null while no process is connected. */

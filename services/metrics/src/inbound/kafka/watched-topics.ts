@@ -2,6 +2,7 @@ import { TOPICS } from "@kapi/contracts";
 import { type KafkaConnection, topicIds } from "@kapi/kafka";
 import { delay } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
+import { startTimer } from "@kapi/service";
 
 import type { TopicGenerationStore } from "../../domain/ports.ts";
 import { TOPIC_CHECK_INTERVAL_MS, TopicWatch } from "../../operations/topic-watch.ts";
@@ -55,9 +56,6 @@ export async function startTopicWatch(options: {
       isChecking = false;
     }
   };
-  await scope.start("topic watch", () => {
-    const timer = setInterval(() => void check(), TOPIC_CHECK_INTERVAL_MS);
-    return { value: null, stop: () => Promise.resolve(clearInterval(timer)) };
-  });
+  await scope.start("topic watch", () => startTimer(TOPIC_CHECK_INTERVAL_MS, () => void check()));
   return watch;
 }

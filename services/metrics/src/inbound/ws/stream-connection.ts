@@ -17,8 +17,8 @@ export interface StreamConnectionOptions {
 /** The accounts that one stream process follows, by the numbers of its channels. */
 export class StreamConnection {
   readonly #options: StreamConnectionOptions;
-  readonly #follows = new Map<string, Follow>();
-  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #follows = new Map<number, Follow>();
+  readonly #subscriptions = new Map<number, Subscription>();
   /** Requests of a stream process that has read further than this process. */
   readonly #ahead = new Map<number, FollowRequest>();
 
@@ -59,7 +59,7 @@ export class StreamConnection {
   }
 
   end(): void {
-    for (const channel of this.#follows.keys()) this.#unfollow(Number(channel));
+    for (const channel of this.#follows.keys()) this.#unfollow(channel);
     this.#ahead.clear();
   }
 
@@ -75,18 +75,17 @@ export class StreamConnection {
   #follow(request: FollowRequest): void {
     const { channel, serverId, accountNumber } = request;
     const follow = this.#options.source.follow(accountKey(serverId, accountNumber), { serverId, accountNumber });
-    this.#follows.set(String(channel), follow);
+    this.#follows.set(channel, follow);
     if (typeof follow.exists === "boolean") this.#answer(request, follow.exists);
     else void follow.exists.then((exists) => this.#answer(request, exists));
   }
 
   #answer({ channel, serverId, accountNumber, afterSequence }: FollowRequest, exists: boolean): void {
     const { hub, writer, source } = this.#options;
-    const place = String(channel);
-    if (!this.#follows.has(place)) return;
+    if (!this.#follows.has(channel)) return;
     const key = accountKey(serverId, accountNumber);
     if (!exists || source.isDeleted(key)) {
-      this.#end(place);
+      this.#end(channel);
       pushMessage(writer, encodeEnd("unknown", channel));
       return;
     }
@@ -95,24 +94,23 @@ export class StreamConnection {
       channel,
       afterSequence,
       writer,
-      onDeleted: () => this.#end(place),
+      onDeleted: () => this.#end(channel),
     });
-    this.#subscriptions.set(place, subscription);
+    this.#subscriptions.set(channel, subscription);
     hub.add(subscription);
   }
 
   #unfollow(channel: number): void {
-    const place = String(channel);
     this.#ahead.delete(channel);
-    const subscription = this.#subscriptions.get(place);
+    const subscription = this.#subscriptions.get(channel);
     if (subscription !== undefined) this.#options.hub.remove(subscription);
-    this.#end(place);
+    this.#end(channel);
   }
 
-  #end(place: string): void {
-    this.#subscriptions.delete(place);
-    this.#follows.get(place)?.end();
-    this.#follows.delete(place);
+  #end(channel: number): void {
+    this.#subscriptions.delete(channel);
+    this.#follows.get(channel)?.end();
+    this.#follows.delete(channel);
   }
 }
 

@@ -109,12 +109,12 @@ export class SubscriptionHub {
    * Sends subscriptions of one socket their samples, each from its cursor on, after the socket's
    * buffer has drained. Returns whether the socket still has room.
    */
-  advanceAll(subscriptions: Map<string, Subscription>): boolean {
+  advanceAll<Key>(subscriptions: Map<Key, Subscription>): boolean {
     // A served subscription moves to the end, so that all subscriptions take turns on a slow
     // network. A round covers the subscriptions that exist at its start.
-    for (const [place, subscription] of Array.from(subscriptions)) {
-      subscriptions.delete(place);
-      subscriptions.set(place, subscription);
+    for (const [key, subscription] of Array.from(subscriptions)) {
+      subscriptions.delete(key);
+      subscriptions.set(key, subscription);
       this.advance(subscription);
       if (subscription.writer.stalledSinceMs !== null) return false;
     }

@@ -10,6 +10,7 @@ import { backOffMs, type Clock, delay, monotonicClock } from "@kapi/kernel";
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { WebSocket } from "ws";
 
+import type { WindowLink } from "../../domain/ports.ts";
 import { decodeWindowMessage, MAX_ANSWER_BYTES, type WindowMessage } from "../../domain/codec/window-message.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -18,20 +19,13 @@ const PING_INTERVAL_MS = 2_000;
 const SILENT_TIMEOUT_MS = 6_000;
 const BACK_OFF = { firstMs: 100, maxMs: 2_000 };
 
-/** What a windows process holds, and how to follow accounts there. */
-export interface Link {
-  readonly holding: WindowsHolding;
-  follow(request: FollowRequest): void;
-  unfollow(channel: number): void;
-}
-
 export interface WindowLinksOptions {
   /** The base URLs of the windows processes. */
   readonly urls: readonly string[];
   readonly credentials: Readonly<Record<string, string>>;
-  readonly connected: (link: Link) => void;
-  readonly disconnected: (link: Link) => void;
-  readonly receive: (link: Link, message: Exclude<WindowMessage, { kind: "holding" }>) => void;
+  readonly connected: (link: WindowLink) => void;
+  readonly disconnected: (link: WindowLink) => void;
+  readonly receive: (link: WindowLink, message: Exclude<WindowMessage, { kind: "holding" }>) => void;
   readonly logger: Logger;
 }
 
@@ -76,7 +70,7 @@ async function keepConnected(
   }
 }
 
-class Connection implements Link {
+class Connection implements WindowLink {
   /** Resolves with the reason once the connection has ended. */
   readonly ended: Promise<string>;
   readonly #ws: WebSocket;
