@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 
 import type { AccountStatus } from "../api/shapes.ts";
 import { Field } from "../parts/field.tsx";
+import { ALL, SelectField } from "../parts/select-field.tsx";
 import { TimeRange, type useTimeRange } from "../parts/time-range.tsx";
 import type { UrlState } from "../parts/url-state.ts";
 
@@ -83,22 +84,12 @@ export function AccountsFilter({ state, created, reload }: FilterProps) {
           />
         )}
       </Field>
-      <Field label="State">
-        {(tied) => (
-          <select
-            {...tied}
-            value={state.get("status")}
-            onChange={({ currentTarget }) => chooseState(currentTarget.value)}
-          >
-            <option value="">All</option>
-            {Object.entries(STATES).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label="State"
+        value={state.get("status")}
+        options={[ALL, ...Object.entries(STATES)]}
+        choose={chooseState}
+      />
       <button type="submit">Search</button>
       <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? "Fewer filters" : "More filters"}

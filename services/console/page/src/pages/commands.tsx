@@ -6,6 +6,7 @@ import { useActorNames } from "../parts/actor.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Field } from "../parts/field.tsx";
+import { ALL, SelectField } from "../parts/select-field.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
@@ -200,18 +201,5 @@ function ByChoice({ state }: { readonly state: UrlState }) {
     shown === "" || options.some(([value]) => value === shown)
       ? options
       : [...options, [shown, names[shown] ?? shown] as const];
-  return (
-    <Field label="By">
-      {(tied) => (
-        <select {...tied} value={shown} onChange={({ currentTarget }) => state.set({ by: currentTarget.value })}>
-          <option value="">All</option>
-          {all.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
+  return <SelectField label="By" value={shown} options={[ALL, ...all]} choose={(by) => state.set({ by })} />;
 }

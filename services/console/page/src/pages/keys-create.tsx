@@ -5,6 +5,7 @@ import { Failure } from "../api/failure.ts";
 import type { CreatedConsoleKeyAnswer, Scope, ScopesAnswer } from "../api/shapes.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
+import { SelectField } from "../parts/select-field.tsx";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
 
@@ -18,6 +19,10 @@ const LIVES: Readonly<Record<string, { readonly title: string; readonly days: nu
   never: { title: "Never", days: null },
 };
 const ON_A_DATE = "date";
+const EXPIRIES: readonly (readonly [value: string, name: string])[] = [
+  ...Object.entries(LIVES).map(([value, { title, days }]) => [value, days === null ? title : `In ${title}`] as const),
+  [ON_A_DATE, "Custom date"],
+];
 const FIRST_LIFE = "90";
 
 interface CreateKeyProps {
@@ -73,18 +78,13 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
             />
           )}
         </Loaded>
-        <Field label="Expires" error={create.failure?.of("expiresAt") ?? null}>
-          {(tied) => (
-            <select {...tied} value={life} onChange={({ currentTarget }) => setLife(currentTarget.value)}>
-              {Object.entries(LIVES).map(([value, { title, days }]) => (
-                <option key={value} value={value}>
-                  {days === null ? title : `In ${title}`}
-                </option>
-              ))}
-              <option value={ON_A_DATE}>Custom date</option>
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Expires"
+          error={create.failure?.of("expiresAt") ?? null}
+          value={life}
+          options={EXPIRIES}
+          choose={setLife}
+        />
         {life === ON_A_DATE ? (
           <Field label="Expiration date, in your time zone">
             {(tied) => (

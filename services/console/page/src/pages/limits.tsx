@@ -2,7 +2,7 @@ import { useApi } from "../api/context.ts";
 import type { ConsoleServer, NearLimit } from "../api/shapes.ts";
 import { credits as whole, percent } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
-import { Field } from "../parts/field.tsx";
+import { SelectField } from "../parts/select-field.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -98,22 +98,12 @@ interface SelectProps {
 
 function Select({ label, state, field, all, options }: SelectProps) {
   return (
-    <Field label={label}>
-      {(tied) => (
-        <select
-          {...tied}
-          value={state.get(field)}
-          onChange={({ currentTarget }) => state.set({ [field]: currentTarget.value })}
-        >
-          <option value="">{all}</option>
-          {options.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      value={state.get(field)}
+      options={[["", all], ...options]}
+      choose={(value) => state.set({ [field]: value })}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import type { ConsoleRequest, ConsoleRequestsAnswer, ListedConsoleKey } from "..
 import { credits as whole } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Field } from "../parts/field.tsx";
+import { ALL, SelectField } from "../parts/select-field.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -169,20 +170,15 @@ interface FilterChoiceProps {
 function FilterChoice({ state, field, label, options }: FilterChoiceProps) {
   const shown = state.get(field);
   // A link may name a value that is not among the options, such as a person.
-  const all = shown === "" || options.some(([value]) => value === shown) ? options : [...options, [shown, shown]];
+  const all =
+    shown === "" || options.some(([value]) => value === shown) ? options : [...options, [shown, shown] as const];
   return (
-    <Field label={label}>
-      {(tied) => (
-        <select {...tied} value={shown} onChange={({ currentTarget }) => state.set({ [field]: currentTarget.value })}>
-          <option value="">All</option>
-          {all.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      value={shown}
+      options={[ALL, ...all]}
+      choose={(value) => state.set({ [field]: value })}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { Failure } from "../api/failure.ts";
 import type { ConsoleServer } from "../api/shapes.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
+import { SelectField } from "../parts/select-field.tsx";
 import { Problem } from "../parts/notice.tsx";
 import { useAction } from "../parts/use-data.ts";
 import { leveragesOf } from "./leverages.ts";
@@ -64,33 +65,21 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
             />
           )}
         </Field>
-        <Field label="Default leverage" error={save.failure?.of("defaultLeverage") ?? null}>
-          {(tied) => (
-            <select {...tied} value={byDefault} onChange={({ currentTarget }) => setByDefault(currentTarget.value)}>
-              <option value={NO_DEFAULT}>None</option>
-              {choices.map((leverage) => (
-                <option key={leverage} value={leverage}>
-                  {leverage}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <Field label="Currency" hint="Applies to new accounts only." error={save.failure?.of("currency") ?? null}>
-          {(tied) => (
-            <select
-              {...tied}
-              value={currency}
-              onChange={({ currentTarget }) => setCurrency(currentTarget.value === "NGN" ? "NGN" : "USD")}
-            >
-              {Object.entries(CURRENCIES).map(([code, name]) => (
-                <option key={code} value={code}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
+        <SelectField
+          label="Default leverage"
+          error={save.failure?.of("defaultLeverage") ?? null}
+          value={byDefault}
+          options={[[NO_DEFAULT, "None"], ...choices.map((leverage) => [`${leverage}`, `${leverage}`] as const)]}
+          choose={setByDefault}
+        />
+        <SelectField
+          label="Currency"
+          hint="Applies to new accounts only."
+          error={save.failure?.of("currency") ?? null}
+          value={currency}
+          options={Object.entries(CURRENCIES)}
+          choose={(code) => setCurrency(code === "NGN" ? "NGN" : "USD")}
+        />
         <Problem failure={save.failure} fields={["supportedLeverage", "defaultLeverage", "currency"]} />
         <div class="buttons">
           <button type="submit" class="primary" disabled={save.busy}>

@@ -1,4 +1,4 @@
-import { Field } from "./field.tsx";
+import { ALL, SelectField } from "./select-field.tsx";
 import { filterBy } from "./filter.ts";
 
 interface ChoiceProps {
@@ -14,21 +14,11 @@ interface ChoiceProps {
 /** Filters a list by one field of its query. */
 export function Choice({ label, path, query, field, options }: ChoiceProps) {
   return (
-    <Field label={label}>
-      {(tied) => (
-        <select
-          {...tied}
-          value={query.get(field) ?? ""}
-          onChange={({ currentTarget }) => filterBy(path, query, { [field]: currentTarget.value })}
-        >
-          <option value="">All</option>
-          {options.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      value={query.get(field) ?? ""}
+      options={[ALL, ...options]}
+      choose={(value) => filterBy(path, query, { [field]: value })}
+    />
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 
 import { useApi } from "../api/context.ts";
 import type { ConsoleServer } from "../api/shapes.ts";
-import { Field } from "./field.tsx";
+import { SelectField } from "./select-field.tsx";
 import { Loaded } from "./notice.tsx";
 import { useData } from "./use-data.ts";
 
@@ -48,18 +48,7 @@ interface ChoiceProps {
 }
 
 function Choice({ servers, serverId, choose }: ChoiceProps) {
-  return (
-    <Field label="Server">
-      {(tied) => (
-        <select {...tied} value={serverId} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          {serverId === "" ? <option value="">Choose a server</option> : null}
-          {servers.map((server) => (
-            <option key={server.serverId} value={server.serverId}>
-              {server.configuration.serverName}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
+  const known = servers.map((server) => [server.serverId, server.configuration.serverName] as const);
+  const options = serverId === "" ? ([["", "Choose a server"], ...known] as const) : known;
+  return <SelectField label="Server" value={serverId} options={options} choose={choose} />;
 }

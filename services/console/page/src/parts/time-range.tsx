@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { minuteMoment, zoneName } from "../format.ts";
 import { currentZone, fromLocalInput, toLocalInput } from "../time-zone.ts";
 import { Field } from "./field.tsx";
+import { SelectField } from "./select-field.tsx";
 import { type RangeName, rangeIn, RANGES, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
 import type { UrlState } from "./url-state.ts";
 
@@ -50,17 +51,12 @@ export function TimeRange({ state, range: { name, span }, names = ALL_NAMES, lab
   };
   return (
     <>
-      <Field label={label}>
-        {(tied) => (
-          <select {...tied} value={name} onChange={({ currentTarget }) => choose(currentTarget.value as RangeName)}>
-            {names.map((known) => (
-              <option key={known} value={known}>
-                {RANGES[known]}
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <SelectField
+        label={label}
+        value={name}
+        options={names.map((known) => [known, RANGES[known]] as const)}
+        choose={(chosen) => choose(chosen as RangeName)}
+      />
       {name === "custom" ? (
         <>
           <Instant label="From" ms={span.fromMs} set={(fromMs) => state.set(customFields({ ...span, fromMs }))} />

@@ -1,6 +1,7 @@
 /** The form of risk rules: every field in words, with its own issue. */
 import type { Issue, RiskAction, RiskRule } from "../../api/shapes.ts";
 import { Field } from "../../parts/field.tsx";
+import { SelectField } from "../../parts/select-field.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { allZones } from "../../time-zone.ts";
 import { actionInWords } from "../risk-words.ts";
@@ -251,21 +252,13 @@ interface ChoiceProps extends CommonProps {
 
 function Choice({ draft, change, error, label, field, options }: ChoiceProps) {
   return (
-    <Field label={label} error={error(field)}>
-      {(tied) => (
-        <select
-          {...tied}
-          value={draft[field]}
-          onChange={({ currentTarget }) => change({ [field]: currentTarget.value })}
-        >
-          {options.map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      error={error(field)}
+      value={draft[field]}
+      options={options}
+      choose={(value) => change({ [field]: value })}
+    />
   );
 }
 

@@ -5,6 +5,7 @@ import { credits as whole } from "../../../format.ts";
 import { CursorPager } from "../../../parts/cursor-pager.tsx";
 import { DownloadButton } from "../../../parts/download-button.tsx";
 import { Field } from "../../../parts/field.tsx";
+import { ALL, SelectField } from "../../../parts/select-field.tsx";
 import { Empty, Loaded } from "../../../parts/notice.tsx";
 import { TimeRange, useTimeRange } from "../../../parts/time-range.tsx";
 import { type UrlState, useUrlState } from "../../../parts/url-state.ts";
@@ -171,17 +172,11 @@ function FilterControl({ filter: { field, label, options, initial = "" }, state 
   }
   const choose = (chosen: string): void => state.set({ [field]: chosen === initial ? null : chosen });
   return (
-    <Field label={label}>
-      {(tied) => (
-        <select {...tied} value={value || initial} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-          {initial === "" ? <option value="">All</option> : null}
-          {options.map(([known, name]) => (
-            <option key={known} value={known}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <SelectField
+      label={label}
+      value={value || initial}
+      options={initial === "" ? [ALL, ...options] : options}
+      choose={choose}
+    />
   );
 }
