@@ -11,8 +11,8 @@ import { TradingControl } from "../e2e/trading-control.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
+import { openAccountAs, type Role } from "./people.ts";
 
-const PASSWORD = "correct horse battery";
 const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 50 }, basis: "equity", action: "notify" };
 
 let system: RunningSystem;
@@ -41,29 +41,8 @@ afterEach(async () => {
 });
 
 /** Opens the page of the account, as a person with the role. */
-async function openAccountAs(role: "owner" | "operator" | "finance" | "read_only"): Promise<void> {
-  await user.open(`/accounts/${client.demo.serverId}/${number}`);
-  await user.signIn(role === "owner" ? owner() : await personWith(role));
-  await user.heading(`Account ${number}`).waitFor();
-  await user.settled();
-  user.complaints.splice(0);
-}
-
-function owner() {
-  return { email: system.demo.consoleEmail, password: system.demo.consolePassword };
-}
-
-/** A new person of the organization with a role. */
-async function personWith(role: string) {
-  const person = { email: `${role}-${number}@example.com`, password: PASSWORD };
-  const path = `/internal/organizations/${system.demo.organizationId}/users`;
-  const response = await fetch(system.stack.url("console") + path, {
-    method: "POST",
-    headers: { "x-service-token": system.stack.secrets.serviceTokens.operator, "content-type": "application/json" },
-    body: JSON.stringify({ ...person, name: role, role }),
-  });
-  expect(response.status).toBe(201);
-  return person;
+function openAs(role: Role): Promise<void> {
+  return openAccountAs(user, system, number, role);
 }
 
 /** Chooses a tab of the account with the pointer. */
@@ -90,7 +69,7 @@ describe("the tabs of an account", () => {
     const open = await control.buy(number, "EURUSD", 0.02);
     const closed = await control.buy(number, "GBPUSD", 0.01);
     await control.close(number, closed);
-    await openAccountAs("owner");
+    await openAs("owner");
     await user.button("Deposit").click();
     await user.page.getByLabel("Amount (USD)").fill("100");
     await user.button("Deposit 100.00 USD").click();
@@ -158,7 +137,7 @@ describe("the tabs of an account", () => {
 
   it("are reached with the arrow keys, and those without records say so", async () => {
     await client.queue("POST", `/accounts/${number}/password-reset`, { requestId: "reset" });
-    await openAccountAs("owner");
+    await openAs("owner");
     await tabs().getByRole("link", { name: "Overview" }).focus();
     // From the first to the last, and from there to the second last.
     for (const key of ["ArrowLeft", "Home", "End", "Enter"]) await user.page.keyboard.press(key);
@@ -185,7 +164,7 @@ describe("the tabs of an account", () => {
   });
 
   it("hide the audit log from other roles, and say who may see it", async () => {
-    await openAccountAs("finance");
+    await openAs("finance");
     expect(await tabs().getByRole("link", { name: "Audit" }).count()).toBe(0);
     await user.open(`/accounts/${client.demo.serverId}/${number}?tab=audit`);
     await user.page.getByText("It needs the role owner.").waitFor();

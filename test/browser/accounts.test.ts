@@ -12,6 +12,7 @@ import { sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
+import { ownerSession } from "./people.ts";
 import { storeEquity } from "./stored-equity.ts";
 
 const PHONE = { width: 360, height: 800 };
@@ -36,13 +37,7 @@ beforeAll(async () => {
   control = new TradingControl(system.demo);
   const numbers = await Promise.all(Array.from({ length: ACCOUNTS }, () => client.openAccount(10_000)));
   opened = numbers.toSorted((a, b) => a.localeCompare(b));
-  const { consoleUrl, consoleEmail, consolePassword } = system.demo;
-  const first = await ConsoleUser.at(browser, consoleUrl);
-  await first.open("/");
-  await first.signIn({ email: consoleEmail, password: consolePassword });
-  await first.button("Sign out").waitFor();
-  session = await first.cookies();
-  await first.leave();
+  session = await ownerSession(browser, system.demo);
 }, INSTALL_DEADLINE_MS);
 
 afterAll(async () => {

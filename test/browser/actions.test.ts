@@ -9,8 +9,8 @@ import { TradingControl } from "../e2e/trading-control.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { ConsoleUser, startBrowser } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
+import { openAccountAs, type Role } from "./people.ts";
 
-const PASSWORD = "correct horse battery";
 const DEPOSITS = "**/actions/deposit";
 
 let system: RunningSystem;
@@ -40,29 +40,8 @@ afterEach(async () => {
 });
 
 /** Opens the page of the account, as a person with the role. */
-async function openAccountAs(role: "owner" | "operator" | "finance" | "read_only"): Promise<void> {
-  await user.open(`/accounts/${client.demo.serverId}/${number}`);
-  await user.signIn(role === "owner" ? owner() : await personWith(role));
-  await user.heading(`Account ${number}`).waitFor();
-  await user.settled();
-  user.complaints.splice(0);
-}
-
-function owner() {
-  return { email: system.demo.consoleEmail, password: system.demo.consolePassword };
-}
-
-/** A new person of the organization with a role. */
-async function personWith(role: string) {
-  const person = { email: `${role}-${number}@example.com`, password: PASSWORD };
-  const path = `/internal/organizations/${system.demo.organizationId}/users`;
-  const response = await fetch(system.stack.url("console") + path, {
-    method: "POST",
-    headers: { "x-service-token": system.stack.secrets.serviceTokens.operator, "content-type": "application/json" },
-    body: JSON.stringify({ ...person, name: role, role }),
-  });
-  expect(response.status).toBe(201);
-  return person;
+function openAs(role: Role): Promise<void> {
+  return openAccountAs(user, system, number, role);
 }
 
 async function deposits(): Promise<{ id: string }[]> {
@@ -79,7 +58,7 @@ const done = (text: string) => user.page.getByText(text, { exact: true }).waitFo
 
 describe("a deposit", () => {
   it("names account, amount and balance after, is followed to its end, and changes the balance", async () => {
-    await openAccountAs("finance");
+    await openAs("finance");
     await fillDeposit("0");
     await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
     await user.page.getByText("Enter an amount above 0, with at most two decimals.").waitFor();
@@ -106,7 +85,7 @@ describe("a deposit", () => {
   });
 
   it("whose answers are lost is booked once: the page says that the outcome is unknown, and finds it after a reload", async () => {
-    await openAccountAs("owner");
+    await openAs("owner");
     let attempts = 0;
     // The server gets every attempt; the browser gets no answer.
     await user.page.route(DEPOSITS, async (route) => {
@@ -132,7 +111,7 @@ describe("a deposit", () => {
   });
 
   it("that lost its first answer is sent again under the same key, and is done", async () => {
-    await openAccountAs("owner");
+    await openAs("owner");
     let isFirst = true;
     await user.page.route(DEPOSITS, async (route) => {
       const response = await route.fetch();
@@ -150,7 +129,7 @@ describe("a deposit", () => {
 
 it("an account is disabled and its positions are closed", async () => {
   await control.buy(number, "EURUSD", 0.01);
-  await openAccountAs("operator");
+  await openAs("operator");
   await eventually(async () => {
     await user.button("Refresh").click();
     expect(await user.fact("Open positions").first().innerText()).toBe("1");
@@ -166,7 +145,7 @@ it("an account is disabled and its positions are closed", async () => {
 });
 
 it("a failed action says why", async () => {
-  await openAccountAs("owner");
+  await openAs("owner");
   await user.button("Withdraw").click();
   await user.page.getByLabel("Amount (USD)").fill("5000");
   await user.button("Withdraw 5,000.00 USD").click();
@@ -177,7 +156,7 @@ it("a failed action says why", async () => {
 });
 
 it("a new password is shown once to the person who reset it, and stored nowhere", async () => {
-  await openAccountAs("owner");
+  await openAs("owner");
   await user.button("Reset investor password").click();
   await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
   await done("Reset investor password: done.");
@@ -192,17 +171,17 @@ it("a new password is shown once to the person who reset it, and stored nowhere"
 
 it("a role sees only what it may do", async () => {
   const actions = user.page.getByRole("region", { name: "Actions" });
-  await openAccountAs("read_only");
+  await openAs("read_only");
   expect(await actions.count()).toBe(0);
   await user.button("Sign out").click();
-  await openAccountAs("finance");
+  await openAs("finance");
   expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
 });
 
 it("who withdrew 500 yesterday is found on the page of commands, with the name of the key", async () => {
   await client.withdraw(number, { amount: 500, requestId: "payout" });
   await client.withdraw(number, { amount: 5, requestId: "monthly-charge" });
-  await openAccountAs("owner");
+  await openAs("owner");
   // Three steps: the operation, the amount, and the search; the list says who.
   await user.visit("Commands");
   await user.page.getByLabel("Operation").selectOption("finance.withdraw");
@@ -230,7 +209,7 @@ const DAILY = {
 const dialogButton = (name: string) => user.page.getByRole("dialog").getByRole("button", { name, exact: true });
 
 it("risk rules are set, checked field by field, kept apart from a newer version, deleted, and audited", async () => {
-  await openAccountAs("operator");
+  await openAs("operator");
   await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.button("Set rules").click();
   await user.button("Add daily loss").click();
@@ -286,7 +265,7 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
   await user.page.getByText("This account has no risk rules.").waitFor();
 
   await user.button("Sign out").click();
-  await openAccountAs("owner");
+  await openAs("owner");
   await user.open("/audit");
   await user.heading("Audit log").waitFor();
   await user.page.getByLabel("Who", { exact: true }).selectOption({ label: `operator-${number}@example.com` });
@@ -307,7 +286,7 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
 
 it("a risk template is created, shows the accounts that it applies to, and is deleted with their rules", async () => {
   const name = `standard-${number}`;
-  await openAccountAs("operator");
+  await openAs("operator");
   await user.visit("Risk templates");
   await user.button("New template").click();
   await user.page.getByLabel("Name of the template").fill(name);

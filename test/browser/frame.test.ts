@@ -14,6 +14,7 @@ import { type Cookies, ConsoleUser, startBrowser } from "./console-user.ts";
 import { createKey } from "./create-key.ts";
 import { measureFirstPaint } from "./first-paint.ts";
 import { checkPage } from "./page-check.ts";
+import { ownerSession } from "./people.ts";
 
 const SCRIPTS = path.resolve(import.meta.dirname, "../../services/console/page/dist/assets");
 /** Maximum total of all compressed scripts. */
@@ -33,12 +34,7 @@ beforeAll(async () => {
   browser = await startBrowser();
   system = await startSystem();
   client = new OutsideClient(system.demo);
-  const first = await ConsoleUser.at(browser, system.demo.consoleUrl);
-  await first.open("/");
-  await first.signIn({ email: system.demo.consoleEmail, password: system.demo.consolePassword });
-  await first.button("Sign out").waitFor();
-  session = await first.cookies();
-  await first.leave();
+  session = await ownerSession(browser, system.demo);
 }, INSTALL_DEADLINE_MS);
 
 afterAll(async () => {

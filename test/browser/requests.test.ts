@@ -15,6 +15,7 @@ import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { createKey, CURL_LINE } from "./create-key.ts";
 import { checkPage } from "./page-check.ts";
+import { ownerSession } from "./people.ts";
 
 /** Maximum time from a response until the request is in the log. */
 const LOGGED_WITHIN_MS = 5_000;
@@ -27,13 +28,7 @@ let user: ConsoleUser;
 
 beforeAll(async () => {
   [system, browser, receiver] = await Promise.all([startSystem(), startBrowser(), WebhookReceiver.start()]);
-  const { consoleUrl, consoleEmail, consolePassword } = system.demo;
-  const first = await ConsoleUser.at(browser, consoleUrl);
-  await first.open("/");
-  await first.signIn({ email: consoleEmail, password: consolePassword });
-  await first.button("Sign out").waitFor();
-  session = await first.cookies();
-  await first.leave();
+  session = await ownerSession(browser, system.demo);
 }, INSTALL_DEADLINE_MS);
 
 afterAll(async () => {

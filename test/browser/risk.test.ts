@@ -13,6 +13,7 @@ import { severeViolations, sidewaysPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
+import { ownerSession } from "./people.ts";
 import { breachOf, evidenceOf, type RiskService, RULES, startRiskService, type StoredBreach } from "./risk-service.ts";
 
 const BREACHED_AT = "2026-11-26T09:30:40.250Z";
@@ -31,15 +32,10 @@ let account: { readonly serverId: string; readonly accountNumber: string };
 beforeAll(async () => {
   risk = await startRiskService();
   [system, browser] = await Promise.all([startSystem({ console: { RISK_URL: risk.url } }), startBrowser()]);
-  const { consoleUrl, consoleEmail, consolePassword, serverId } = system.demo;
+  const { serverId } = system.demo;
   const accountNumber = await new OutsideClient(system.demo).openAccount(10_000);
   account = { serverId, accountNumber };
-  const first = await ConsoleUser.at(browser, consoleUrl);
-  await first.open("/");
-  await first.signIn({ email: consoleEmail, password: consolePassword });
-  await first.button("Sign out").waitFor();
-  session = await first.cookies();
-  await first.leave();
+  session = await ownerSession(browser, system.demo);
 }, INSTALL_DEADLINE_MS);
 
 afterAll(async () => {

@@ -17,6 +17,7 @@ import { WebhookReceiver } from "../e2e/webhook-receiver.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { ConsoleUser, startBrowser } from "./console-user.ts";
 import { createKey } from "./create-key.ts";
+import { ownerOf } from "./people.ts";
 
 const MOST_STEPS = 5;
 const FEW_CREDITS = 40;
@@ -53,7 +54,7 @@ afterEach(async () => {
 });
 
 /** Signs in; the overview is shown. */
-async function begin(account = { email: system.demo.consoleEmail, password: system.demo.consolePassword }) {
+async function begin(account = ownerOf(system.demo)) {
   await user.open("/");
   await user.signIn(account);
   await user.heading("Overview").waitFor();
@@ -213,7 +214,7 @@ it("finds the request that was refused for credits", async () => {
       timeoutMs: SHOWN_WITHIN_MS,
     },
   );
-  await begin({ email: poor.consoleEmail, password: poor.consolePassword });
+  await begin(ownerOf(poor));
   await taskAsIs("refused for credits", async () => {
     await visit("Requests");
     await step(user.page.getByLabel("Status").selectOption("402 Out of credits"));

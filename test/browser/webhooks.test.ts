@@ -9,6 +9,7 @@ import { TradingControl } from "../e2e/trading-control.ts";
 import { type Received, verified, WebhookReceiver } from "../e2e/webhook-receiver.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { checkPage } from "./page-check.ts";
+import { ownerSession } from "./people.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 
 /** Maximum time from the request that closes a position until its delivery. */
@@ -23,13 +24,7 @@ let user: ConsoleUser;
 
 beforeAll(async () => {
   [system, browser, receiver] = await Promise.all([startSystem(), startBrowser(), WebhookReceiver.start()]);
-  const { consoleUrl, consoleEmail, consolePassword } = system.demo;
-  const first = await ConsoleUser.at(browser, consoleUrl);
-  await first.open("/");
-  await first.signIn({ email: consoleEmail, password: consolePassword });
-  await first.button("Sign out").waitFor();
-  session = await first.cookies();
-  await first.leave();
+  session = await ownerSession(browser, system.demo);
 }, INSTALL_DEADLINE_MS);
 
 afterAll(async () => {
