@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 
 import { ACCOUNT_SORTS, type AccountOrder, type AccountSort } from "@kapi/contracts";
-import { type Database, migrate, startPool } from "@kapi/postgres";
-import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment } from "@kapi/testkit";
+import { type Database } from "@kapi/postgres";
+import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { ClosedMinute } from "../src/domain/minute-aggregator.ts";
@@ -14,25 +12,18 @@ import { describeAccounts } from "../src/operations/describe-accounts.ts";
 import { createAccountDescriptions } from "../src/outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "../src/outbound/postgres/account-ranks.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
+import { startSnapshotDatabase } from "./snapshot-database.ts";
 
 const DAY_MS = 86_400_000;
 const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const kept = { firstMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
-const logger = createLogger({ service: "test", level: "error" });
 const scope = new Scope();
 let database: Database;
 let store: SnapshotStore;
 let ranks: AccountRanks;
 
 beforeAll(async () => {
-  const environment = await createTestEnvironment({ needs: ["postgres"] });
-  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const connectionString = environment.postgresUrl;
-  const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-  await migrate({ connectionString, schema: "metrics", directory, logger });
-  database = await scope.start("database", () =>
-    startPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
-  );
+  database = await startSnapshotDatabase(scope);
   store = createSnapshotStore(database);
   ranks = createAccountRanks(database);
   await store.createDays(today, today + DAY_MS);

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 
 import type { EquityHistory } from "@kapi/contracts";
-import { type Database, migrate, startPool, statement } from "@kapi/postgres";
-import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment } from "@kapi/testkit";
+import { type Database, statement } from "@kapi/postgres";
+import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { type AggregatorState, type ClosedMinute, MinuteAggregator } from "../src/domain/minute-aggregator.ts";
@@ -13,6 +11,7 @@ import type { AccountId } from "../src/domain/sample.ts";
 import { lengthOfPart } from "../src/operations/read-equity-history.ts";
 import { createEquityHistories } from "../src/outbound/postgres/equity-history.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
+import { startSnapshotDatabase } from "./snapshot-database.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -21,21 +20,13 @@ const HOURS = 30;
 /** The first hour of the tests, two days before the current one. */
 const firstMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * DAY_MS;
 const kept = { firstMs: 0, beforeMs: Number.MAX_SAFE_INTEGER };
-const logger = createLogger({ service: "test", level: "error" });
 const scope = new Scope();
 let database: Database;
 let store: SnapshotStore;
 let histories: EquityHistories;
 
 beforeAll(async () => {
-  const environment = await createTestEnvironment({ needs: ["postgres"] });
-  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const connectionString = environment.postgresUrl;
-  const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-  await migrate({ connectionString, schema: "metrics", directory, logger });
-  database = await scope.start("database", () =>
-    startPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
-  );
+  database = await startSnapshotDatabase(scope);
   store = createSnapshotStore(database);
   histories = createEquityHistories(database);
 });

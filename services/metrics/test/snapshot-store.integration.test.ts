@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 
-import { startPool, type Database, migrate, statement } from "@kapi/postgres";
-import { createLogger, Scope } from "@kapi/runtime";
-import { createTestEnvironment } from "@kapi/testkit";
+import { type Database, statement } from "@kapi/postgres";
+import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { SnapshotStore } from "../src/domain/ports.ts";
@@ -11,23 +9,16 @@ import type { AccountId } from "../src/domain/sample.ts";
 import { KEPT_DAYS } from "../src/operations/store-snapshots.ts";
 import { createSnapshotLists } from "../src/outbound/postgres/snapshot-lists.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
+import { startSnapshotDatabase } from "./snapshot-database.ts";
 
 const DAY_MS = 86_400_000;
 const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-const directory = fileURLToPath(new URL("../migrations", import.meta.url));
-const logger = createLogger({ service: "test", level: "error" });
 const scope = new Scope();
 let database: Database;
 let store: SnapshotStore;
 
 beforeAll(async () => {
-  const environment = await createTestEnvironment({ needs: ["postgres"] });
-  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const connectionString = environment.postgresUrl;
-  await migrate({ connectionString, schema: "metrics", directory, logger });
-  database = await scope.start("database", () =>
-    startPool({ connectionString, schema: "metrics", applicationName: "test", logger }),
-  );
+  database = await startSnapshotDatabase(scope);
   store = createSnapshotStore(database);
   await store.createDays(today, today + DAY_MS);
 });
