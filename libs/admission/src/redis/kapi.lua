@@ -405,10 +405,10 @@ end
 
 -- ADMIT ALL: requests of one shard, one after another. keys: meta usage, then per request: wallet
 -- bucket charge reserved, then per record of the request: record settled. args: openMs recordTtlMs
--- chargeTtlMs streamLimit, then per request: callerName organizationId chargeId mode price readPrice
--- operation requestId perSecond burst span (or empty) networkAddress (or empty) recordCount, then
--- per record of the request: commandId fingerprint message credits knownDuplicate. Returns one
--- reply per request.
+-- chargeTtlMs streamLimit, then per request: callerName organizationId chargeId mode price
+-- readPrice operation requestId perSecond burst span (or empty) networkAddress (or empty)
+-- recordCount, then per record of the request: commandId fingerprint message credits
+-- knownDuplicate. Returns one reply per request.
 local function admit_all(keys, args)
   local call = {
     meta = keys[1], usage = keys[2], now = now_ms(),

@@ -70,8 +70,8 @@ export function draftOf(rule: RiskRule): RuleDraft {
 }
 
 /**
- * The rules as the API takes them, or what is no number. The API checks everything else by its
- * schema.
+ * The rules as the API takes them, or the issues of fields that are not a number. The API checks
+ * everything else by its schema.
  */
 export function rulesOf(
   drafts: readonly RuleDraft[],

@@ -18,8 +18,8 @@ export interface RecordFilter {
   readonly field: string;
   readonly label: string;
   /**
-   * The values to choose from, each with its name. Absent: any text. `null`: only links set it; it
-   * is shown as a button that removes it.
+   * The values to choose from, each with its name. Absent: the filter takes any text. Null: nobody
+   * chooses it here. A link sets it, and a button removes it.
    */
   readonly options?: readonly (readonly [value: string, name: string])[] | null;
   /** The value without a choice. It replaces the choice "All". */
