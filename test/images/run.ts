@@ -64,6 +64,10 @@ function report(what: string, { ok, output, seconds }: Outcome): boolean {
   return ok;
 }
 
+/** Any answer will do: an address that nobody listens on gives none. */
+const REACH_GATEWAY =
+  "fetch(process.env.GATEWAY_URL).then(() => process.exit(0), (error) => { console.error(error.cause); process.exit(1); })";
+
 /** An expectation, as an outcome. */
 function expectation(ok: boolean, output: string): Outcome {
   return { ok, output, text: "", seconds: 0 };
@@ -156,6 +160,8 @@ try {
     report("the image of all services in one process is built", combined);
     for (const image of [...programs, "topics", "cli", "combined"]) lookAtImage(image);
     if (report("the stack is up and healthy", compose(["up", "-d", "--wait"], { timeoutMs: UP_TIMEOUT_MS }))) {
+      const reached = compose(["exec", "-T", "console", "node", "-e", REACH_GATEWAY]);
+      report("the console reaches the gateway's port for actions of people", reached);
       const demo = createDemo();
       report("the first path succeeds for an external client", firstPath(demo));
       stopPrograms(programs);
