@@ -61,6 +61,7 @@ export async function startStream(
         maxSubscriptions: config.MAX_SUBSCRIPTIONS_PER_SOCKET,
         maxMessagesPerSecond: config.MAX_MESSAGES_PER_SECOND,
         stuckTimeoutMs: config.STUCK_TIMEOUT_MS,
+        catchUpTimeoutMs: config.CATCH_UP_TIMEOUT_MS,
         maxSocketsPerOrganization: config.MAX_SOCKETS_PER_ORGANIZATION,
         maxBufferedBytes: config.MAX_BUFFERED_BYTES,
       },

@@ -119,6 +119,7 @@ export class Harness {
       SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
+      CATCH_UP_TIMEOUT_MS: "200",
       CHECKPOINT_INTERVAL_MS: "300",
       KAFKA_SESSION_TIMEOUT_MS: "3000",
     };

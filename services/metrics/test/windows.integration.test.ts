@@ -85,7 +85,8 @@ beforeAll(async () => {
   ports = await harness.freePorts(COUNT);
   await harness.metrics({ ROLES: "sequencer" });
   windows = await Promise.all([harness.metrics(tier(0)), harness.metrics(tier(1))]);
-  stream = await harness.metrics({ ROLES: "stream", WINDOWS_URLS: urls() });
+  const catchUpTimeoutMs = String(2 * SILENCE_MS);
+  stream = await harness.metrics({ ROLES: "stream", WINDOWS_URLS: urls(), CATCH_UP_TIMEOUT_MS: catchUpTimeoutMs });
 });
 afterAll(async () => {
   for (const one of clients) one.close();
@@ -165,20 +166,25 @@ describe("a stream process that follows accounts at the windows processes", () =
 
   it("continues elsewhere if the process that holds the account hangs", async () => {
     const one = await client();
+    const later = await client();
     const [number = ""] = await accountsOfBoth();
     one.subscribe(harness.serverId, number, 0);
     await one.until(() => one.last(number) === 1);
     windows[0]?.signal("SIGSTOP");
     try {
       await harness.value(number, [1, 2]);
+      // Comes from a stream that was not behind.
+      later.subscribe(harness.serverId, number, 3);
       await delay(SILENCE_MS);
       await one.until(() => one.last(number) === 3);
     } finally {
       windows[0]?.signal("SIGCONT");
     }
     await harness.value(number, [3]);
-    await one.until(() => one.last(number) === 4);
+    for (const client of [one, later]) await client.until(() => client.last(number) === 4);
     expectGapless(one, number, 4);
+    expect(later.sequences(number)).toEqual([4]);
+    expect(later.frames("account.metrics.replay")).toMatchObject([{ replayTruncated: false, replayCount: 0 }]);
   });
 
   it("pauses without any holder, and then sends what happened meanwhile", async () => {

@@ -20,6 +20,9 @@ export class ClientSubscription implements Subscription {
   readonly writer: SocketWriter;
   next: number | null = null;
   readonly #afterSequence: number | undefined;
+  readonly #catchUpTimeoutMs: number;
+  /** Until when to wait for `afterSequence`; null until it was found above the last sequence. */
+  #catchUpUntilMs: number | null = null;
   readonly #onDeleted: () => void;
 
   /** `onDeleted` is called after the client got the message of the account's deletion. */
@@ -28,16 +31,26 @@ export class ClientSubscription implements Subscription {
     readonly account: AccountId;
     readonly writer: SocketWriter;
     readonly afterSequence: number | undefined;
+    readonly catchUpTimeoutMs: number;
     readonly onDeleted: () => void;
   }) {
     this.key = options.key;
     this.account = options.account;
     this.writer = options.writer;
     this.#afterSequence = options.afterSequence;
+    this.#catchUpTimeoutMs = options.catchUpTimeoutMs;
     this.#onDeleted = options.onDeleted;
   }
 
-  open(kept: KeptRange): Cursor {
+  /**
+   * A client that comes from another process can know a later sequence than this process, which is
+   * behind for a moment: the subscription waits for it.
+   */
+  open(kept: KeptRange, nowMs: number): Cursor | null {
+    if (this.#afterSequence !== undefined && this.#afterSequence > kept.last) {
+      this.#catchUpUntilMs ??= nowMs + this.#catchUpTimeoutMs;
+      if (nowMs < this.#catchUpUntilMs) return null;
+    }
     return openCursor(kept, this.#afterSequence);
   }
 

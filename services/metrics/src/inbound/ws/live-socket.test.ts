@@ -96,7 +96,12 @@ it("serves all accounts of a client in turn, if its network never accepts everyt
         check: () => null,
       },
       clock,
-      limits: { maxSubscriptions: ACCOUNTS.length, maxMessagesPerSecond: 1_000, stuckTimeoutMs: 1_000_000 },
+      limits: {
+        maxSubscriptions: ACCOUNTS.length,
+        maxMessagesPerSecond: 1_000,
+        stuckTimeoutMs: 1_000_000,
+        catchUpTimeoutMs: 0,
+      },
     },
     ws: ws as unknown as WebSocket,
     writer,

@@ -38,6 +38,8 @@ export interface LiveContext {
     readonly maxSubscriptions: number;
     readonly maxMessagesPerSecond: number;
     readonly stuckTimeoutMs: number;
+    /** How long a subscription waits for an `afterSequence` above the last known sequence. */
+    readonly catchUpTimeoutMs: number;
   };
 }
 
@@ -286,6 +288,7 @@ export class LiveSocket {
       account: { serverId: message.serverId, accountNumber: message.accountNumber },
       writer: this.#writer,
       afterSequence: message.afterSequence,
+      catchUpTimeoutMs: this.#context.limits.catchUpTimeoutMs,
       onDeleted: () => {
         this.#subscriptions.delete(key);
         this.#endUnusedFollow(key);

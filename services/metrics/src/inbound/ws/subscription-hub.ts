@@ -17,6 +17,8 @@ const MAX_UNSENT = 100;
  * next piece.
  */
 const MAX_PIECE_BYTES = 64 * 1_024;
+/** Interval at which waiting subscriptions are asked again whether they start. */
+const OPEN_INTERVAL_MS = 100;
 const NOTHING_KEPT: KeptRange = { first: 1, last: 0 };
 
 const NO_BYTES = Buffer.alloc(0);
@@ -35,8 +37,8 @@ export interface Subscription {
   readonly writer: SocketWriter;
   /** The next sequence to send; null until the subscription has started. */
   next: number | null;
-  /** Where the subscription starts. */
-  open(kept: KeptRange): Cursor;
+  /** Where the subscription starts; null if it still waits for a sample or for a time. */
+  open(kept: KeptRange, nowMs: number): Cursor | null;
   sendReplay(replay: Replay): void;
   /** Sends samples from `from` on, as the hub read them. */
   sendSamples(bytes: Buffer, from: number): void;
@@ -57,6 +59,9 @@ export class SubscriptionHub {
   readonly #read: ReadSamples;
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
+  /** Subscriptions that wait before they start. */
+  readonly #waiting = new Set<Subscription>();
+  #openTimer: NodeJS.Timeout | null = null;
   /** Accounts with unsent samples, and the first unsent sequence. */
   #dirty = new Map<SampledAccount, number>();
   #scheduled = false;
@@ -91,6 +96,7 @@ export class SubscriptionHub {
   }
 
   remove(subscription: Subscription): void {
+    this.#waiting.delete(subscription);
     const subscribers = this.#subscriptions.get(subscription.key);
     if (subscribers?.delete(subscription) === true && subscribers.size === 0) {
       this.#subscriptions.delete(subscription.key);
@@ -102,7 +108,10 @@ export class SubscriptionHub {
     const subscribers = this.#subscriptions.get(key);
     if (subscribers === undefined) return;
     this.#subscriptions.delete(key);
-    for (const subscription of subscribers) subscription.sendDeleted();
+    for (const subscription of subscribers) {
+      this.#waiting.delete(subscription);
+      subscription.sendDeleted();
+    }
   }
 
   /**
@@ -128,7 +137,8 @@ export class SubscriptionHub {
     if (!writer.hasRoom(nowMs)) return;
     const stream = this.#source.find(subscription.key);
     const kept = stream === undefined ? NOTHING_KEPT : this.#source.kept(stream);
-    const cursor = subscription.next === null ? subscription.open(kept) : resumeCursor(kept, subscription.next);
+    const cursor = subscription.next === null ? this.#open(subscription, kept) : resumeCursor(kept, subscription.next);
+    if (cursor === null) return;
     let { next } = cursor;
     subscription.next = next;
     if (cursor.replay !== null) subscription.sendReplay(cursor.replay);
@@ -139,6 +149,23 @@ export class SubscriptionHub {
       ({ next } = piece);
       subscription.next = next;
     }
+  }
+
+  #open(subscription: Subscription, kept: KeptRange): Cursor | null {
+    const cursor = subscription.open(kept, this.#clock.nowMs());
+    if (cursor === null) this.#waiting.add(subscription);
+    else this.#waiting.delete(subscription);
+    this.#openWaitingLater();
+    return cursor;
+  }
+
+  #openWaitingLater(): void {
+    if (this.#waiting.size === 0 || this.#openTimer !== null) return;
+    this.#openTimer = setTimeout(() => {
+      this.#openTimer = null;
+      for (const subscription of Array.from(this.#waiting)) this.advance(subscription);
+      this.#openWaitingLater();
+    }, OPEN_INTERVAL_MS);
   }
 
   /**
