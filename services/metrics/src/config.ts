@@ -108,8 +108,8 @@ export const ConfigSchema = z
     /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
     STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
     /**
-     * How long a subscription with a sequence above the last known one waits for that sequence, before
-     * its replay is truncated, in milliseconds.
+     * How long a subscription with a sequence above the last known one waits for that sequence,
+     * before its replay is truncated, in milliseconds.
      */
     CATCH_UP_TIMEOUT_MS: configFields.integer(0, 60_000).default(10_000),
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,
