@@ -27,7 +27,7 @@ export interface FailedUser {
 }
 
 /** The e-mail address and the network of an attempt: the key of a window. */
-export interface AttemptPlace {
+export interface AttemptKey {
   /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
   readonly emailHash: string;
   /** The network of `address`. */
@@ -71,8 +71,8 @@ export class FailedSignIns {
   /**
    * Counts a failure in its open window. False: there is no window, and the failure is not counted.
    */
-  count(place: AttemptPlace, nowMs: number): boolean {
-    const window = this.#windows.get(keyOf(place));
+  count(attempt: AttemptKey, nowMs: number): boolean {
+    const window = this.#windows.get(keyOf(attempt));
     if (window === undefined) return false;
     window.count = oneMore(window.count, nowMs);
     return true;
@@ -83,7 +83,7 @@ export class FailedSignIns {
    * windows, and the failure is counted without a window.
    */
   open(
-    place: AttemptPlace,
+    attempt: AttemptKey,
     first: { readonly user: FailedUser | null; readonly address: string },
     nowMs: number,
   ): CountedFailures | null {
@@ -95,7 +95,7 @@ export class FailedSignIns {
     }
     this.#open.set(organizationId, open + 1);
     const whose = { organizationId, userId: first.user?.userId ?? null, address: first.address };
-    this.#windows.set(keyOf(place), { ...whose, openedMs: nowMs, count: null });
+    this.#windows.set(keyOf(attempt), { ...whose, openedMs: nowMs, count: null });
     return { ...whose, ...oneMore(null, nowMs) };
   }
 
@@ -144,6 +144,6 @@ function oneMore(count: Count | null, nowMs: number): Count {
   return { ...count, failures: count.failures + 1, lastMs: nowMs };
 }
 
-function keyOf({ emailHash, network }: AttemptPlace): string {
+function keyOf({ emailHash, network }: AttemptKey): string {
   return `${emailHash} ${network}`;
 }
