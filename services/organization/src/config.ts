@@ -41,4 +41,5 @@ export const ConfigSchema = z.object({
    */
   COMMAND_STATUS_URL: configFields.serviceUrl,
 });
+/** The parsed environment of this service. */
 export type Config = z.output<typeof ConfigSchema>;

@@ -113,6 +113,7 @@ export function keyTransaction(
   };
 }
 
+/** All keys with the hashes of their secrets, {@link ROWS_PER_READ} at a time. */
 export async function* readKeyEntries(database: Database): AsyncGenerator<KeyEntry[]> {
   for await (const rows of database.stream(SELECT_KEY_ROWS, [], ROWS_PER_READ)) yield rows.map(keyEntryOf);
 }

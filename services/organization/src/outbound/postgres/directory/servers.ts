@@ -107,6 +107,7 @@ export function serverTransaction(
   };
 }
 
+/** All servers with their sealed tokens, {@link ROWS_PER_READ} at a time. */
 export async function* readServerEntries(database: Database): AsyncGenerator<ServerEntry[]> {
   for await (const rows of database.stream(SELECT_SERVER_ROWS, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
 }
