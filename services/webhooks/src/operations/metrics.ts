@@ -23,11 +23,13 @@ const disabled = counter(
   "{endpoint}",
 );
 
+/** Records the outcome and the duration of an attempt; milliseconds. */
 export function measureAttempt(outcome: "succeeded" | "failed", durationMs: number): void {
   attempts.add(1, { outcome });
   duration.record(durationMs / MS_PER_SECOND, { outcome });
 }
 
+/** Counts newly recorded events. */
 export function countEvents(recorded: number): void {
   events.add(recorded);
 }
@@ -40,6 +42,7 @@ export function countMissing({ first, last, reason }: MissingEvents): void {
   missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
 }
 
+/** Counts an endpoint that the service itself disabled. */
 export function countDisabled(reason: "gone" | "failing"): void {
   disabled.add(1, { reason });
 }
