@@ -24,6 +24,7 @@ interface FrameProps {
   readonly children: ComponentChildren;
 }
 
+/** The header and the navigation around a page. */
 export function Frame({ api, session, address, onSignedOut, children }: FrameProps) {
   const signedIn = useMemo(() => ({ api, session }), [api, session]);
   const signOut = useAction(async () => {

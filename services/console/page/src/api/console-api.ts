@@ -60,6 +60,7 @@ export interface AuditFilter {
   readonly to: string;
 }
 
+/** Fields of the query of a list of deliveries; empty texts filter nothing. */
 export interface DeliveryFilter {
   readonly page: number;
   readonly limit: number;

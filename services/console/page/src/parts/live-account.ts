@@ -13,6 +13,9 @@ import { liveValues } from "./live-values.ts";
 /** Delay before a rejected or ended stream is opened again. */
 const AGAIN_MS = 5_000;
 
+/**
+ * State of a stream. `lost`: it is opened again. `deleted`: the account does not exist any more.
+ */
 export type Connection = "connecting" | "live" | "lost" | "deleted";
 
 /** The stream of an account: its connection, and its samples since a part began to watch it. */

@@ -16,6 +16,7 @@ export const RANGES = {
   lastMonth: "Last month",
   custom: "From … to …",
 } as const;
+/** The name of a range in the address. */
 export type RangeName = keyof typeof RANGES;
 
 /** A range of time; `to` is excluded. Null: without a limit. */

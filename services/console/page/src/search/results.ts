@@ -10,11 +10,13 @@ export interface Hit {
   readonly detail: string;
 }
 
+/** Results of one kind. */
 export interface HitGroup {
   readonly title: string;
   readonly hits: readonly Hit[];
 }
 
+/** Names of the sources of the search, within a sentence. */
 export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
   accounts: "accounts",
   commands: "commands",

@@ -12,6 +12,7 @@ const FIRST_SERVER_ERROR = 500;
  */
 const DECIDED_WITHIN_MS = 16 * 60_000;
 
+/** A change that a person began, as the browser tab keeps it. */
 export interface Intent {
   readonly action: AccountAction | TemplateAction;
   /** The same for all attempts: the action is carried out once. */
