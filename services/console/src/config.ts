@@ -129,6 +129,7 @@ export const ConfigSchema = z.object({
   ...mailFields,
   ...providerFields,
 });
+/** The parsed environment of the console service. */
 export type Config = z.output<typeof ConfigSchema>;
 
 /** The configuration of the listener for people. */

@@ -42,6 +42,7 @@ interface Count {
   readonly lastMs: number;
 }
 
+/** Failures that become one audit entry. */
 export interface CountedFailures extends Count {
   /** Null: unknown user, or not looked up. */
   readonly organizationId: string | null;
@@ -60,6 +61,7 @@ interface Window {
   count: Count | null;
 }
 
+/** The counts of one process; see the top of this file. */
 export class FailedSignIns {
   readonly #windows = new Map<string, Window>();
   /** Number of windows per organization; null: unknown addresses. */

@@ -3,6 +3,7 @@ import type { Command, Deal, Order, Position, Transaction } from "@kapi/contract
 
 import { type CsvCell, moneyCell, numberCell } from "./csv.ts";
 
+/** A column of an export: its name, and the cell of a record. */
 export type CsvColumn<Row> = readonly [name: string, cell: (row: Row) => CsvCell];
 
 export const TRANSACTION_COLUMNS: readonly CsvColumn<Transaction>[] = [

@@ -36,6 +36,7 @@ export interface FailedSignInDependencies {
   readonly logger: Logger;
 }
 
+/** Creates the recorder. Its counts are in the memory of this process. */
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
   /** Failures that left the counts and are not written. Until then, finished windows stay open. */

@@ -59,6 +59,7 @@ export function pendingIdOf(request: FastifyRequest, secure: boolean): string | 
   return read(PENDING, request, secure);
 }
 
+/** Sets the cookie of a sign-in that waits for its second factor; null deletes it. */
 export function setPendingCookie(reply: FastifyReply, pendingId: string | null, secure: boolean): void {
   write(PENDING, reply, pendingId, secure);
 }
@@ -68,6 +69,7 @@ export function providerIdOf(request: FastifyRequest, secure: boolean): string |
   return read(PROVIDER, request, secure);
 }
 
+/** Sets the cookie of a sign-in at the provider; null deletes it. */
 export function setProviderCookie(reply: FastifyReply, id: string | null, secure: boolean): void {
   write(PROVIDER, reply, id, secure);
 }
