@@ -2,7 +2,7 @@ import type { Actor, CreditUsage } from "@kapi/contracts";
 
 import type { LedgerEntry } from "./ledger-entry.ts";
 
-/** A line of the usage list: an entry with the request behind it. */
+/** A line of the usage list: an entry with its request. */
 export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
