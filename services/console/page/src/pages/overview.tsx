@@ -1,4 +1,4 @@
-/** The first page: what needs attention. Each number leads to the list behind it. */
+/** The overview: what needs attention. Each number links to its list. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 

@@ -73,8 +73,8 @@ function instantIn(text: string): number | null {
 }
 
 /**
- * A span as the fields of a query whose `to` is inclusive and in milliseconds, as in the management
- * API.
+ * A range of time as the fields of a query whose `to` is inclusive and in milliseconds, as in the
+ * management API.
  */
 export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
   return {
