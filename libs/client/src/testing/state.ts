@@ -94,7 +94,6 @@ export class FakeState {
   /** The event feed, oldest first. */
   readonly events: MutableJson[] = [];
   readonly usage: Json[] = [];
-  readonly webhooks = new Map<string, MutableJson>();
   availableCredits = CREDITS;
   consumedCredits = 0;
   readonly #now: () => Date;
