@@ -22,9 +22,9 @@ export interface BreachView {
 }
 
 /**
- * Every limit that the log of valuations reaches has exactly one breach, and no other limit has one.
- * Each breach with an action has one command, which has succeeded. Risk rules have queued no other
- * command. Returns the breaches.
+ * Every limit that the log of valuations reaches has exactly one breach, and no other limit has
+ * one. Each breach with an action has one command, which has succeeded. Risk rules have queued no
+ * other command. Returns the breaches.
  */
 export async function checkRisk(one: Case, accepted: ReadonlyMap<string, CommandView>): Promise<readonly BreachView[]> {
   const { stack, violations, say } = one;
@@ -71,7 +71,9 @@ async function breachesOf({ harness }: Case): Promise<BreachView[]> {
   return breaches;
 }
 
-/** The commands that kapi queued itself are exactly the commands of breaches, and have succeeded. */
+/**
+ * The commands that kapi queued itself are exactly the commands of breaches, and have succeeded.
+ */
 async function checkActions(
   { harness, violations, waits }: Case,
   breaches: readonly BreachView[],

@@ -1,7 +1,7 @@
 /**
- * Part `windows` of `bench -- live`: the processor time and memory of one process as the installation
- * grows. A windows process needs them for the samples of its partitions. A stream process needs them
- * for the accounts that its sockets follow, and not for other accounts.
+ * Part `windows` of `bench -- live`: the processor time and memory of one process as the
+ * installation grows. A windows process needs them for the samples of its partitions. A stream
+ * process needs them for the accounts that its sockets follow, and not for other accounts.
  */
 import { setTimeout } from "node:timers/promises";
 
@@ -32,7 +32,9 @@ const MAX_SHARE_OF_HALF = 1.3;
 const MAX_GROWTH = 1.3;
 const MIB = 1_024 * 1_024;
 
-/** Measures windows processes as their number grows, then a stream process as other accounts grow. */
+/**
+ * Measures windows processes as their number grows, then a stream process as other accounts grow.
+ */
 export async function windows(): Promise<Aim[]> {
   const aims: Aim[] = [];
   let alone: number | null = null;

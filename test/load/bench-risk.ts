@@ -32,7 +32,9 @@ const WARM_UP_MS = 10_000;
 const ACCOUNTS = 20_000;
 const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
-/** About 50 breaches a second. It does not divide the number of accounts, so every account breaches. */
+/**
+ * About 50 breaches a second. It does not divide the number of accounts, so every account breaches.
+ */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
 /** More than the sequencer numbers. */

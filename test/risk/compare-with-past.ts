@@ -1,7 +1,7 @@
 /**
- * Compares the alerts, commands and events of the risk service with an oracle that looks at the whole
- * log of valuations again. It reads the service's tables, because only they have the position from
- * which a version of rules was active.
+ * Compares the alerts, commands and events of the risk service with an oracle that looks at the
+ * whole log of valuations again. It reads the service's tables, because only they have the position
+ * from which a version of rules was active.
  */
 import {
   accountKey,

@@ -4,8 +4,8 @@
  *
  * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed)
  * is final, kept for good and returned again. Settling a reference returns its outcome, or closes
- * it, so that its change can never apply afterwards. Each account's events have a gapless sequence; the
- * answer to a change contains the event of the change.
+ * it, so that its change can never apply afterwards. Each account's events have a gapless sequence;
+ * the answer to a change contains the event of the change.
  */
 import { z } from "zod";
 

@@ -199,7 +199,9 @@ export class Live {
     return connection;
   }
 
-  /** Returns false if the follower's connection is not open. It attaches when the connection opens. */
+  /**
+   * Returns false if the follower's connection is not open. It attaches when the connection opens.
+   */
   #send(follower: Follower, message: object): boolean {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
     if (connection?.isReady !== true) return false;

@@ -154,8 +154,8 @@ export class FakeKapi {
 
   /**
    * Breaches a risk rule of an account: records the breach, announces `risk.breached`, and queues
-   * the command of the rule's action. Returns the id of the breach. The fake does not compare values
-   * with rules; the breach has the values of a limit that is reached exactly.
+   * the command of the rule's action. Returns the id of the breach. The fake does not compare
+   * values with rules; the breach has the values of a limit that is reached exactly.
    * @throws Error for an unknown rule, and for a rule that is already breached in its period.
    */
   breachRule(accountNumber: string, ruleId: string): string {

@@ -1,6 +1,6 @@
 /**
- * Automatic trading of a demo account. Its choices come from a random stream, which the seed and the
- * account number determine.
+ * Automatic trading of a demo account. Its choices come from a random stream, which the seed and
+ * the account number determine.
  */
 import type { Account, AutoTrader } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";

@@ -10,8 +10,8 @@ const HASH_BYTES = 32;
 const SCRYPT_COST = 1_024;
 
 /**
- * Returns the salted hash of a password, `salt.hash` in base64url. Passwords are stored only in this
- * form.
+ * Returns the salted hash of a password, `salt.hash` in base64url. Passwords are stored only in
+ * this form.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
