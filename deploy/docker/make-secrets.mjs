@@ -8,7 +8,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import path from "node:path";
 
 const KEY_BYTES = 32;
-/** Services run as another user. Each service mounts only the volume with its own secrets. */
+/**
+ * Mode of the files: services run as another user. Each service mounts only the volume with its own
+ * secrets.
+ */
 const READABLE = 0o444;
 
 const [, , folder, table, programsFolder] = process.argv;

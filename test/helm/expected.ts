@@ -75,12 +75,16 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g,
     times: 1,
   },
-  { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
+  { what: "the alerts are rendered", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
-  { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
+  {
+    what: "each dashboard is rendered",
+    pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm,
+    times: readdirSync(DASHBOARDS).length,
+  },
 ];
 
-/** The same of `external.yaml` with all services in one process. */
+/** The same for `external.yaml` with all services in one process. */
 export const COMBINED: readonly Expectation[] = [
   { what: "there is one Deployment", pattern: /^kind: Deployment$/gm, times: 1 },
   { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 10 },
@@ -96,7 +100,7 @@ export const COMBINED: readonly Expectation[] = [
   { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
 ];
 
-/** The same of `large.yaml`. */
+/** The same for `large.yaml`. */
 export const LARGE: readonly Expectation[] = [
   {
     what: "the windows processes have numbers",

@@ -1,7 +1,7 @@
 /**
- * Part `windows` of `bench -- live`: what one process pays as the installation grows. A windows
- * process pays for the samples of its partitions; a stream process pays for the accounts that its
- * sockets follow, and not for the others.
+ * Part `windows` of `bench -- live`: the processor time and memory of one process as the
+ * installation grows. A windows process needs them for the samples of its partitions. A stream
+ * process needs them for the accounts that its sockets follow, and not for other accounts.
  */
 import { setTimeout } from "node:timers/promises";
 
@@ -27,12 +27,14 @@ const OTHERS_PER_SECOND = 3_000;
 const FILL_PER_SECOND = 10_000;
 const FILL_TIMEOUT_MS = 600_000;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
-/** Twice the processor time with the same work would be far outside of the noise. */
+/** Maximum growth that counts as noise. Twice the processor time is far above it. */
 const MAX_SHARE_OF_HALF = 1.3;
 const MAX_GROWTH = 1.3;
 const MIB = 1_024 * 1_024;
 
-/** Measures windows processes as their number grows, then a stream process as the others grow. */
+/**
+ * Measures windows processes as their number grows, then a stream process as other accounts grow.
+ */
 export async function windows(): Promise<Aim[]> {
   const aims: Aim[] = [];
   let alone: number | null = null;

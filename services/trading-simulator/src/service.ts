@@ -118,7 +118,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
 }
 
-/** Without a token only for callers on this machine. */
+/** Whether the control API is served. Without a token it is for callers on this machine only. */
 function isControlServed(config: Config): boolean {
   const isLoopback =
     config.HTTP_HOST === "localhost" || config.HTTP_HOST === "::1" || config.HTTP_HOST.startsWith("127.");
