@@ -11,7 +11,7 @@ import type { Aim } from "./bench-live-aims.ts";
 import { FIRST_ACCOUNT, LiveHarness, type MetricsProcess, until } from "./bench-live-harness.ts";
 import { settledMemory } from "./bench-live-inspector.ts";
 import { figuresOf } from "./bench-live-trial.ts";
-import { type ProcessorTimes, processorTimes } from "./processor-time.ts";
+import { processorTimes, secondsPerMillion } from "./processor-time.ts";
 
 const COUNTS = [1, 2, 4];
 const ACCOUNTS = 2_000;
@@ -155,8 +155,4 @@ async function costOfStream(others: number): Promise<StreamCost> {
   } finally {
     await harness.stop();
   }
-}
-
-function secondsPerMillion(before: ProcessorTimes, after: ProcessorTimes, name: string, count: number): number {
-  return (((after.get(name) ?? 0) - (before.get(name) ?? 0)) / 1_000 / count) * 1_000_000;
 }
