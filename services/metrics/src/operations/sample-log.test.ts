@@ -50,7 +50,7 @@ describe("the sample log", () => {
   it("continues from a checkpoint: earlier records are skipped, its own sample is the newest", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
-    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true };
+    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: false };
     log.restore(0, KEY, checkpoint, point);
     log.apply(0, [record(49, 8, 70, 71), record(51, 8, 70, 72)]);
     expect(accepted).toEqual([8]);

@@ -3,6 +3,17 @@ import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
 
 import type { AccountId } from "../../domain/sample.ts";
+import type { LatestSamples } from "../../operations/read-latest-samples.ts";
+
+/** Asks processes that have the samples of all accounts for the newest ones. */
+export function createAllSamples(client: InternalClient): LatestSamples {
+  return async (accounts) => {
+    const asked = { body: { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) } };
+    const { samples } = await callRoute(client, METRICS_ROUTES.readLatestSamples, asked, { repeatable: true });
+    if (samples.length !== accounts.length) throw new DependencyError("not one answer per account");
+    return samples;
+  };
+}
 
 /** Asks windows processes, by instance, for the newest samples that they hold. */
 export function createHeldSamples(
