@@ -223,7 +223,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
       holdersOf: (key) => tier.holdersOf(partitionOf(key)),
       ask: createHeldSamples(await startWindowsClients(context)),
     });
-  } else if (config.SAMPLES_URL !== undefined) latest = createAllSamples(await startSamplesClient(context));
+  } else if (assigned !== null) latest = createAllSamples(await startSamplesClient(context));
   const app = await startRoutes(context, parts, {
     load: () => live.server?.load() ?? null,
     progress: whereRead(progress, partitions),
