@@ -28,7 +28,7 @@ export const assignByProcess: PartitionAssigner = ({ cluster }) => ({
       memberId,
       processName: AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData.toString() ?? memberId,
     }));
-    const byMember = new Map(named.map(({ memberId }) => [memberId, {} as Record<string, number[]>]));
+    const byMember = new Map<string, Record<string, number[]>>(named.map(({ memberId }) => [memberId, {}]));
     for (const topic of topics) {
       const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
       for (const [memberId, assigned] of dividePartitions(partitions, named)) {

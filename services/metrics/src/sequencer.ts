@@ -120,7 +120,9 @@ export async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => startTimer(sweepMs, () => sequencer.sweep(sweepMs)));
-    await startReader(context, "valuations", () => startValuationConsumer({ kafka, sequencer, assigned, watch, logger, fatal }));
+    await startReader(context, "valuations", () =>
+      startValuationConsumer({ kafka, sequencer, assigned, watch, logger, fatal }),
+    );
     await assigned.allRestored();
   };
   return { checkpoints, start, leave };
@@ -147,7 +149,9 @@ export async function startSnapshots(
   await snapshots.keepDays();
   // Liveness checks neither consumer: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
-  await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, partitions, firstPosition, logger, fatal }));
+  await scope.start("snapshots", () =>
+    startSampleConsumer({ kafka, snapshots, partitions, firstPosition, logger, fatal }),
+  );
   const trying = (what: string, work: () => Promise<void>) => () =>
     void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
   await scope.start("snapshot timer", () =>

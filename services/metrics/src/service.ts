@@ -253,7 +253,14 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   // wait for that.
   if (sequencer !== null) {
     await sequencer.start(progress, partitions);
-    await startSnapshots(context, { kafka, log, store, firstPosition: watch.positions.samples, partitions, unreadable });
+    await startSnapshots(context, {
+      kafka,
+      log,
+      store,
+      firstPosition: watch.positions.samples,
+      partitions,
+      unreadable,
+    });
     const descriptions = createAccountDescriptions(database);
     await startRepeated(context, {
       name: "descriptions of accounts",

@@ -33,7 +33,9 @@ const range = (first: number, last: number): number[] =>
 /** The sum of a metric over its labels; 0 without the metric. */
 async function metric({ url }: MetricsProcess, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  const values = Array.from(text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "gm")), ([, value]) => Number(value));
+  const values = Array.from(text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "gm")), ([, value]) =>
+    Number(value),
+  );
   return values.reduce((sum, value) => sum + value, 0);
 }
 

@@ -119,7 +119,7 @@ export class AssignedPartitions implements ReadPartitions {
   async #change(): Promise<void> {
     if (this.#isChanging) return;
     this.#isChanging = true;
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ;) {
       const overdue = this.#overdue();
       for (const [partition, { settled }] of overdue) {
         this.#held.delete(partition);

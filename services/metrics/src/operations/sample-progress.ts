@@ -10,10 +10,7 @@ import type { ReadPartitions } from "./assigned-partitions.ts";
 const RESTORED_TIMEOUT_MS = 2_000;
 
 /** How far this process has read its partitions; rejects for other partitions. */
-export function createSampleProgress(
-  reader: Pick<LogReader, "waitFor">,
-  partitions: ReadPartitions,
-): SampleProgress {
+export function createSampleProgress(reader: Pick<LogReader, "waitFor">, partitions: ReadPartitions): SampleProgress {
   return {
     reached: async (partition, end, timeoutMs) => {
       await partitions.restored(partition, RESTORED_TIMEOUT_MS);

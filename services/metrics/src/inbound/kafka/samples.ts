@@ -54,9 +54,9 @@ export interface SampleReader {
    * restored offsets until the partitions are dropped. Resolves once they have been read to their
    * end. If it rejects, they are not read.
    */
-  restore(partitions: readonly number[]): Promise<void>;
+  readonly restore: (partitions: readonly number[]) => Promise<void>;
   /** Stops reading partitions and forgets their accounts. */
-  drop(partitions: readonly number[]): Promise<void>;
+  readonly drop: (partitions: readonly number[]) => Promise<void>;
 }
 
 export async function startSampleReader(options: SamplesOptions): Promise<SampleReader> {
