@@ -63,6 +63,7 @@ const OVERDUE_BATCH = 20;
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
+/** What tests replace. */
 export interface ServiceOverrides {
   /** Tests replace name resolution, jitter, and the clock (by default the database's clock). */
   readonly resolve?: Resolve;
