@@ -29,6 +29,7 @@ import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
 import { pauseAfter } from "./pauses.ts";
+import { assignByProcess } from "./process-assigner.ts";
 import { Retries } from "./retries.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
@@ -74,7 +75,9 @@ export async function startConsumer(kafka: KafkaConnection, options: ConsumerOpt
     readUncommitted: true,
   };
   const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() });
-  const created = new GroupConsumer(kafka, consumerWithCluster(client, config, PartitionAssigners.roundRobin), options);
+  // Members of the previous release know only round robin: then the group uses that.
+  const assigners = [...(options.isAssignedByProcess === true ? [assignByProcess] : []), PartitionAssigners.roundRobin];
+  const created = new GroupConsumer(kafka, consumerWithCluster(client, config, assigners), options);
   consumer = created;
   try {
     await created.start();

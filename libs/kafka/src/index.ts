@@ -8,6 +8,7 @@ export type { PartitionAssignment } from "./generations.ts";
 export * from "./log-range.ts";
 export * from "./group-progress.ts";
 export * from "./log-reader.ts";
+export type { LogReader, LogReaderOptions } from "./log-reader-options.ts";
 export * from "./message.ts";
 export * from "./partitioner.ts";
 export * from "./producer.ts";

@@ -28,7 +28,7 @@ function restored(records: readonly { readonly key: string; readonly value: stri
   for (const [offset, { key, value }] of records.entries()) {
     restoration.addRecords(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
   }
-  const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
+  const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]), new Map([[0, 0n]]));
   return { log, start: starts.get(0), stale };
 }
 

@@ -67,7 +67,7 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset th
 it("writes no checkpoint for samples that are read again after a restart, and a checkpoint for later samples", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
-  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false };
+  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false, keepsWindowStart: false };
   log.restore(PARTITION, KEY, { sequence: 2, to: 1, offset: 2, window, frame: "{}" }, point);
   log.apply(PARTITION, [record(1), record(2)]);
   await checkpoints.write();
