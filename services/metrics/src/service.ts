@@ -1,14 +1,15 @@
 import { fileURLToPath } from "node:url";
 
 import type { Directory } from "@kapi/admission";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, TOPICS } from "@kapi/contracts";
 import { type FastifyInstance, type InternalClient, serviceCredentials, startInternalClient } from "@kapi/http";
-import { type KafkaConnection, partitionOfKey, startProducer } from "@kapi/kafka";
-import type { Clock } from "@kapi/kernel";
+import { partitionCounts, partitionOfKey, startProducer } from "@kapi/kafka";
+import { assertDefined, type Clock } from "@kapi/kernel";
 import { type Database, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  type ServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -75,7 +76,7 @@ type Context = MainContext<Config>;
 
 /** What every form of the service has. */
 interface Parts {
-  readonly kafka: KafkaConnection;
+  readonly kafka: ServiceKafka;
   readonly directory: Directory;
   readonly account: InternalClient;
   readonly existence: AccountExistence;
@@ -97,7 +98,7 @@ export async function startService(main: Context): Promise<void> {
   const store = createSnapshotStore(database);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, main));
   const context = { ...main, clock };
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const directory = await startServiceDirectory(context, kafka);
   const account = await startServiceClient(context, {
     service: "account",
@@ -147,7 +148,10 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   const { config, scope, logger, health, clock, fatal } = context;
   const { kafka, directory, account, existence, database, store, windows } = parts;
   let sequencer: PreparedSequencer | null = null;
-  const log = new SampleLog({ windows, clock: samplesClock });
+  const counts = await partitionCounts(kafka);
+  const partitions = assertDefined(counts.get(kafka.topicName(TOPICS.metricsSamples)), "the topic of samples");
+  const partitionOf = (key: string): number => partitionOfKey(key, partitions);
+  const log = new SampleLog({ windows, clock: samplesClock, partitionOf });
   const unreadable = new UnreadableRecords({ clock: samplesClock, logger });
   const source = new DirectSamples({ log, existence, logger });
   log.listen({ deleted: (key) => existence.forget(key) });
@@ -183,6 +187,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
     log,
     checkpoints: sequencer?.checkpoints ?? null,
     isRead: (partition) => tier?.isHeld(partition) ?? true,
+    partitionOf,
     watch,
     unreadable,
     windowMs: WINDOW_MS,
@@ -198,7 +203,6 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
 
   const live: { server: LiveServer | null } = { server: null };
   const held: LatestSamples = (accounts) => Promise.resolve(readLatestSamples(log, accounts));
-  const partitionOf = (key: string): number => partitionOfKey(key, samples.partitions);
   const latest =
     tier === null
       ? held
@@ -226,7 +230,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
         secrets: config,
         source,
         hub,
-        holding: tier.holding(samples.partitions),
+        holding: tier.holding(partitions),
         positionOf: (key) => log.position(partitionOf(key)),
         clock,
         logger,

@@ -34,6 +34,7 @@ export interface SamplesOptions {
   readonly checkpoints: Checkpoints | null;
   /** The partitions that this process reads. */
   readonly isRead: (partition: number) => boolean;
+  readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
   readonly windowMs: number;
@@ -45,11 +46,11 @@ export interface SamplesOptions {
 /**
  * Restores the accounts of the partitions from `metrics.latest`, then reads `metrics.samples` from
  * the restored offsets until the process stops. Resolves once the samples have been read to their
- * end. `partitions` is the number of all partitions.
+ * end.
  */
 export async function startSampleReader(
   options: SamplesOptions,
-): Promise<{ reader: LogReader; progress: SampleProgress; partitions: number }> {
+): Promise<{ reader: LogReader; progress: SampleProgress }> {
   const { kafka, scope, log, isRead, watch, logger, fatal } = options;
   const first = watch.positions.samples;
   const restoration = await readCheckpoints(options);
@@ -83,7 +84,7 @@ export async function startSampleReader(
     reached: (partition, end, timeoutMs) =>
       isRead(partition) ? reader.waitFor(new Map([[partition, end]]), timeoutMs) : Promise.resolve(),
   };
-  return { reader, progress, partitions: allBegins.size };
+  return { reader, progress };
 }
 
 /**
@@ -117,7 +118,7 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
   const { kafka, scope, checkpoints, isRead, watch, unreadable, logger, fatal } = options;
   const first = BigInt(watch.positions.latest);
-  const restoration = new Restoration(unreadable);
+  const restoration = new Restoration(unreadable, options.partitionOf);
   let restored = false;
   const start = () =>
     startLogReader(kafka, {

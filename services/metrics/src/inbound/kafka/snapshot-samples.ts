@@ -37,7 +37,8 @@ export function startSampleConsumer(options: {
     },
     onBatch: async ({ partition, messages }) => {
       const records = messages.map((message) => sampleRecord(message, first));
-      return { commitOffset: (await snapshots.addRecords(partition, records)) - first };
+      const stored = await snapshots.addRecords(partition, records);
+      return { commitOffset: () => stored() - first };
     },
   });
 }
