@@ -5,7 +5,7 @@ import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } fro
 import { latestOf, systemClock } from "@kapi/kernel";
 import type { MainContext } from "@kapi/runtime";
 import { observed } from "@kapi/runtime";
-import { startReader, startTimer } from "@kapi/service";
+import { type ServiceKafka, startReader, startTimer } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -132,7 +132,7 @@ export async function prepareSequencer(
 export async function startSnapshots(
   context: Context,
   dependencies: {
-    readonly kafka: KafkaConnection;
+    readonly kafka: ServiceKafka;
     readonly log: SampleLog;
     readonly store: SnapshotStore;
     /** The position of the first offset of `metrics.samples`. */
@@ -144,7 +144,8 @@ export async function startSnapshots(
   const { kafka, log, store, firstPosition, partitions, unreadable } = dependencies;
   const { scope, logger, clock, fatal } = context;
   const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
-  const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
+  const isDraining = (): boolean => kafka.growth.growth?.phase === "draining";
+  const snapshots = new Snapshots({ store, log, ends, isDraining, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
   // Liveness checks neither consumer: the live stream must survive an outage of the database.

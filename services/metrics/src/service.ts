@@ -1,14 +1,15 @@
 import { fileURLToPath } from "node:url";
 
 import type { Directory } from "@kapi/admission";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, TOPICS } from "@kapi/contracts";
 import { type FastifyInstance, type InternalClient, serviceCredentials, startInternalClient } from "@kapi/http";
-import { type KafkaConnection, partitionOfKey, startProducer } from "@kapi/kafka";
+import { partitionCounts, partitionOfKey, startProducer } from "@kapi/kafka";
 import { assertDefined, type Clock } from "@kapi/kernel";
 import { type Database, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  type ServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -79,7 +80,7 @@ type Context = MainContext<Config>;
 
 /** What every form of the service has. */
 interface Parts {
-  readonly kafka: KafkaConnection;
+  readonly kafka: ServiceKafka;
   readonly directory: Directory;
   readonly account: InternalClient;
   readonly existence: AccountExistence;
@@ -101,7 +102,7 @@ export async function startService(main: Context): Promise<void> {
   const store = createSnapshotStore(database);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, main));
   const context = { ...main, clock };
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const directory = await startServiceDirectory(context, kafka);
   const account = await startServiceClient(context, {
     service: "account",
@@ -154,7 +155,10 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   const { config, scope, logger, health, clock, fatal } = context;
   const { kafka, directory, account, existence, database, store, windows } = parts;
   let sequencer: PreparedSequencer | null = null;
-  const log = new SampleLog({ windows, clock: samplesClock });
+  const counts = await partitionCounts(kafka);
+  const partitionCount = assertDefined(counts.get(kafka.topicName(TOPICS.metricsSamples)), "the topic of samples");
+  const partitionOf = (key: string): number => partitionOfKey(key, partitionCount);
+  const log = new SampleLog({ windows, clock: samplesClock, partitionOf });
   const unreadable = new UnreadableRecords({ clock: samplesClock, logger });
   const source = new DirectSamples({ log, existence, logger });
   log.listen({ deleted: (key) => existence.forget(key) });
@@ -190,6 +194,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
     scope,
     log,
     checkpoints: sequencer?.checkpoints ?? null,
+    partitionOf,
     watch,
     unreadable,
     // A sequencer needs no replay window, and takes a partition over sooner without.
@@ -200,7 +205,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
     fatal,
   });
   health.liveness("samples", () => samples.reader.check());
-  const fixed = Array.from({ length: samples.partitions }, (_, partition) => partition).filter(
+  const fixed = Array.from({ length: partitionCount }, (_, partition) => partition).filter(
     (partition) => tier?.isHeld(partition) ?? true,
   );
   const assigned = assigns ? await startAssignedPartitions(context, samples) : null;
@@ -214,7 +219,6 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
 
   const live: { server: LiveServer | null } = { server: null };
   const held: LatestSamples = (accounts) => Promise.resolve(readLatestSamples(log, accounts));
-  const partitionOf = (key: string): number => partitionOfKey(key, samples.partitions);
   let latest = held;
   if (tier !== null) {
     latest = gatherLatestSamples({
@@ -242,7 +246,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
         secrets: config,
         source,
         hub,
-        holding: tier.holding(samples.partitions),
+        holding: tier.holding(partitionCount),
         positionOf: (key) => log.position(partitionOf(key)),
         clock,
         logger,

@@ -29,10 +29,12 @@ interface PartitionRecords {
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;
+  readonly #partitionOf: (key: string) => number;
   readonly #partitions = new Map<number, PartitionRecords>();
 
-  constructor(unreadable: UnreadableRecords) {
+  constructor(unreadable: UnreadableRecords, partitionOf: (key: string) => number) {
     this.#unreadable = unreadable;
+    this.#partitionOf = partitionOf;
   }
 
   /** Adds records of one partition of `metrics.latest`, in log order. */
@@ -50,7 +52,9 @@ export class Restoration {
         const marker = decodeMarker(record.value.toString("utf8"));
         if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
         latest.marker = "fault" in marker ? null : { value: marker, at };
-      } else if (record.value.length === 0) {
+        // When the topic grew, the account's checkpoint was copied to another partition.
+      } else if (this.#partitionOf(record.key) !== partition) continue;
+      else if (record.value.length === 0) {
         latest.accounts.delete(record.key);
         latest.stale.delete(record.key);
         latest.deleted.add(record.key);

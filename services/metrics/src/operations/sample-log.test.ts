@@ -15,7 +15,7 @@ function newLog(clock = new TestClock(0)): { log: SampleLog; accepted: number[] 
     budgetBytes: 1_024 * 1_024,
     slabBytes: 64 * 1_024,
   });
-  const log = new SampleLog({ windows, clock });
+  const log = new SampleLog({ windows, clock, partitionOf: () => 0 });
   const accepted: number[] = [];
   log.listen({ accepted: (_stream, range) => void accepted.push(range.sequence) });
   return { log, accepted };

@@ -61,6 +61,7 @@ interface Stream extends Mutable<AccountStream> {
 export class SampleLog {
   readonly #windows: SampleWindows;
   readonly #clock: Clock;
+  readonly #partitionOf: (key: string) => number;
   readonly #streams = new Map<string, Stream>();
   /** When each account was deleted. */
   readonly #deleted = new Map<string, number>();
@@ -68,9 +69,10 @@ export class SampleLog {
   readonly #listeners: SampleListener[] = [];
   #rejected = 0;
 
-  constructor(options: { windows: SampleWindows; clock: Clock }) {
+  constructor(options: { windows: SampleWindows; clock: Clock; partitionOf: (key: string) => number }) {
     this.#windows = options.windows;
     this.#clock = options.clock;
+    this.#partitionOf = options.partitionOf;
   }
 
   /** Number of samples that were not accepted. */
@@ -222,6 +224,8 @@ export class SampleLog {
     const range = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
     if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
+    // The topic has grown since: the account continues on another partition.
+    if (known === undefined && this.#partitionOf(record.key) !== partition) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
     if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
       this.#rejected += 1;

@@ -33,6 +33,7 @@ export interface SamplesOptions {
   readonly log: SampleLog;
   /** Null if this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
+  readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
   /** Age of the samples that are read again for the windows; 0: only samples after the checkpoints. */
@@ -47,8 +48,6 @@ export interface SamplesOptions {
 /** The reader of `metrics.samples` and `metrics.latest`: at first without partitions. */
 export interface SampleReader {
   readonly reader: LogReader;
-  /** Number of partitions of `metrics.samples`. */
-  readonly partitions: number;
   /**
    * Restores the accounts of partitions from `metrics.latest`, and reads `metrics.samples` from the
    * restored offsets until the partitions are dropped. Resolves once they have been read to their
@@ -64,7 +63,6 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
   const first = watch.positions.samples;
   /** Partitions whose checkpoints are being read. */
   const restoring = new Map<number, Restoration>();
-  const { size } = await beginOffsets(kafka, TOPICS.metricsSamples);
   const latest = await scope.start("checkpoints", () => startCheckpointReader(options, restoring));
   const reader = await scope.start("samples", () =>
     startLogReader(kafka, {
@@ -101,7 +99,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
     }
     logger.info({ partitions, accounts: log.size, elapsedMs: clock.nowMs() - startedMs }, "samples restored");
   };
-  return { reader, partitions: size, restore, drop };
+  return { reader, restore, drop };
 }
 
 /** Restores the accounts of partitions; returns the offsets from which to read their samples. */
@@ -113,7 +111,7 @@ async function restoreAccounts(
 ): Promise<Map<number, bigint>> {
   const { kafka, log, watch, unreadable, readBackMs, windowMs, clock } = options;
   const first = watch.positions.samples;
-  const restoration = new Restoration(unreadable);
+  const restoration = new Restoration(unreadable, options.partitionOf);
   for (const partition of partitions) restoring.set(partition, restoration);
   await latest.add(new Map(partitions.map((partition) => [partition, "beginning"])));
   const nowMs = clock.nowMs();
