@@ -3,7 +3,7 @@ import { hash, randomUUID } from "node:crypto";
 import kafkajs, { type PartitionAssigner } from "kafkajs";
 
 /** Taken from the default export: Node finds no such named export in kafkajs. */
-const { AssignerProtocol } = kafkajs;
+const { AssignerProtocol, PartitionAssigners } = kafkajs;
 
 /** Every member of this process has this name, in every group. */
 const PROCESS_NAME = randomUUID();
@@ -20,7 +20,7 @@ export interface NamedMember {
  * Assigns partitions by the names of the processes. A process has the same partition numbers in
  * each group of the same processes, and few partitions move when a process joins or leaves.
  */
-export const assignByProcess: PartitionAssigner = ({ cluster }) => ({
+const assignByProcess: PartitionAssigner = ({ cluster }) => ({
   name: NAME,
   version: VERSION,
   assign: ({ members, topics }) => {
@@ -52,6 +52,16 @@ export const assignByProcess: PartitionAssigner = ({ cluster }) => ({
     metadata: AssignerProtocol.MemberMetadata.encode({ version: VERSION, topics, userData: Buffer.from(PROCESS_NAME) }),
   }),
 });
+
+/**
+ * The ways to assign partitions that a member of a group knows, the preferred one first. Members of
+ * the previous release know only round robin: then the group uses that.
+ */
+export function assignersOf({ isAssignedByProcess }: { readonly isAssignedByProcess?: boolean }): PartitionAssigner[] {
+  return isAssignedByProcess === true
+    ? [assignByProcess, PartitionAssigners.roundRobin]
+    : [PartitionAssigners.roundRobin];
+}
 
 /**
  * Divides partitions equally: each goes to the member with the highest hash of process and

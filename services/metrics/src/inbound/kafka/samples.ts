@@ -36,7 +36,7 @@ export interface SamplesOptions {
   readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
-  /** Age of the samples that are read again for the windows; 0: only samples after the checkpoints. */
+  /** Age of the samples read again for the windows; 0: only samples after the checkpoints. */
   readonly readBackMs: number;
   /** Maximum age of the samples of a window. */
   readonly windowMs: number;
