@@ -18,13 +18,13 @@ mkdirSync(path.dirname(RESULTS), { recursive: true });
 rmSync(RESULTS, { force: true });
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${RESULTS}`];
 const tested = await run("npm", ["test", "--", ...reporters], environment);
-const { passed, failed } = figures();
+const { passed, failed } = counts();
 if (checked !== 0) console.log("npm run gates failed; its output is above.");
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(checked === 0 && tested === 0 && failed === 0 ? 0 : 1);
 
 /** The counts of vitest. A test file that could not be run at all counts as one failed test. */
-function figures() {
+function counts() {
   if (!existsSync(RESULTS)) return { passed: 0, failed: 1 };
   const results = JSON.parse(readFileSync(RESULTS, "utf8"));
   const broken = results.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);

@@ -21,20 +21,20 @@ import { prometheusProgram } from "./programs.ts";
 import { type ActiveAlert, type Prometheus, startPrometheus } from "./prometheus.ts";
 
 const OBSERVABILITY = path.resolve(import.meta.dirname, "../../deploy/observability");
-const HELD = "finance";
+const PAUSED_SERVICE = "finance";
 /** The service with a separate port for metrics. */
-const APART = "gateway";
+const SEPARATE_PORT_SERVICE = "gateway";
 /** The alerts that must fire while the service is paused. */
-const RAISED = ["KapiServiceDown", "KapiCommandsWait"];
-/** Observation time without a fault: longer than the shortest `for`. */
-const WELL_MS = 75_000;
+const EXPECTED_ALERTS = ["KapiServiceDown", "KapiCommandsWait"];
+/** Time without a fault in which no alert may fire: longer than the shortest `for`. */
+const HEALTHY_MS = 75_000;
 /** A rule may be true for a moment, for example if an end offset moved during a read. */
 const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;
 /** A command is late after one minute. The alert's `for` adds another minute. */
 const FIRES_TIMEOUT_MS = 240_000;
 const CLEARS_TIMEOUT_MS = 180_000;
-const LOOK_INTERVAL_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 function say(text: string): void {
   console.log(`  ${text}`);
@@ -62,8 +62,8 @@ async function askDashboards(prometheus: Prometheus): Promise<void> {
       if ((await prometheus.query(fillIn(expression))) === 0) empty.push(`${file}: ${expression}`);
     }
   }
-  for (const one of empty) say(`· nothing yet for ${one}`);
-  if (empty.length > asked / 2) throw new Error(`${empty.length} of ${asked} queries have no answer`);
+  for (const one of empty) say(`· no series yet for ${one}`);
+  if (empty.length > asked / 2) throw new Error(`${empty.length} of ${asked} queries have no series`);
   say(`✓ ${asked} queries of the dashboards were answered, ${asked - empty.length} of them with series`);
 }
 
@@ -75,57 +75,60 @@ async function watch(stack: TestStack, prometheus: Prometheus): Promise<void> {
   });
   const first = await client.deposit(accountNumber, { amount: 1, requestId: "well" });
   await client.succeeded(first.body.command.id);
-  const wellMs = Date.now();
-  while (Date.now() - wellMs < WELL_MS) {
+  const healthyFromMs = Date.now();
+  while (Date.now() - healthyFromMs < HEALTHY_MS) {
     const falseAlarms = await firing(prometheus);
-    if (falseAlarms.length > 0) throw new Error(`fires while all is well: ${falseAlarms.join("; ")}`);
-    await delay(LOOK_INTERVAL_MS);
+    if (falseAlarms.length > 0) throw new Error(`fires without a fault: ${falseAlarms.join("; ")}`);
+    await delay(POLL_INTERVAL_MS);
   }
   // No alert is pending either: a rule that is true without a fault would fire a little later.
   await eventually(async () => (await prometheus.alerts()).length === 0, { timeoutMs: SETTLE_TIMEOUT_MS }).catch(
     async () => {
       const pending = (await prometheus.alerts()).map(nameOf);
-      throw new Error(`is about to fire while all is well: ${pending.join("; ")}`);
+      throw new Error(`would soon fire without a fault: ${pending.join("; ")}`);
     },
   );
-  say(`✓ no alert fired in ${WELL_MS / 1_000} s while ${stack.processes.size} processes were well`);
+  say(`✓ no alert fired in ${HEALTHY_MS / 1_000} s while ${stack.processes.size} processes were healthy`);
   await askDashboards(prometheus);
 
-  const finance = stack.process(HELD);
+  const finance = stack.process(PAUSED_SERVICE);
   finance.kill("SIGSTOP");
-  const heldMs = Date.now();
+  const pausedMs = Date.now();
   const since = (beganMs: number): string => `${Math.round((Date.now() - beganMs) / 1_000)} s`;
-  const deposit = await client.deposit(accountNumber, { amount: 2, requestId: "held" });
-  if (deposit.status !== 202) throw new Error(`a deposit is answered ${deposit.status} while ${HELD} is held`);
+  const deposit = await client.deposit(accountNumber, { amount: 2, requestId: "paused" });
+  if (deposit.status !== 202)
+    throw new Error(`a deposit is answered ${deposit.status} while ${PAUSED_SERVICE} is paused`);
   const raised = new Set<string>();
   await eventually(
     async () => {
       for (const name of await firing(prometheus)) {
-        if (!raised.has(name)) say(`· ${since(heldMs)} after ${HELD} was held: ${name} fires`);
+        if (!raised.has(name)) say(`· ${since(pausedMs)} after ${PAUSED_SERVICE} was paused: ${name} fires`);
         raised.add(name);
       }
-      return RAISED.every((alert) => [...raised].some((name) => name.startsWith(alert)));
+      return EXPECTED_ALERTS.every((alert) => [...raised].some((name) => name.startsWith(alert)));
     },
-    { timeoutMs: FIRES_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS },
+    { timeoutMs: FIRES_TIMEOUT_MS, intervalMs: POLL_INTERVAL_MS },
   );
-  say(`✓ ${RAISED.join(" and ")} fired`);
+  say(`✓ ${EXPECTED_ALERTS.join(" and ")} fired`);
 
   finance.kill("SIGCONT");
-  const wentOnMs = Date.now();
+  const resumedMs = Date.now();
   await client.succeeded(deposit.body.command.id);
-  say(`✓ the deposit that was accepted meanwhile succeeded ${since(wentOnMs)} after ${HELD} went on`);
+  say(`✓ the deposit that was accepted during the pause succeeded ${since(resumedMs)} after ${PAUSED_SERVICE} resumed`);
   await eventually(async () => (await firing(prometheus)).length === 0, {
     timeoutMs: CLEARS_TIMEOUT_MS,
-    intervalMs: LOOK_INTERVAL_MS,
+    intervalMs: POLL_INTERVAL_MS,
   }).catch(async () => {
     throw new Error(`still fires: ${(await firing(prometheus)).join("; ")}`);
   });
-  say(`✓ no alert was firing any more ${since(wentOnMs)} after ${HELD} went on`);
+  say(`✓ no alert was firing any more ${since(resumedMs)} after ${PAUSED_SERVICE} resumed`);
 }
 
 const program = await prometheusProgram("prometheus");
 if (program === null) {
-  console.log("Nothing was tested: prometheus is neither on PATH nor to be had from Debian (package prometheus).");
+  console.log(
+    "Nothing was tested: prometheus is not on PATH, and cannot be installed from Debian (package prometheus).",
+  );
   process.exit(1);
 }
 const folder = mkdtempSync(path.join(tmpdir(), "kapi-alerts-"));
@@ -136,14 +139,17 @@ try {
     env: {
       all: { METRICS: "on", KAFKA_SESSION_TIMEOUT_MS: "6000" },
       // As in an installation whose HTTP port is reachable from outside.
-      [APART]: { METRICS_PORT: String(metricsPort) },
+      [SEPARATE_PORT_SERVICE]: { METRICS_PORT: String(metricsPort) },
     },
   });
   try {
-    const { status } = await fetch(`${stack.url(APART)}/metrics`);
+    const { status } = await fetch(`${stack.url(SEPARATE_PORT_SERVICE)}/metrics`);
     if (status !== 404)
-      throw new Error(`the HTTP port of ${APART} answers ${status} to /metrics, which is served apart`);
-    const urlOf = (name: string): string => (name === APART ? `http://127.0.0.1:${metricsPort}` : stack.url(name));
+      throw new Error(
+        `the HTTP port of ${SEPARATE_PORT_SERVICE} answers ${status} to /metrics, whose metrics are on another port`,
+      );
+    const urlOf = (name: string): string =>
+      name === SEPARATE_PORT_SERVICE ? `http://127.0.0.1:${metricsPort}` : stack.url(name);
     const targets = new Map(Array.from(stack.processes.keys(), (name) => [name, urlOf(name)] as const));
     const rules = path.join(OBSERVABILITY, "alerts/kapi.yaml");
     const prometheus = await startPrometheus({ program, folder, rules, targets });

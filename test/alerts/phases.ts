@@ -7,8 +7,8 @@
 /** Interval of samples and of rule evaluations. */
 export const INTERVAL_SECONDS = 30;
 /** More than an hour, the longest range of any rule. */
-const WELL_SAMPLES = 140;
-const ILL_SAMPLES = 61;
+const HEALTHY_SAMPLES = 140;
+const FAULTY_SAMPLES = 61;
 const AFTER_SAMPLES = 160;
 
 /** Shortly before the fault: nothing may fire. */
@@ -20,31 +20,31 @@ export const FIRES_AT = "99m";
 /** More than an hour after the fault, longer than the range of any rule. */
 export const CLEARS_AT = "178m";
 
-/** A value that goes from `well` to `ill` and back. */
-export function level(well: number, ill: number): string {
-  return `${well}x${WELL_SAMPLES - 1} ${ill}x${ILL_SAMPLES - 1} ${well}x${AFTER_SAMPLES - 1}`;
+/** A value that goes from `healthy` to `faulty` and back. */
+export function level(healthy: number, faulty: number): string {
+  return `${healthy}x${HEALTHY_SAMPLES - 1} ${faulty}x${FAULTY_SAMPLES - 1} ${healthy}x${AFTER_SAMPLES - 1}`;
 }
 
-/** A counter that rises by `well` a second, and by `ill` a second during the fault. */
-export function rising(well: number, ill: number): string {
-  const [slow, fast] = [well * INTERVAL_SECONDS, ill * INTERVAL_SECONDS];
-  const begins = slow * WELL_SAMPLES;
-  const ends = begins + fast * ILL_SAMPLES;
-  return `0+${slow}x${WELL_SAMPLES - 1} ${begins}+${fast}x${ILL_SAMPLES - 1} ${ends}+${slow}x${AFTER_SAMPLES - 1}`;
+/** A counter that rises by `healthy` a second, and by `faulty` a second during the fault. */
+export function rising(healthy: number, faulty: number): string {
+  const [slow, fast] = [healthy * INTERVAL_SECONDS, faulty * INTERVAL_SECONDS];
+  const begins = slow * HEALTHY_SAMPLES;
+  const ends = begins + fast * FAULTY_SAMPLES;
+  return `0+${slow}x${HEALTHY_SAMPLES - 1} ${begins}+${fast}x${FAULTY_SAMPLES - 1} ${ends}+${slow}x${AFTER_SAMPLES - 1}`;
 }
 
 /** A series without values before the fault, like a new counter. It then stays at `value`. */
 export function appearing(value: number): string {
-  return `_x${WELL_SAMPLES} ${value}x${ILL_SAMPLES + AFTER_SAMPLES - 1}`;
+  return `_x${HEALTHY_SAMPLES} ${value}x${FAULTY_SAMPLES + AFTER_SAMPLES - 1}`;
 }
 
 /** A series that is missing during the fault. */
 export function missing(value: number): string {
-  return `${value}x${WELL_SAMPLES - 1} stale _x${ILL_SAMPLES - 1} ${value}x${AFTER_SAMPLES - 1}`;
+  return `${value}x${HEALTHY_SAMPLES - 1} stale _x${FAULTY_SAMPLES - 1} ${value}x${AFTER_SAMPLES - 1}`;
 }
 
 /** The uptime in seconds of a process that restarts every minute during the fault. */
 export function restarting(): string {
-  const ill = Array.from({ length: ILL_SAMPLES }, (_, sample) => (sample % 2) * INTERVAL_SECONDS);
-  return `0+${INTERVAL_SECONDS}x${WELL_SAMPLES - 1} ${ill.join(" ")} 0+${INTERVAL_SECONDS}x${AFTER_SAMPLES - 1}`;
+  const faulty = Array.from({ length: FAULTY_SAMPLES }, (_, sample) => (sample % 2) * INTERVAL_SECONDS);
+  return `0+${INTERVAL_SECONDS}x${HEALTHY_SAMPLES - 1} ${faulty.join(" ")} 0+${INTERVAL_SECONDS}x${AFTER_SAMPLES - 1}`;
 }

@@ -69,7 +69,7 @@ function queriesFile(): { text: string; queries: number } {
 const promtool = await prometheusProgram("promtool");
 if (promtool === null) {
   console.log(
-    "The alerts were not tested: promtool is neither on PATH nor to be had from Debian (package prometheus).",
+    "The alerts were not tested: promtool is not on PATH, and cannot be installed from Debian (package prometheus).",
   );
   process.exit(1);
 }

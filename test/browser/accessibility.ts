@@ -23,7 +23,9 @@ export async function severeViolations(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`));
 }
 
-/** Returns the pixels beyond the page's right edge; 0 means no horizontal scrolling. */
-export async function sidewaysPixels(page: Page): Promise<number> {
+/**
+ * Returns how far the page extends beyond its right edge, in pixels; 0: no horizontal scrolling.
+ */
+export async function overflowPixels(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }

@@ -64,7 +64,7 @@ async function exported(): Promise<string[]> {
 }
 
 describe("the tabs of an account", () => {
-  it("show what belongs to it, keep filters in the address, and export them", async () => {
+  it("show the records of the account, keep filters in the address, and export the records", async () => {
     await client.queue("PUT", `/accounts/${number}/risk-rules`, { rules: [DAILY_LOSS], requestId: "limits" });
     const open = await control.buy(number, "EURUSD", 0.02);
     const closed = await control.buy(number, "GBPUSD", 0.01);
@@ -135,7 +135,7 @@ describe("the tabs of an account", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("are reached with the arrow keys, and those without records say so", async () => {
+  it("are reached with the arrow keys, and a tab without records says that it has none", async () => {
     await client.queue("POST", `/accounts/${number}/password-reset`, { requestId: "reset" });
     await openAs("owner");
     await tabs().getByRole("link", { name: "Overview" }).focus();

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
-import { sidewaysPixels } from "./accessibility.ts";
+import { overflowPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
@@ -16,7 +16,7 @@ import { ownerSession } from "./people.ts";
 import { storeEquity } from "./stored-equity.ts";
 
 const PHONE = { width: 360, height: 800 };
-/** More than a page has. */
+/** Number of accounts: more than a page shows. */
 const ACCOUNTS = 55;
 /** Above the interval of the checkpoints that limits are read from. */
 const LIMITS_SHOWN_WITHIN_MS = 30_000;
@@ -28,7 +28,7 @@ let control: TradingControl;
 let browser: Browser;
 let session: Cookies;
 let user: ConsoleUser;
-/** Numbers, in order. */
+/** The numbers of the created accounts, in order. */
 let opened: string[];
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ describe("the overview", () => {
     await checkPage(user, "overview");
     await user.page.setViewportSize(PHONE);
     await user.screenshot("overview-phone");
-    expect(await sidewaysPixels(user.page)).toBe(0);
+    expect(await overflowPixels(user.page)).toBe(0);
   });
 
   it("shows which accounts are within 1 % of their daily limit in three steps", async () => {
@@ -151,7 +151,7 @@ describe("the list of accounts", () => {
     await checkPage(user, "accounts-sorted");
     await user.page.setViewportSize(PHONE);
     await user.screenshot("accounts-phone");
-    expect(await sidewaysPixels(user.page)).toBe(0);
+    expect(await overflowPixels(user.page)).toBe(0);
   });
 });
 

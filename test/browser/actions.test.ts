@@ -208,7 +208,7 @@ const DAILY = {
 };
 const dialogButton = (name: string) => user.page.getByRole("dialog").getByRole("button", { name, exact: true });
 
-it("risk rules are set, checked field by field, kept apart from a newer version, deleted, and audited", async () => {
+it("risk rules are set, checked field by field, protected from overwriting a newer version, deleted, and audited", async () => {
   await openAs("operator");
   await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.button("Set rules").click();
@@ -279,7 +279,7 @@ it("risk rules are set, checked field by field, kept apart from a newer version,
   expect(await row.innerText()).toContain(`account ${number}`);
   await user.page.getByLabel("What", { exact: true }).selectOption({ label: "All" });
   await user.row("Changed risk rules").waitFor();
-  // The change of the backend is the key's, and not this person's.
+  // The other change was made with a key, so it is not an entry of this person.
   expect(await user.row("Changed risk rules").count()).toBe(1);
   await checkPage(user, "audit-of-actions");
 });

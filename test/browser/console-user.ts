@@ -23,7 +23,7 @@ const REPORT_CLOSE_LATE = `addEventListener("close", (event) => {
   setTimeout(() => event.target.dispatchEvent(new Event("close")), 500);
 }, true);`;
 /** Writes each violation of the content security policy to the browser's console. */
-const TELL_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
+const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
   console.error("CSP violation: " + event.violatedDirective + " " + event.blockedURI);
 });`;
 
@@ -77,7 +77,7 @@ export class ConsoleUser {
   static async at(browser: Browser, consoleUrl: string): Promise<ConsoleUser> {
     const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await context.addInitScript({ content: TELL_VIOLATIONS });
+    await context.addInitScript({ content: REPORT_VIOLATIONS });
     return new ConsoleUser(context, await context.newPage(), consoleUrl);
   }
 

@@ -10,7 +10,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { registerDocsRoutes } from "../../services/gateway/src/inbound/http/docs-routes.ts";
-import { sidewaysPixels } from "./accessibility.ts";
+import { overflowPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { ConsoleUser, NARROW, startBrowser } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
@@ -54,7 +54,7 @@ it.each([
   await user.open(`/${page}`);
   await checkPage(user, page.replaceAll("/", "-"));
   await user.page.setViewportSize(NARROW);
-  expect(await sidewaysPixels(user.page)).toBe(0);
+  expect(await overflowPixels(user.page)).toBe(0);
 });
 
 it("a chosen language stays chosen, by mouse and by keyboard", async () => {

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import { severeViolations, sidewaysPixels } from "./accessibility.ts";
+import { severeViolations, overflowPixels } from "./accessibility.ts";
 import { NARROW, type ConsoleUser, WIDE } from "./console-user.ts";
 
 const SCHEMES = ["light", "dark"] as const;
@@ -26,6 +26,6 @@ export async function checkPage(user: ConsoleUser, name: string): Promise<void> 
       await user.screenshot(`${name}-${size.width}-${colorScheme}`);
       if (colorScheme === audited) expect(await severeViolations(user.page)).toEqual([]);
     }
-    expect(await sidewaysPixels(user.page)).toBe(0);
+    expect(await overflowPixels(user.page)).toBe(0);
   }
 }

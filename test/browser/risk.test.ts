@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
-import { severeViolations, sidewaysPixels } from "./accessibility.ts";
+import { severeViolations, overflowPixels } from "./accessibility.ts";
 import { INSTALL_DEADLINE_MS } from "./chromium.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 import { checkPage } from "./page-check.ts";
@@ -276,7 +276,7 @@ describe("a breach", () => {
     await checkPage(user, "breach");
     await user.page.setViewportSize(PHONE);
     await user.screenshot("breach-360-dark");
-    expect(await sidewaysPixels(user.page)).toBe(0);
+    expect(await overflowPixels(user.page)).toBe(0);
     expect(await severeViolations(user.page)).toEqual([]);
 
     // Dark on the screen, light on paper.
@@ -286,7 +286,7 @@ describe("a breach", () => {
     await user.page.setViewportSize(A4);
     await user.screenshot("breach-print");
     expect(await user.page.evaluate("getComputedStyle(document.body).color")).toBe("rgb(27, 30, 36)");
-    expect(await sidewaysPixels(user.page)).toBe(0);
+    expect(await overflowPixels(user.page)).toBe(0);
     expect(user.complaints).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ import { ConsoleUser, startBrowser } from "./console-user.ts";
 import { createKey } from "./create-key.ts";
 import { ownerOf } from "./people.ts";
 
-const MOST_STEPS = 5;
+const MAX_STEPS = 5;
 const FEW_CREDITS = 40;
 const SHOWN_WITHIN_MS = 90_000;
 const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 5 }, basis: "equity", action: "notify" };
@@ -83,7 +83,7 @@ async function findAccount(): Promise<void> {
   await user.settled();
 }
 
-/** Runs a task, and prints what it took. */
+/** Runs a task, and prints its steps and seconds. */
 async function task(name: string, work: () => Promise<void>): Promise<void> {
   await begin();
   await taskAsIs(name, work);
@@ -96,7 +96,7 @@ async function taskAsIs(name: string, work: () => Promise<void>): Promise<void> 
   const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1);
   process.stdout.write(`${name}: ${steps} steps, ${seconds} s\n`);
   await user.screenshot(`task-${name.replaceAll(/[^a-z0-9]+/gi, "-").toLowerCase()}`);
-  expect(steps).toBeLessThanOrEqual(MOST_STEPS);
+  expect(steps).toBeLessThanOrEqual(MAX_STEPS);
 }
 
 it("finds who withdrew 500, and by which key", async () => {
@@ -110,7 +110,7 @@ it("finds who withdrew 500, and by which key", async () => {
   });
 });
 
-it("sees why an account is down", async () => {
+it("sees why an account has lost money", async () => {
   const losing = await control.buy(number, "EURUSD", 1);
   await control.close(number, losing);
   await task("why is this account down", async () => {
@@ -185,7 +185,7 @@ it("gives a colleague read-only access", async () => {
     await click(user.button("Invite a person"));
     await step(user.page.getByLabel("E-mail").fill(`colleague-${number}@example.com`));
     await step(user.page.getByLabel("Name").fill("A colleague"));
-    // The role that may do least is chosen already.
+    // The role with the fewest permissions is already chosen.
     expect(await user.page.getByRole("dialog").getByRole("radio", { name: /^Read/ }).isChecked()).toBe(true);
     await click(user.page.getByRole("dialog").getByRole("button", { name: "Invite" }));
     await user.page.getByText("Invitation of A colleague").waitFor();

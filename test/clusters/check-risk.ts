@@ -22,9 +22,9 @@ export interface BreachView {
 }
 
 /**
- * Every limit that the log of valuations reaches is a breach once, and no other is. Each breach
- * with an action has one command, which has succeeded, and no other command is by the rules.
- * Returns the breaches.
+ * Every limit that the log of valuations reaches has exactly one breach, and no other limit has
+ * one. Each breach with an action has one command, which has succeeded. Risk rules have queued no
+ * other command. Returns the breaches.
  */
 export async function checkRisk(one: Case, accepted: ReadonlyMap<string, CommandView>): Promise<readonly BreachView[]> {
   const { stack, violations, say } = one;
@@ -71,7 +71,9 @@ async function breachesOf({ harness }: Case): Promise<BreachView[]> {
   return breaches;
 }
 
-/** The commands that kapi itself has queued are those of the breaches, and have succeeded. */
+/**
+ * The commands that kapi queued itself are exactly the commands of breaches, and have succeeded.
+ */
 async function checkActions(
   { harness, violations, waits }: Case,
   breaches: readonly BreachView[],
@@ -88,7 +90,7 @@ async function checkActions(
     const open = [...wanted].filter((id) => found.get(id)?.status !== "succeeded");
     const extra = own.filter(({ id }) => !wanted.has(id));
     if (open.length === 0 && extra.length === 0) return null;
-    return `${open.length} have not succeeded (${open.slice(0, 3).join(", ")}), ${extra.length} are of no breach`;
+    return `${open.length} have not succeeded (${open.slice(0, 3).join(", ")}), ${extra.length} belong to no breach`;
   });
   if (wrong !== null) violations.add(`commands of breaches: ${wrong}`);
 }

@@ -84,7 +84,7 @@ async function different(
   if (charged.length > 0) return `${charged.length} reads that were answered 5xx are charged, such as ${charged[0]}`;
   const sum = [...lines.values()].reduce((credits, line) => credits + line.credits, 0);
   if (sum === lifetimeConsumed) return null;
-  return `${lifetimeConsumed} credits are consumed, but the usage lines say ${sum}`;
+  return `${lifetimeConsumed} credits are consumed, but the usage lines add up to ${sum}`;
 }
 
 /** Sums credits by `keyOf`; refunds are subtracted. */

@@ -152,7 +152,7 @@ async function differentTrades(
   if (hidden.length > 0 || shown.size !== open.length) {
     return `${open.length} positions are open at the trading server, the API shows ${shown.size}`;
   }
-  if (traded.length === 0) return "it trades by itself, and nothing was booked";
+  if (traded.length === 0) return "it trades automatically, and nothing was booked";
   const without = traded.filter(({ type, dealId }) => type === "realized_pnl" && !deals.has(dealId ?? ""));
   return without.length === 0
     ? null
@@ -184,7 +184,7 @@ function differentEffects(rows: readonly TransactionView[], done: readonly Opera
   if (found.size !== moved.length) return "a command has two transactions";
   const missing = done.filter(({ commandId, amountMinor }) => found.get(commandId) !== amountMinor);
   if (missing.length > 0) return `${missing.length} commands without their transaction, such as ${nameOf(missing[0])}`;
-  return found.size === done.length ? null : `${found.size - done.length} transactions of no accepted command`;
+  return found.size === done.length ? null : `${found.size - done.length} transactions belong to no accepted command`;
 }
 
 /**

@@ -10,7 +10,7 @@ const BEYOND_SESSION_S = [12, 25] as const;
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
 /** Longer than a group keeps a silent member, and longer than any retry delay of a Kafka client. */
-const MINUTES_AWAY_MS = 180_000;
+const UNAVAILABLE_MS = 180_000;
 /** Time for a cluster manager to detect a lost node and to act. */
 const MANAGER_MS = 3_000;
 
@@ -62,11 +62,11 @@ function kafka(): Kind[] {
       },
     ],
     [
-      "kafka: all brokers away for minutes",
+      "kafka: all brokers unavailable for minutes",
       async (scene) => {
         const { nodes } = scene.clusters.kafka;
         await Promise.all(nodes.map((broker) => broker.kill()));
-        await delay(MINUTES_AWAY_MS);
+        await delay(UNAVAILABLE_MS);
         await Promise.all(nodes.map((broker) => broker.start()));
       },
     ],
@@ -244,8 +244,8 @@ async function seconds({ random }: Scene, [least, most]: readonly [number, numbe
   await delay(random.whole(least, most) * 1_000);
 }
 
-/** Reverts all possible remains of a fault, so that the run continues on a healthy system. */
-export async function healAll({ clusters, stack }: Pick<Scene, "clusters" | "stack">): Promise<void> {
+/** Reverts everything that a fault may have left, so that the run continues on a healthy system. */
+export async function revertAll({ clusters, stack }: Pick<Scene, "clusters" | "stack">): Promise<void> {
   const { kafka, redis, postgres } = clusters;
   for (const process of stack.processes.values()) process.kill("SIGCONT");
   const nodes = [...kafka.nodes, ...redis.nodes];

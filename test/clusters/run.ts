@@ -18,7 +18,7 @@ import { RandomSource } from "../live/random-source.ts";
 import { Violations } from "../live/violations.ts";
 import { OperationLog } from "./operation-log.ts";
 import { checkAll } from "./checks.ts";
-import { allFaults, type Fault, healAll, type Scene } from "./faults.ts";
+import { allFaults, type Fault, revertAll, type Scene } from "./faults.ts";
 import { LivenessProbes, unready } from "./probes.ts";
 import { Recovery } from "./recovery.ts";
 import { reportLines } from "./report.ts";
@@ -26,7 +26,7 @@ import { settingsOf } from "./settings.ts";
 import { Waits } from "./waits.ts";
 import { Workload } from "./workload.ts";
 import { openClusterHarness, type ClusterHarness } from "./cluster-harness.ts";
-import { goWrong } from "./wrong.ts";
+import { injectError } from "./wrong.ts";
 
 const WARM_UP_MS = 10_000;
 /** The longest fault stops all brokers for three minutes and then starts them together. */
@@ -36,11 +36,11 @@ const HEAL_DEADLINE_MS = 300_000;
 /** Time limit for unanswered operations after the load has ended. */
 const LAST_TRIES_MS = 120_000;
 /** Time limit for start, last recovery, checks and stop, in addition to the run's minutes. */
-const BESIDES_MS = 25 * 60_000;
+const EXTRA_TIME_MS = 25 * 60_000;
 const STOP_DEADLINE_MS = 90_000;
-const COMPLAINTS = 5;
-const LOOK_EVERY_MS = 5_000;
-const STANDSTILL_MS = 500;
+const MAX_WARNINGS = 5;
+const CHECK_EVERY_MS = 5_000;
+const BLOCKED_MS = 500;
 /**
  * Folder for the logs of runs with violations. A later run with the same seed and violations
  * replaces them.
@@ -63,14 +63,14 @@ const endings = new Map<{ readonly name: string }, number>();
 /** Called in reverse order when the run ends. */
 const stops: (() => Promise<void>)[] = [];
 
-/** Prints every standstill of the oracle, so that nobody takes it for a delay of kapi. */
-const standstills = monitorEventLoopDelay({ resolution: 100 });
-standstills.enable();
+/** Prints when the oracle was blocked, because that looks like a delay of kapi. */
+const blockedTimes = monitorEventLoopDelay({ resolution: 100 });
+blockedTimes.enable();
 setInterval(() => {
-  const longestMs = standstills.max / 1e6;
-  standstills.reset();
-  if (longestMs > STANDSTILL_MS) say(`  the oracle stood still for ${(longestMs / 1_000).toFixed(1)} s`);
-}, LOOK_EVERY_MS).unref();
+  const longestMs = blockedTimes.max / 1e6;
+  blockedTimes.reset();
+  if (longestMs > BLOCKED_MS) say(`  the oracle was blocked for ${(longestMs / 1_000).toFixed(1)} s`);
+}, CHECK_EVERY_MS).unref();
 
 /**
  * Ends a run that hangs, and prints its open waits. The next run ends the remaining processes of
@@ -78,13 +78,13 @@ setInterval(() => {
  */
 setTimeout(
   () => {
-    say(`the run is ended; it still waits for: ${waits.current.join("; ")}`);
+    say(`the run ends at its time limit; it still waits for: ${waits.current.join("; ")}`);
     process.exit(1);
   },
-  settings.minutes * 60_000 + BESIDES_MS,
+  settings.minutes * 60_000 + EXTRA_TIME_MS,
 ).unref();
 
-async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
+async function injectFaults(scene: Scene, recovery: Recovery): Promise<void> {
   const endMs = Date.now() + settings.minutes * 60_000;
   const chosen = allFaults(scene.stack).filter(
     ({ name }) => settings.faults.length === 0 || settings.faults.some((text) => name.includes(text)),
@@ -97,7 +97,7 @@ async function disturb(scene: Scene, recovery: Recovery): Promise<void> {
     if (turn.length === 0) turn = shuffled(chosen, scene.random);
     const fault = turn.pop();
     if (fault === undefined) continue;
-    await inflict(fault, scene, recovery);
+    await injectFault(fault, scene, recovery);
     unseen.delete(fault.name);
   }
   say(unseen.size === 0 ? "every kind of fault ran" : `${unseen.size} kinds did not run: ${[...unseen].join(", ")}`);
@@ -109,19 +109,19 @@ function findEndings({ stack }: Scene, meanwhile: string): void {
     const known = endings.get(one) ?? 0;
     endings.set(one, one.endings.length);
     for (const { code, signal } of one.endings.slice(known).filter((ending) => ending.signal !== "SIGKILL")) {
-      violations.add(`${one.name} ended by itself (${signal ?? `exit code ${code}`}) ${meanwhile}`);
+      violations.add(`${one.name} ended without a fault (${signal ?? `exit code ${code}`}) ${meanwhile}`);
     }
   }
 }
 
-async function inflict(fault: Fault, scene: Scene, recovery: Recovery): Promise<void> {
+async function injectFault(fault: Fault, scene: Scene, recovery: Recovery): Promise<void> {
   say(fault.name);
   recovery.begin(fault.name);
   try {
     await waits.within(`the fault "${fault.name}"`, FAULT_DEADLINE_MS, fault.run(scene));
   } catch (error) {
     violations.add(`the fault "${fault.name}" could not be carried out: ${String(error)}`);
-    await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
+    await waits.within("every node to be back", HEAL_DEADLINE_MS, revertAll(scene));
   }
   recovery.healed();
   const missing = await waits.until(`kapi after "${fault.name}"`, RECOVERY_DEADLINE_MS, () => recovery.missing());
@@ -144,7 +144,12 @@ function shuffled<T>(items: readonly T[], random: RandomSource): T[] {
   return left;
 }
 
-async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, random: RandomSource): Promise<void> {
+async function runWithFaults(
+  harness: ClusterHarness,
+  scene: Scene,
+  recovery: Recovery,
+  random: RandomSource,
+): Promise<void> {
   const { organizations, accounts, moveMarket } = harness;
   const workload = new Workload({ organizations, accounts, operationLog, recovery, violations, random, moveMarket });
   workload.start(settings.rate);
@@ -153,17 +158,17 @@ async function trial(harness: ClusterHarness, scene: Scene, recovery: Recovery, 
   recovery.healed();
   const missing = await waits.until("every account to be served", RECOVERY_DEADLINE_MS, () => recovery.missing());
   recovery.end();
-  if (missing !== null) throw new Error(`kapi does not even work without a fault: ${missing}`);
-  await goWrong(settings.wrong, operationLog, harness, scene.stack);
-  await disturb(scene, recovery);
+  if (missing !== null) throw new Error(`kapi does not work without a fault: ${missing}`);
+  await injectError(settings.wrong, operationLog, harness, scene.stack);
+  await injectFaults(scene, recovery);
   say("every fault is over");
-  await waits.within("every node to be back", HEAL_DEADLINE_MS, healAll(scene));
+  await waits.within("every node to be back", HEAL_DEADLINE_MS, revertAll(scene));
   const giveUpMs = LAST_TRIES_MS + 60_000;
   await waits.within("the last answers", giveUpMs, workload.stop(LAST_TRIES_MS));
   await waits.within("trading to end", HEAL_DEADLINE_MS, harness.endTrading());
   await checkAll({ harness, operationLog, violations, waits, say, stack: scene.stack });
   findEndings(scene, "after the last fault");
-  const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+  const complaints = violations.count > 0 ? loggedWarnings(MAX_WARNINGS) : [];
   for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {
     process.stdout.write(`${line}\n`);
   }
@@ -180,7 +185,7 @@ function keepLogs(from: string): void {
   if (existsSync(kept)) say(`the logs of every server and process are in ${kept}`);
 }
 
-async function clearAway(): Promise<void> {
+async function cleanUp(): Promise<void> {
   for (const stop of stops.splice(0).toReversed()) {
     await waits
       .within("the run to be cleared away", STOP_DEADLINE_MS, stop())
@@ -189,7 +194,7 @@ async function clearAway(): Promise<void> {
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(signal, () => void clearAway().finally(() => process.exit(1)));
+  process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
 }
 say(JSON.stringify(settings));
 await sweepDeadRuns();
@@ -219,7 +224,7 @@ try {
   stops.push(() => Promise.resolve(probes.stop()));
   stops.push(() => harness.stop());
   say(`${harness.organizations.length} organizations, ${harness.accounts.length} accounts`);
-  await trial(harness, { clusters, stack, random: random.fork() }, recovery, random.fork());
+  await runWithFaults(harness, { clusters, stack, random: random.fork() }, recovery, random.fork());
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
   violations.add(reason);
@@ -227,6 +232,6 @@ try {
   say(reason);
 }
 if (violations.count > 0) keepLogs(stateDir);
-await clearAway();
+await cleanUp();
 say(`${violations.count} violations (CLUSTERS_SEED=${settings.seed})`);
 process.exit(violations.count === 0 ? 0 : 1);

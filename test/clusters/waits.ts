@@ -1,7 +1,7 @@
 import { delay } from "@kapi/kernel";
 
 const POLL_MS = 500;
-const TELL_EVERY_MS = 20_000;
+const REPORT_EVERY_MS = 20_000;
 
 /** The waits of a run. Each has a deadline, and the open waits can be printed at any time. */
 export class Waits {
@@ -34,7 +34,7 @@ export class Waits {
         const missing = await checked(check);
         if (missing === null) return null;
         if (Date.now() - beganMs > deadlineMs) return missing;
-        if (Date.now() - printedMs > TELL_EVERY_MS) {
+        if (Date.now() - printedMs > REPORT_EVERY_MS) {
           printedMs = Date.now();
           this.#say(`  waits for ${what} since ${Math.round((printedMs - beganMs) / 1_000)} s: ${missing}`);
         }

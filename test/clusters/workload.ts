@@ -14,7 +14,7 @@ import { type ClusterHarness, INITIAL_BALANCE, type Organization } from "./clust
 
 const TURN_MS = 20;
 /** Maximum number of operations in flight; more are counted as not sent. */
-const MAX_UNDER_WAY = 1_000;
+const MAX_IN_FLIGHT = 1_000;
 const FIRST_PAUSE_MS = 500;
 /**
  * Upper limit of the pause between two tries. Pauses grow with each try up to this limit; a random
@@ -57,7 +57,7 @@ export interface WorkloadOptions {
 /** Sends operations all the time, and repeats each with its key until it is accepted. */
 export class Workload {
   readonly #options: WorkloadOptions;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   readonly #watched = new Set<Account>();
   #stopping = false;
   #giveUpMs = Infinity;
@@ -70,7 +70,7 @@ export class Workload {
   }
 
   get underWay(): number {
-    return this.#underWay.size;
+    return this.#inFlight.size;
   }
 
   start(rate: number): void {
@@ -82,7 +82,7 @@ export class Workload {
     this.#stopping = true;
     this.#giveUpMs = Date.now() + deadlineMs;
     await this.#running;
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
   }
 
   async #send(rate: number): Promise<void> {
@@ -90,7 +90,7 @@ export class Workload {
     for (let sent = 0; !this.#stopping; await delay(TURN_MS)) {
       const due = Math.floor(((performance.now() - beganMs) * rate) / 1_000);
       for (; sent < due; sent += 1) {
-        if (this.#underWay.size >= MAX_UNDER_WAY) this.#options.operationLog.counts.notSent += 1;
+        if (this.#inFlight.size >= MAX_IN_FLIGHT) this.#options.operationLog.counts.notSent += 1;
         else this.#begin(() => this.#one(sent));
       }
     }
@@ -109,8 +109,8 @@ export class Workload {
   #begin(work: () => Promise<void>): void {
     const running = work()
       .catch((error: unknown) => this.#options.violations.add(`the oracle failed: ${String(error)}`))
-      .finally(() => this.#underWay.delete(running));
-    this.#underWay.add(running);
+      .finally(() => this.#inFlight.delete(running));
+    this.#inFlight.add(running);
   }
 
   async #one(turn: number): Promise<void> {
@@ -187,7 +187,7 @@ export class Workload {
       }
       if (Date.now() > this.#giveUpMs) {
         const answers = [...new Set(operation.tries.map((one) => `${one.status ?? "none"} ${one.code}`))].join(", ");
-        return violations.add(`a ${operation.kind} was never served: ${answers} (key ${operation.key})`);
+        return violations.add(`a ${operation.kind} was never accepted: ${answers} (key ${operation.key})`);
       }
       await delay(pauseMs(reply, operation.tries.length));
     }
@@ -199,7 +199,7 @@ export class Workload {
     const isNew = reply.status === 202;
     const name = `${operation.kind} with key ${operation.key}`;
     if (duplicate === isNew) violations.add(`${name}: ${reply.status} says duplicate ${duplicate}`);
-    if (!isNew && operation.tries.length === 1) violations.add(`${name} was new and is called a duplicate`);
+    if (!isNew && operation.tries.length === 1) violations.add(`${name} was new, but was answered as a duplicate`);
     if (operation.kind === "creation" && credentials === undefined) {
       const wasLost = operation.tries.some(({ status }) => status === null);
       if (isNew || !wasLost) violations.add(`${name}: nobody got its passwords, after ${answersOf(operation)}`);
@@ -224,7 +224,7 @@ export class Workload {
       });
       if (reply === undefined) return;
       operationLog.saw(reply, DUE_MS + WAIT_S * 1_000);
-      if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted and is 404`);
+      if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted, but is 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
       if (FINAL.has(status)) {
         operationLog.completed(operation);

@@ -8,7 +8,7 @@ import type { Settings } from "./settings.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
 
 const BREACH_TIMEOUT_MS = 300_000;
-/** A breach that is older than a checkpoint: no process finds it again. */
+/** Deletes a breach that is older than a checkpoint, so that no process finds it again. */
 const DELETE_BREACH = statement<{ id: string }>(
   "test-delete-breach",
   `delete from alerts where id = (
@@ -20,7 +20,7 @@ const DELETE_BREACH = statement<{ id: string }>(
  * Puts one wrong expectation into the operation log, or causes one forbidden effect. The run must
  * then report a violation, which shows that the checks work.
  */
-export async function goWrong(
+export async function injectError(
   kind: Settings["wrong"],
   operationLog: OperationLog,
   harness: ClusterHarness,

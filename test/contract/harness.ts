@@ -73,14 +73,14 @@ export async function startContractHarness({
     await stack.stop();
   };
   try {
-    return { ...(await furnish(stack, directory.value)), stop };
+    return { ...(await createTestData(stack, directory.value)), stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function furnish(stack: TestStack, directory: Producer): Promise<Omit<ContractHarness, "stop">> {
+async function createTestData(stack: TestStack, directory: Producer): Promise<Omit<ContractHarness, "stop">> {
   const [rich, poor] = await Promise.all([
     createOrganization(stack, { name: "Contract", credits: CREDITS }),
     createOrganization(stack, { name: "Poor", credits: 0 }),
@@ -184,7 +184,7 @@ async function accountWithHistory(
   };
 }
 
-/** Sets a rule that the account breaches already; resolves with the id of the breach. */
+/** Sets a rule that the account already breaches. Returns the id of the breach. */
 export async function newBreach(
   owner: Caller,
   { serverId, accountNumber }: Pick<Target, "serverId" | "accountNumber">,

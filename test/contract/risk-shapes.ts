@@ -49,7 +49,7 @@ export const RiskRules = z.strictObject({
   activeFrom: timeOrNull,
   template: z.strictObject({ name: text, version: integer.min(1) }).nullable(),
 });
-/** Decisions, 15.9. */
+/** Decisions, 15.10. */
 export const RiskTemplate = z.strictObject({
   serverId: uuid,
   name: text,

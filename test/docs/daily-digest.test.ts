@@ -80,7 +80,7 @@ function book() {
   return { serverId: SERVER_ID, digest, transactions, deals };
 }
 
-/** What the program prints about a book; an error if it says that the book differs. */
+/** Returns the output of the program for a book. Rejects if the program finds a difference. */
 async function compareWithPython(value: object): Promise<string> {
   const file = path.join(folder, "book.json");
   writeFileSync(file, JSON.stringify(value));

@@ -21,7 +21,7 @@ export function programOf(page: string, language: Language): string {
   return joined(page, (block) => block.runs && block.language === language);
 }
 
-/** All TypeScript of a page, also what does not run, to be checked by the compiler. */
+/** All TypeScript of a page for the compiler, including examples that are not run. */
 export function typeScriptOf(page: string): string {
   return joined(page, (block) => block.language === "ts");
 }

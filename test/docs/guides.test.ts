@@ -106,19 +106,23 @@ describe("the quickstart", () => {
 });
 
 describe("the guide to Python", () => {
-  it("works as it is, in an environment of its own", { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS }, async () => {
-    const venv = path.join(FOLDER, "venv");
-    await run("python3", ["-m", "venv", venv]);
-    const inVenv = { PATH: `${path.join(venv, "bin")}:${process.env["PATH"] ?? ""}` };
-    await runProgram("python.md", "sh", inVenv, INSTALL_TIMEOUT_MS);
-    const printed = await runProgram("python.md", "python", inVenv);
-    expect(printed).toMatch(/account: \d{8}/);
-    expect(printed).toContain("balance: 10250.55");
-    expect(printed).toContain("rejected: 400 VALIDATION_FAILED");
-    expect(printed).toContain("2 deposit 250.55\n1 initial_balance 10000");
-    expect(printed).toContain("events of known kinds: True");
-    expect(printed).toContain("forged: ");
-  });
+  it(
+    "works as it is, in a separate Python environment",
+    { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS },
+    async () => {
+      const venv = path.join(FOLDER, "venv");
+      await run("python3", ["-m", "venv", venv]);
+      const inVenv = { PATH: `${path.join(venv, "bin")}:${process.env["PATH"] ?? ""}` };
+      await runProgram("python.md", "sh", inVenv, INSTALL_TIMEOUT_MS);
+      const printed = await runProgram("python.md", "python", inVenv);
+      expect(printed).toMatch(/account: \d{8}/);
+      expect(printed).toContain("balance: 10250.55");
+      expect(printed).toContain("rejected: 400 VALIDATION_FAILED");
+      expect(printed).toContain("2 deposit 250.55\n1 initial_balance 10000");
+      expect(printed).toContain("events of known kinds: True");
+      expect(printed).toContain("forged: ");
+    },
+  );
 });
 
 describe("the guide to testing", () => {

@@ -48,14 +48,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("close" as const), choice: fc.nat(9), size: fc.integer({ min: 1, max: 9 }) }),
 );
 
-/** What the naive model remembers of a moment. Sizes in hundredths of a lot. */
+/** The state of the naive model at a moment. Sizes in hundredths of a lot. */
 interface Moment {
   readonly ms: number;
   readonly balanceMinor: number;
   readonly open: ReadonlyMap<string, { readonly opened: number; readonly left: number }>;
 }
 
-/** Carries the steps out, one after the other, and remembers the moment after each of them. */
+/** Carries out the steps one after the other, and records the moment after each. */
 async function trade(accountNumber: string, steps: readonly Step[]): Promise<Moment[]> {
   const open = new Map<string, { opened: number; left: number }>();
   const moments: Moment[] = [];
@@ -123,7 +123,7 @@ it(
   PROPERTY_TIMEOUT_MS,
 );
 
-it("is refused before the account began, and says when that was", async () => {
+it("is rejected for a time before the account began, with that time in the error", async () => {
   const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
   const { createdAt } = (await accountOf(accountNumber).get()).account;
   expect((await accountOf(accountNumber).stateAt(new Date(createdAt))).positions).toEqual([]);

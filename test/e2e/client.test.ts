@@ -1,4 +1,4 @@
-/** The client against a real kapi, by the same tests as the kapi in memory. */
+/** The client against a real kapi, with the same tests as the fake. */
 import { Kapi } from "@kapi/client";
 import { afterAll, beforeAll, describe } from "vitest";
 

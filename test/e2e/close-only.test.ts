@@ -134,7 +134,7 @@ describe("a close-only account", () => {
     );
   });
 
-  it("goes on to disabled, and a disabled account does not become close-only", async () => {
+  it("can be disabled, and a disabled account does not become close-only", async () => {
     const { accountNumber } = await tradingAccount();
     await change(accountNumber, "close-only");
     expect((await change(accountNumber, "disable")).result).toEqual({ status: "disabled", changed: true });

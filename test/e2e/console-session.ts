@@ -10,7 +10,7 @@ export interface ConsoleAnswer {
 }
 
 /** Requests to the console's API with the session of one person. */
-export class ConsoleVisitor {
+export class ConsoleClient {
   readonly #base: string;
   #headers: Readonly<Record<string, string>> = {};
 
@@ -19,8 +19,8 @@ export class ConsoleVisitor {
   }
 
   /** Signs in as the demo's user. */
-  static async signIn(demo: Pick<Demo, "consoleUrl" | "consoleEmail" | "consolePassword">): Promise<ConsoleVisitor> {
-    const visitor = new ConsoleVisitor(demo);
+  static async signIn(demo: Pick<Demo, "consoleUrl" | "consoleEmail" | "consolePassword">): Promise<ConsoleClient> {
+    const visitor = new ConsoleClient(demo);
     const response = await visitor.#fetch("POST", "/session", {
       email: demo.consoleEmail,
       password: demo.consolePassword,

@@ -84,7 +84,7 @@ describe("daily digests", () => {
       },
       { timeoutMs: MAKING_TIMEOUT_MS },
     );
-    // The account was opened today: its initial balance is of today.
+    // The account was opened today, so its initial balance is booked today.
     expect(digest).toMatchObject({
       date,
       currency: "USD",

@@ -46,7 +46,7 @@ async function list<T>(accountNumber: string, what: string): Promise<readonly T[
   return body[what.replace(/\?.*/, "")] ?? [];
 }
 
-/** A key that may change accounts, and has no scope of risk. */
+/** Creates a key with the scopes for accounts, and without those for risk. */
 async function keyWithoutRisk(): Promise<string> {
   const { stack, demo } = system;
   const response = await fetch(`${stack.url("organization")}/internal/organizations/${demo.organizationId}/keys`, {
@@ -85,7 +85,7 @@ async function tradingAccount(): Promise<{ accountNumber: string; positions: str
   return { accountNumber, positions };
 }
 
-/** What every read shows once the account is flat. */
+/** Expects that every read shows the flattened account. */
 async function expectFlat(accountNumber: string, { closed, cancelled }: Flattened, positions: readonly string[]) {
   expect(closed.map(({ positionId }) => positionId)).toEqual(positions);
   expect(cancelled).toHaveLength(1);
@@ -175,7 +175,7 @@ describe("a disabling with flatten", () => {
     expect(result).toMatchObject({ status: "disabled", changed: false, closed: [{ positionId: positions[1] }] });
   });
 
-  it("needs the scope of risk too", async () => {
+  it("needs the scope risk:manage too", async () => {
     const accountNumber = await client.openAccount();
     const limited = client.withKey(await keyWithoutRisk());
     const path = client.server(`/accounts/${accountNumber}/disable`);

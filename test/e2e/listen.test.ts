@@ -114,7 +114,7 @@ it("misses and repeats no event after the API was unavailable, or when --after c
   const position = await control.buy(number, "EURUSD", 0.1);
   await eventually(() => typesOf(number).length === 1);
   system.stack.process("gateway").kill("SIGKILL");
-  await eventually(() => listening.errors().includes("It is tried again"));
+  await eventually(() => listening.errors().includes("kapi listen tries again"));
   await control.close(number, position);
   const second = await control.buy(number, "EURUSD", 0.2);
   await system.stack.process("gateway").restart();

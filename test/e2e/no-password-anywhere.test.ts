@@ -10,7 +10,7 @@ import { CommandMessage, TOPICS, WebhookSecretAnswer } from "@kapi/contracts";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { ConsoleVisitor } from "./console-session.ts";
+import { ConsoleClient } from "./console-session.ts";
 import { type EverythingStored, placesOf, readEverything, readTopic } from "./everything-stored.ts";
 import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
@@ -224,7 +224,7 @@ describe("credentials", () => {
     const { stack } = system;
     const demo = await stack.createDemo();
     const own = new OutsideClient(demo);
-    const person = await ConsoleVisitor.signIn(demo);
+    const person = await ConsoleClient.signIn(demo);
     const seen = randomBytes(12).toString("hex");
     const [password, key, bearer, token, inUrl, inBody, cookie] = Array.from({ length: 7 }, forged);
     const url = `http://127.0.0.1:9/hook/${inUrl}?token=${inUrl}`;

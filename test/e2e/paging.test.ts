@@ -1,6 +1,6 @@
 /**
  * Every list is read by cursor while records are added: each record that existed at the first page
- * comes exactly once (decisions, 14).
+ * is returned exactly once (decisions, 14).
  */
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -127,7 +127,7 @@ describe.each(LISTS)("the list of $name", ({ name, path, id, add }) => {
     expect(walked.filter((record) => old.has(record))).toEqual(before);
   });
 
-  it("rejects a text that is no cursor, and a cursor of another list", async () => {
+  it("rejects a text that is not a cursor, and a cursor of another list", async () => {
     const other = name === "orders" ? "deals" : "orders";
     const { nextCursor } = (await page(ofAccount(other), { limit: 1 })).pagination;
     for (const cursor of ["", "nonsense", nextCursor ?? ""]) {

@@ -39,7 +39,7 @@ async function applied(name: string): Promise<RiskTemplate> {
   );
 }
 
-it("is applied to the accounts of its selection and to new ones, and says so on each account", async () => {
+it("is applied to the accounts of its selection and to new ones, whose rules name the template", async () => {
   const accountNumber = await openAccount("Templates 1 Ada");
   const other = await openAccount("Other 1");
   const template = { rules: [FLOOR], appliesTo: { nameStartsWith: "Templates 1" }, newAccounts: true } as const;

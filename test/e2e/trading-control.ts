@@ -96,7 +96,7 @@ export class TradingControl {
     return found;
   }
 
-  /** Sets the price of a symbol. The market's feed leaves it alone from then on. */
+  /** Sets the price of a symbol. The market's feed no longer changes it. */
   async holdPrice(symbol: string, bid: number, ask: number): Promise<void> {
     await this.#call("PUT", `/prices/${symbol}`, { bid, ask, hold: true });
   }

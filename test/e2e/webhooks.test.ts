@@ -11,7 +11,7 @@ import { AuditAnswer, WebhookEvent, WebhookSecretAnswer } from "@kapi/contracts"
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { ConsoleVisitor } from "./console-session.ts";
+import { ConsoleClient } from "./console-session.ts";
 import { ExampleReceiver } from "./example-receiver.ts";
 import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { type RunningSystem, startSystem } from "./system.ts";
@@ -31,7 +31,7 @@ let system: RunningSystem;
 let client: OutsideClient;
 let control: TradingControl;
 let receiver: WebhookReceiver;
-let person: ConsoleVisitor;
+let person: ConsoleClient;
 let endpointId: string;
 let secret: string;
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   [system, receiver] = await Promise.all([startSystem(), WebhookReceiver.start()]);
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
-  person = await ConsoleVisitor.signIn(system.demo);
+  person = await ConsoleClient.signIn(system.demo);
   const added = await person.ask("POST", "/webhooks", { url: receiver.url, description: "End to end" });
   expect(added.status).toBe(201);
   const { endpoint, secret: shownOnce } = WebhookSecretAnswer.parse(added.body);
@@ -232,7 +232,7 @@ it("the console shows deliveries with their attempts, but no endpoint of another
     ],
     pagination: { total: 2 },
   });
-  const other = await ConsoleVisitor.signIn(await system.stack.createDemo({ autoTraders: 0 }));
+  const other = await ConsoleClient.signIn(await system.stack.createDemo({ autoTraders: 0 }));
   expect((await other.ask("GET", "/webhooks")).body).toEqual({ endpoints: [] });
   for (const [method, below] of [
     ["GET", ""],

@@ -1,6 +1,6 @@
 /**
- * What the TypeScript programs share. Each program is copied beside the code that a generator made,
- * is compiled with it, and calls a running kapi. It prints one line for each check.
+ * The common part of the TypeScript programs. Each program is copied beside the generated code, is
+ * compiled with it, and calls a running kapi. It prints one line for each check.
  */
 
 /** An event is in the feed soon after its command is final. */
@@ -13,7 +13,7 @@ function setting(name: string): string {
   return value;
 }
 
-/** Where the running kapi is, and what the programs may use of it. */
+/** The address of the running kapi, and the key and server for the programs. */
 export const KAPI = {
   baseUrl: setting("KAPI_URL"),
   authorization: `Management ${setting("KAPI_KEY")}`,

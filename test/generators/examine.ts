@@ -19,7 +19,7 @@ const TSC_OPTIONS = {
   types: "node",
 } as const;
 const TSC_FLAGS = Object.entries(TSC_OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
-/** Of the generated package. Without hooks it is not formatted. */
+/** Configuration of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
 
 /** A generator of TypeScript. */
@@ -83,7 +83,7 @@ export async function examinePython(tools: Tools, demo: Demo, report: Report): P
   const target = ["--meta", "none", "--output-path", path.join(folder, "kapi_api")];
   const generate = async (): Promise<void> => {
     const output = await tools.python(name, ["generate", "--path", "openapi.json", "--config", config, ...target]);
-    // The generator leaves out what it cannot make, prints a warning, and ends with 0.
+    // The generator omits what it cannot generate, prints a warning, and exits with 0.
     if (/warning/i.test(output)) throw new Error(output);
   };
   if ((await report.step(`${name}: generates a client, without warnings`, generate)) === null) return;

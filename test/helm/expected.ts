@@ -94,12 +94,22 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /^ {6}priorityClassName: "trading"$/gm,
     times: 21,
   },
-  { what: "the alerts are there", pattern: /^kind: PrometheusRule$/gm, times: 1 },
+  {
+    what: "sequencers ask stream processes for the newest samples",
+    pattern: /SAMPLES_URL, value: "http:\/\/kapi-stream:8080"/g,
+    times: 1,
+  },
+  { what: "sequencers reach stream processes", pattern: /^ {4}# stream processes: the newest samples/gm, times: 1 },
+  { what: "the alerts are rendered", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
-  { what: "each dashboard is there", pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm, times: readdirSync(DASHBOARDS).length },
+  {
+    what: "each dashboard is rendered",
+    pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm,
+    times: readdirSync(DASHBOARDS).length,
+  },
 ];
 
-/** The same of `external.yaml` with all services in one process. */
+/** The same for `external.yaml` with all services in one process. */
 export const COMBINED: readonly Expectation[] = [
   { what: "there is one Deployment", pattern: /^kind: Deployment$/gm, times: 1 },
   { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 10 },
@@ -115,7 +125,7 @@ export const COMBINED: readonly Expectation[] = [
   { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
 ];
 
-/** The same of `large.yaml`. */
+/** The same for `large.yaml`. */
 export const LARGE: readonly Expectation[] = [
   {
     what: "the windows processes have numbers",
@@ -133,5 +143,10 @@ export const LARGE: readonly Expectation[] = [
     times: 2,
   },
   { what: "the addresses are those of a Service without an address", pattern: /clusterIP: None$/gm, times: 1 },
+  {
+    what: "sequencers ask windows processes for the newest samples",
+    pattern: /SAMPLES_URL, value: "http:\/\/kapi-windows:8080"/g,
+    times: 1,
+  },
   { what: "stream, windows and metrics reach the windows processes", pattern: /^ {4}# windows processes$/gm, times: 3 },
 ];

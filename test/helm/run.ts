@@ -100,7 +100,7 @@ function missingFiles(manifests: string): string[] {
 }
 
 /** Connection variables of the services that are missing in these manifests. */
-function untoldVariables(manifests: string): string[] {
+function missingVariables(manifests: string): string[] {
   const known = Object.values(connectionFields).flatMap((fields) => Object.keys(fields));
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
@@ -166,7 +166,7 @@ function validate(validator: string, manifests: string): Outcome {
 const helm = tool("helm", "helm.sh/helm/v3/cmd/helm@v3.19.0");
 const validator = tool("kubectl-validate", "sigs.k8s.io/kubectl-validate@v0.0.4");
 if (helm === null || validator === null) {
-  console.log("The chart was not tested: helm and kubectl-validate are neither on PATH nor to be installed with Go.");
+  console.log("The chart was not tested: helm and kubectl-validate are not on PATH, and cannot be installed with Go.");
   process.exit(1);
 }
 for (const values of readdirSync(VALUES).toSorted()) {
@@ -180,8 +180,8 @@ for (const values of readdirSync(VALUES).toSorted()) {
   const wrong = wrongSecrets(rendered.text, false, optional);
   report(`${values}: every program has exactly its own secrets`, rendered.ok && wrong.length === 0, wrong.join("\n"));
   if (values === "external.yaml") {
-    const untold = untoldVariables(rendered.text);
-    report(`${values}: sets every connection variable`, untold.length === 0, untold.join("\n"));
+    const missingNames = missingVariables(rendered.text);
+    report(`${values}: sets every connection variable`, missingNames.length === 0, missingNames.join("\n"));
   }
   const validated = validate(validator, rendered.text);
   report(`${values}: every manifest is valid for Kubernetes ${KUBERNETES_VERSION}`, validated.ok, validated.output);
@@ -218,7 +218,7 @@ report(
 );
 const small = render(helm, "small.yaml").text;
 report(
-  "small.yaml: the simulator is a pod of its own, which never runs twice",
+  "small.yaml: the simulator has its own pod, which never runs twice",
   /^ {2}name: kapi-trading-simulator$(?:(?!^---$)[^])*strategy: { type: Recreate }$/m.test(small) &&
     [...small.matchAll(/^kind: Deployment$/gm)].length === 2,
   small,

@@ -64,7 +64,7 @@ function report(what: string, { ok, output, seconds }: Outcome): boolean {
   return ok;
 }
 
-/** Any answer will do: an address that nobody listens on gives none. */
+/** Exits with 0 after any answer: without a listener there is no answer. */
 const REACH_GATEWAY =
   "fetch(process.env.GATEWAY_URL).then(() => process.exit(0), (error) => { console.error(error.cause); process.exit(1); })";
 

@@ -6,7 +6,7 @@ import type { RandomSource } from "./random-source.ts";
 
 const ROUND_MS = 20;
 const FIRST_BALANCE_MINOR = 1_000_000;
-const LARGEST_MOVE_MINOR = 5_000;
+const MAX_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
 /** Probability that a valuation repeats the previous one, and that an account trades. */
@@ -128,9 +128,9 @@ export class SeededMarket {
 
   #move(trader: Trader): void {
     const random = this.#random;
-    trader.equityMinor += random.whole(1, LARGEST_MOVE_MINOR) * (random.happens(0.5) ? 1 : -1);
+    trader.equityMinor += random.whole(1, MAX_MOVE_MINOR) * (random.happens(0.5) ? 1 : -1);
     if (!random.happens(trader.busy ? BUSY_TRADES : TRADES)) return;
     trader.openPositionCount = random.whole(0, MAX_POSITIONS);
-    trader.balanceMinor += random.whole(-LARGEST_MOVE_MINOR, LARGEST_MOVE_MINOR);
+    trader.balanceMinor += random.whole(-MAX_MOVE_MINOR, MAX_MOVE_MINOR);
   }
 }

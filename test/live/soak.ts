@@ -52,8 +52,8 @@ const STUCK_MS = 60_000;
 const MAX_REST_MS = 8_000;
 const MAX_DOWN_MS = 3_000;
 const MAX_BEYOND_MS = 5_000;
-/** Instances are picked from 0 to this one. */
-const MOST_WINDOWS = 5;
+/** Highest random number from which an instance is picked. */
+const MAX_WINDOWS_INSTANCE = 5;
 const DEPOSIT_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 15_000;
 const SETTLE_TIMEOUT_MS = 120_000;
@@ -98,6 +98,8 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     // The fleet reads the load of its members with this token.
     OPERATOR_TOKEN: secrets.serviceTokens.operator,
     ACCOUNT_URL: stack.url("account"),
+    // Sequencers need an address; nobody asks them for samples.
+    SAMPLES_URL: stack.url("account"),
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),
     COALESCE_MS: String(COALESCE_MS),
@@ -187,10 +189,10 @@ async function disturb({ fleet, windows, random }: Soak, endMs: number): Promise
     windows === null
       ? null
       : repeat(ofWindows, [
-          () => windows.kill(ofWindows.whole(0, MOST_WINDOWS), ofWindows.whole(0, MAX_DOWN_MS)),
+          () => windows.kill(ofWindows.whole(0, MAX_WINDOWS_INSTANCE), ofWindows.whole(0, MAX_DOWN_MS)),
           () => alone(() => windows.rescale()),
-          () => windows.pause(ofWindows.whole(0, MOST_WINDOWS), ofWindows.whole(0, MAX_BEYOND_MS)),
-          () => windows.stopOne(ofWindows.whole(0, MOST_WINDOWS)),
+          () => windows.pause(ofWindows.whole(0, MAX_WINDOWS_INSTANCE), ofWindows.whole(0, MAX_BEYOND_MS)),
+          () => windows.stopOne(ofWindows.whole(0, MAX_WINDOWS_INSTANCE)),
         ]),
   ]);
   return disturbances;

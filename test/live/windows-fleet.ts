@@ -10,7 +10,7 @@ const SILENCE_MS = 8_000;
 
 /**
  * The windows processes of a trial, of two or three instances, and the stream processes that follow
- * them. With one instance away, a replica has its partitions.
+ * them. While one instance is unavailable, a replica has its partitions.
  */
 export class WindowsFleet {
   /** Number of executions of each disturbance. */
@@ -56,7 +56,7 @@ export class WindowsFleet {
     this.counts.windowsStops += 1;
   }
 
-  /** Pauses an instance until the stream processes have given it up. */
+  /** Pauses an instance until the stream processes follow its accounts elsewhere. */
   async pause(instance: number, beyondMs: number): Promise<void> {
     const member = this.#running(instance);
     member.signal("SIGSTOP");

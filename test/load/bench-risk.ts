@@ -32,7 +32,9 @@ const WARM_UP_MS = 10_000;
 const ACCOUNTS = 20_000;
 const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
-/** About 50 breaches a second. No factor of the number of accounts: every account has its turn. */
+/**
+ * About 50 breaches a second. It does not divide the number of accounts, so every account breaches.
+ */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
 /** More than the sequencer numbers. */
@@ -155,7 +157,7 @@ async function share(): Promise<Aim[]> {
     const spread = (Math.max(...rates.without) - Math.min(...rates.without)) / alone;
     return [
       {
-        what: "throughput of the sequencer that a risk process on its machine costs",
+        what: "throughput that the sequencer loses to a risk process on its machine",
         figure:
           `${(lost * 100).toFixed(1)} % (${Math.round(alone)}/s alone, ${Math.round(beside)}/s beside risk; ` +
           `turns alone differ by ${(spread * 100).toFixed(0)} %)`,

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The advice for production (libs/runtime/README.md): one request of a hundred. */
+/** The recommended share for production (libs/runtime/README.md): one request of a hundred. */
 export const SAMPLED_SHARE = "0.01";
 
 /** The environment of the services, empty without telemetry; `stop` ends the collector. */

@@ -1,6 +1,6 @@
 /**
  * A caller who follows `nextCursor` reads every record that existed at the first page exactly once,
- * whatever is added meanwhile; and filters return the records that match, no other ones.
+ * whatever is added meanwhile. Filters return exactly the records that match.
  */
 import { randomUUID } from "node:crypto";
 
@@ -217,7 +217,7 @@ describe("a filter", () => {
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const { field, path, time, filters } = listOf(name);
-      // Reads are usage too: the newest lines are left aside.
+      // Reads add usage lines, so the newest lines are not compared.
       const newest = time === null ? {} : { to: new Date().toISOString() };
       let all: readonly Fields[] = [];
       await eventually(async () => {

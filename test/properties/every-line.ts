@@ -48,7 +48,7 @@ export function expectEveryLine(evidence: Evidence, lines: readonly Line[]): voi
   }
   for (const line of lines) {
     const explained = line.requestId === null ? line.commandId !== null : known.has(line.requestId);
-    if (!explained) wrong.push({ violation: "a line of no request", line });
+    if (!explained) wrong.push({ violation: "a line that belongs to no request", line });
   }
   expect(wrong).toEqual([]);
 }
@@ -61,7 +61,8 @@ function violationOfReserved(evidence: Evidence, outcome: Outcome, lines: readon
   const entryLost = evidence.lost.some(({ chargeId }) => chargeId === line.chargeId);
   if (line.requestId === null) return entryLost ? null : "a command's line has no request id";
   const requests = evidence.outcomes.filter(({ request }) => request.key === outcome.request.key);
-  if (!requests.some(({ requestId }) => requestId === line.requestId)) return "a command's line is of another request";
+  if (!requests.some(({ requestId }) => requestId === line.requestId))
+    return "a command's line belongs to another request";
   return line.operation === outcome.request.operation ? null : "a command's line has another operation";
 }
 

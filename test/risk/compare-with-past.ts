@@ -1,7 +1,7 @@
 /**
- * Compares what the risk service has found, and the commands and events that it has sent, with an
- * oracle that looks at the whole log of valuations again. It reads the service's tables: only they
- * have the position from which a version of rules was active.
+ * Compares the alerts, commands and events of the risk service with an oracle that looks at the
+ * whole log of valuations again. It reads the service's tables, because only they have the position
+ * from which a version of rules was active.
  */
 import {
   accountKey,
@@ -64,7 +64,7 @@ export interface RiskService {
   readonly logger: Logger;
 }
 
-/** Counts of the compared records, and every difference in words. */
+/** Counts of the compared records, and a text for every difference. */
 export interface Comparison {
   readonly valuations: number;
   readonly versions: number;

@@ -54,8 +54,8 @@ export class RecordedAccount {
   readonly accountNumber = anyAccountNumber();
   readonly #random: RandomSource;
   readonly #serverId: string;
-  /** Whether the trading server tells net deposits of the account. */
-  readonly #tellsDeposits: boolean;
+  /** Whether the trading server sends the net deposits of the account. */
+  readonly #sendsDeposits: boolean;
   #positions: Position[] = [];
   #balanceMinor = INITIAL_MINOR;
   #netDepositsMinor = 0;
@@ -63,11 +63,11 @@ export class RecordedAccount {
   /** The rules that were sent last. */
   rules: readonly RiskRule[] = [];
 
-  constructor(serverId: string, first: Quote, random: RandomSource, tellsDeposits: boolean) {
+  constructor(serverId: string, first: Quote, random: RandomSource, sendsDeposits: boolean) {
     this.#serverId = serverId;
     this.#quote = first;
     this.#random = random;
-    this.#tellsDeposits = tellsDeposits;
+    this.#sendsDeposits = sendsDeposits;
   }
 
   /** Moves the account to a quote: it sometimes trades, and sometimes money is moved. */
@@ -90,7 +90,7 @@ export class RecordedAccount {
       balanceMinor: this.#balanceMinor,
       equityMinor: this.#balanceMinor + profitMinor,
     });
-    return this.#tellsDeposits ? { ...values, netDepositsMinor: this.#netDepositsMinor } : values;
+    return this.#sendsDeposits ? { ...values, netDepositsMinor: this.#netDepositsMinor } : values;
   }
 
   #trade(): void {

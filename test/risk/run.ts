@@ -37,7 +37,7 @@ const VALUATIONS = Number(process.env["RISK_VALUATIONS"] ?? 100_000);
 const PER_SECOND = Number(process.env["RISK_PER_SECOND"] ?? 1_000);
 const QUOTES_FILE = process.env["QUOTES_FILE"] ?? "";
 const ACCOUNTS = 40;
-/** Every n-th account is on a trading server that does not tell net deposits. */
+/** Every n-th account is on a trading server that does not send net deposits. */
 const SILENT_EACH = 8;
 /** Probability that an account has a valuation at a quote. */
 const VALUED = 0.25;

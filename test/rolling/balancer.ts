@@ -5,12 +5,12 @@ import { delay } from "@kapi/kernel";
 
 const HOST = "127.0.0.1";
 /** Interval of the readiness checks, in milliseconds. */
-const LOOK_INTERVAL_MS = 50;
+const CHECK_INTERVAL_MS = 50;
 /**
  * A process without an answer within this time keeps its state. Only a response or a failed
  * connection changes the state.
  */
-const LOOK_TIMEOUT_MS = 2_000;
+const CHECK_TIMEOUT_MS = 2_000;
 
 /** One process behind a balancer. */
 export interface Backend {
@@ -74,7 +74,7 @@ export class Balancer {
       if (isReady === false) this.#ready.delete(backend);
       wasReady ||= isReady === true;
       if (wasReady && this.#ready.size === 0) this.#alone += 1;
-      await delay(LOOK_INTERVAL_MS, signal);
+      await delay(CHECK_INTERVAL_MS, signal);
     }
   }
 
@@ -102,7 +102,7 @@ export class Balancer {
 /** Null if the process did not answer in time. */
 async function readiness({ probes }: Backend): Promise<boolean | null> {
   try {
-    const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(LOOK_TIMEOUT_MS) });
+    const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) });
     await answer.arrayBuffer();
     return answer.ok;
   } catch (error) {

@@ -22,7 +22,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
 const GRACE_MS = 30_000;
 const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
-const COMPLAINTS = 10;
+const MAX_WARNINGS = 10;
 /**
  * Maximum time after a restart of the trading server in which account still skips its reads: one
  * pause of their breaker, after an outage of a few seconds.
@@ -115,7 +115,7 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     await checkCredits(client, violations);
     checkSockets(trial.checkers, violations);
     await trial.settle(SETTLE_TIMEOUT_MS);
-    const complaints = violations.count > 0 ? loggedWarnings(COMPLAINTS) : [];
+    const complaints = violations.count > 0 ? loggedWarnings(MAX_WARNINGS) : [];
     const { kept } = violations;
     return { violations: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
   } finally {

@@ -7,7 +7,7 @@ import type { Violations } from "../live/violations.ts";
 /** Interval at which due requests are sent, in milliseconds. */
 const TURN_MS = 10;
 /** Maximum number of requests in flight; more are counted as not sent. */
-const MAX_UNDER_WAY = 2_000;
+const MAX_IN_FLIGHT = 2_000;
 /** End of a path whose answer always needs the trading server (decisions, 4.11). */
 const ASKS_SERVER = "positions?status=open&limit=1";
 /** One of this many mutations is an export of history, which costs more than moving money. */
@@ -104,7 +104,7 @@ export class Traffic {
   }
 
   #begin(work: () => Promise<void>): void {
-    if (this.#underWay.size >= MAX_UNDER_WAY) {
+    if (this.#underWay.size >= MAX_IN_FLIGHT) {
       this.counts.notSent += 1;
       return;
     }

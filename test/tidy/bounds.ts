@@ -100,7 +100,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/organization/src/outbound/postgres/credits/usage-lines.ts MAX_RESERVED_DAYS",
     "services/trading-simulator/src/domain/auto-trader.ts MAX_WAITING_ORDERS",
     "services/trading-simulator/src/operations/run-market.ts MAX_MISSED_NIGHTS",
-    "services/webhooks/src/operations/record-events.ts MAX_LOGGED_ACCOUNTS",
+    "services/webhooks/src/operations/record-events.ts MAX_LOGGED_RANGES",
     "services/webhooks/src/service.ts MAX_COUNTED",
   ],
 };

@@ -37,6 +37,7 @@ describe("citations", () => {
       "src/broken.ts: design 1: no such section",
       "src/broken.ts: decision 1.1: no such section",
       "src/broken.ts: decisions 1.1: write a comma and a space after the word",
+      "src/broken.ts: decisions 8: no such section",
     ]);
   });
 });

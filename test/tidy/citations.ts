@@ -22,11 +22,12 @@ const PAGES: Readonly<Record<string, string>> = {
 const LINE_END = /\r?\n[ \t]*(?:\*|\/\/|--|#|>)?[ \t]*/g;
 const PLACE = String.raw`(?:\d+(?:\.\d+)*|"[^"]+")`;
 /**
- * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`. It also matches wrong
- * citations: with another word, or without the comma.
+ * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`, and at the beginning of
+ * a sentence `Decisions, 7.1`. It also matches wrong citations: with another word, or without the
+ * comma.
  */
 const CITATION = new RegExp(
-  String.raw`(?<open>\()?\b(?<page>decisions?|design|architecture|interface)(?<comma>[,:]? ?)(?<places>${PLACE}(?:(?:, | and )${PLACE})*)`,
+  String.raw`(?<open>\()?\b(?<page>[Dd]ecisions?|design|architecture|interface)(?<comma>[,:]? ?)(?<places>${PLACE}(?:(?:, | and )${PLACE})*)`,
   "g",
 );
 const FENCED = /^[ \t]*(?<marker>```+|~~~+)[\s\S]*?^[ \t]*\k<marker>[ \t]*$/gm;
@@ -74,7 +75,7 @@ export function citationsBelow(root: string): Citation[] {
     const text = readFileSync(path.join(root, file), "utf8").replaceAll(LINE_END, " ");
     return Array.from(text.matchAll(CITATION), ({ groups }) => groups ?? {})
       .filter(({ open, comma }) => open !== undefined || comma === ", ")
-      .map(({ page = "", comma = "", places = "" }) => ({ file, page, comma, places }));
+      .map(({ page = "", comma = "", places = "" }) => ({ file, page: page.toLowerCase(), comma, places }));
   });
 }
 

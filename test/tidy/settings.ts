@@ -24,9 +24,9 @@ const MACHINE_ONLY = /^libs\/(servers|testkit)\//;
  */
 export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   FAULT_POINT: "For tests: the name of the point at which the process kills itself.",
-  FAULT_POINT_AFTER: "For tests: how often FAULT_POINT is passed before.",
+  FAULT_POINT_AFTER: "For tests: how often the process passes FAULT_POINT before it kills itself.",
   OTEL_EXPORTER_OTLP_ENDPOINT: "Turns traces on: the address of the collector, by OTLP over HTTP.",
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "Turns traces on: the address of the collector for traces alone.",
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "Turns traces on: the address of the collector for traces only.",
   OTEL_SDK_DISABLED: "`true` turns traces and metrics off.",
   OTEL_SERVICE_NAME: "The name of the service in traces; by default the name of the program.",
   OTEL_TRACES_EXPORTER: "Turns traces on: the exporter that OpenTelemetry knows by this name; `none` turns them off.",
@@ -45,7 +45,7 @@ const GROUPS = {
 } as const;
 
 /**
- * Values that most fields reject: a text that is no number, address or key; a low number; a long
+ * Values that most fields reject: a text that is not a number, address or key; a low number; a long
  * text. The error messages give the allowed values.
  */
 const REFUSED_VALUES = ["\0", "1", "\0".repeat(10_000)];

@@ -1,6 +1,6 @@
 /**
  * Several services in one process, for a small installation. SERVICES names the services. Each
- * service has the same code, topics, tables and HTTP port as in a process of its own.
+ * service has the same code, topics, tables and HTTP port as in a separate process.
  */
 import { ConfigError, loadConfig, runTogether, type ServiceProgram } from "@kapi/runtime";
 
@@ -8,7 +8,7 @@ import { CombinedSchema, SERVICES } from "./config.ts";
 
 const NAME = "kapi";
 
-/** The programs that SERVICES names; null, with the problems printed, if SERVICES is invalid. */
+/** Loads the programs that SERVICES names. If SERVICES is invalid, prints why and returns null. */
 async function chosenPrograms(): Promise<ServiceProgram[] | null> {
   try {
     const { SERVICES: names } = loadConfig(CombinedSchema, process.env);

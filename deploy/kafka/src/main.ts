@@ -12,8 +12,8 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /** For topics that do not exist yet. Never changed later, because keys belong to partitions. */
-  KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
+  /** For topics that do not exist yet. `kapi admin partitions grow` raises it later. */
+  KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(48),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),
 });
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     replicationFactor: config.KAFKA_REPLICATION_FACTOR,
     minInsyncReplicas: config.KAFKA_MIN_INSYNC_REPLICAS,
   });
-  logger.info("every topic is there");
+  logger.info("all topics exist");
 }
 
 try {

@@ -102,7 +102,7 @@ export interface Stack {
   liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
-  /** The process of a service; throws if the service has no process of its own in this stack. */
+  /** The process of a service. Throws if the service shares a process, or does not run. */
   process(service: string): ServiceProcess;
   readonly processes: ReadonlyMap<string, ServiceProcess>;
   /** The names of the services of this stack. */
@@ -208,7 +208,7 @@ function describe(parts: {
     url: (service) => serviceUrl(ports, service),
     process: (service) => {
       const found = processes.get(service);
-      if (found === undefined) throw new Error(`${service} has no process of its own in this stack`);
+      if (found === undefined) throw new Error(`${service} has no separate process in this stack`);
       return found;
     },
     stop: () => parts.stop(),

@@ -37,7 +37,7 @@ export interface TestStackOptions {
   readonly environment?: TestEnvironment;
   /** Running clusters (`startTestClusters`), used instead of the test run's shared servers. */
   readonly clusters?: Clusters;
-  /** Restart a service when it dies, also before it is ready, as in production. */
+  /** Restart a service when it dies, even before it is ready, as in production. */
   readonly supervised?: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface BridgeOptions<A extends PlatformAccount, S extends PlatformServ
   readonly journal: Pick<Journal, "outcomesOf" | "history">;
 }
 
-/** A change with its result, and its account if known. */
+/** A reference with the result of its change, and the account if known. */
 interface Decision {
   readonly reference: string;
   readonly accountNumber: string | null;
@@ -51,6 +51,7 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
     this.#references = new References(journal);
   }
 
+  /** Adds a server, or replaces its configuration. */
   async configure(serverId: string, configuration: ServerConfiguration): Promise<void> {
     await this.#platform.configure(serverId.toLowerCase(), configuration);
     await this.#committer.stored();
@@ -177,7 +178,8 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
 }
 
 /**
- * Splits changes into `fresh` ones for the platform and decided ones. Each reference counts once.
+ * Splits changes into `fresh` ones, which the platform decides, and changes that are already
+ * rejected. Known outcomes and repeated references are left out.
  */
 function splitChanges(
   changes: readonly SubmittedChange[],

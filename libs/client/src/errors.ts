@@ -1,4 +1,4 @@
-/** What a field of a request does wrong. */
+/** A violation: a field of a request, and the rule that it breaks. */
 export interface Issue {
   /** Names of fields and positions in arrays, or the name of a header or parameter. */
   readonly path: readonly (string | number)[];
@@ -6,7 +6,7 @@ export interface Issue {
   readonly message: string;
 }
 
-/** What is known of a failed request. */
+/** What is known about a failed request. */
 export interface KapiErrorDetails {
   /** HTTP status; null if no answer arrived. */
   readonly status: number | null;
@@ -33,7 +33,7 @@ export interface KapiErrorDetails {
  * with the reason, the invalid fields, the code and the request id.
  */
 export class KapiError extends Error {
-  /** What went wrong, as kapi says it, without the details that `message` adds. */
+  /** The error text of kapi, without the details that `message` adds. */
   readonly reason: string;
   readonly status: number | null;
   readonly code: string;
@@ -60,11 +60,11 @@ export class KapiError extends Error {
 }
 
 function messageOf(reason: string, { issues = [], code, requestId }: KapiErrorDetails): string {
-  const faults = issues.map(issueText).join("; ");
-  return `${reason}${faults && `: ${faults}`} (${code}${requestId && `, request ${requestId}`})`;
+  const violations = issues.map(issueText).join("; ");
+  return `${reason}${violations && `: ${violations}`} (${code}${requestId && `, request ${requestId}`})`;
 }
 
-/** The field and what it does wrong. */
+/** The path of the field, if there is one, and the message. */
 export function issueText({ path, message }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }

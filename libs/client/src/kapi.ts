@@ -15,7 +15,7 @@ const LIVE_PATH = "/api/v1/management/live-metrics";
 export interface KapiOptions extends TransportOptions {
   /** Base address of the live stream, such as `wss://live.example.com`; needed for `live` only. */
   readonly liveUrl?: string | undefined;
-  /** Replaces the WebSocket of the live stream, for example by the one of a test. */
+  /** Replaces the WebSocket of the live stream, for example in tests. */
   readonly socket?: SocketFactory | undefined;
 }
 
@@ -37,7 +37,7 @@ export class Kapi {
   readonly #liveUrl: string | null;
   readonly #socket: SocketFactory;
 
-  /** @throws TypeError for a key or an address that cannot be one. */
+  /** @throws TypeError for a malformed key or address. */
   constructor(options: KapiOptions) {
     this.#transport = new Transport(options);
     this.#liveUrl =

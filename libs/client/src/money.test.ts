@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { formatRequest, parseAnswer } from "./money.ts";
 
-it("every amount of up to a billion survives the way to the wire and back, to the cent", () => {
+it("every amount of up to a billion is the same to the cent after conversion to the wire and back", () => {
   fc.assert(
     fc.property(fc.integer({ min: -100_000_000_000, max: 100_000_000_000 }), (cents) => {
       const [sign, digits] = [cents < 0 ? "-" : "", String(Math.abs(cents)).padStart(3, "0")];
@@ -26,6 +26,6 @@ it("only amounts of money become texts, at any depth", () => {
   });
 });
 
-it.each(["1.005", "1e3", "", " 1", "1,5", "0x10", "NaN", 250.55, "99999999999999"])("%o is no amount", (amount) => {
+it.each(["1.005", "1e3", "", " 1", "1,5", "0x10", "NaN", 250.55, "99999999999999"])("%o is not an amount", (amount) => {
   expect(() => formatRequest({ amount })).toThrow("amount must be a decimal string");
 });

@@ -1,6 +1,6 @@
 /**
- * What users of the client rely on. The same tests run against the kapi in memory and against a
- * real one, so that the kapi in memory behaves as the real one does.
+ * What users of the client rely on. The same tests run against the fake and against a real kapi, so
+ * that the fake behaves as the real one does.
  */
 import { randomUUID } from "node:crypto";
 
@@ -127,7 +127,7 @@ export function itBehaves(subject: () => Subject): void {
     for (const kind of ["transaction", "order", "position", "deal"]) expect(kinds).toContain(kind);
   });
 
-  it("creates many accounts, each under a key of its own, and finds them by the key of the bulk", async () => {
+  it("creates many accounts, each with its own key, and finds them by the key of the bulk", async () => {
     const accounts = Array.from({ length: 3 }, (_each, index) => ({
       accountName: `Bulk ${index}`,
       initialBalance: "1",
@@ -158,7 +158,7 @@ export function itBehaves(subject: () => Subject): void {
     await expect(account.get()).rejects.toThrow(NotFoundError);
   });
 
-  it("shows an account as it was at a time, and no time of the future or before the account began", async () => {
+  it("shows an account as it was at a time, and rejects times in the future or before the account began", async () => {
     const account = server().account(await newAccount());
     const before = new Date();
     // From here on, everything happens in a later millisecond.
@@ -247,7 +247,7 @@ export function itBehaves(subject: () => Subject): void {
     await live.close();
   });
 
-  it("reads credits, and what they were spent for", async () => {
+  it("reads the credits, and the usage lines", async () => {
     const { kapi } = subject();
     const before = await kapi.credits.balance();
     expect(before.lifetimePurchased).toBe(before.availableCredits + before.reservedCredits + before.lifetimeConsumed);

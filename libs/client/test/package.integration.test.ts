@@ -1,5 +1,6 @@
 /**
- * The published package, as a user gets it: packed, installed into an empty project, on their Node.
+ * The published package as a user gets it: packed, installed into an empty project, and run on the
+ * user's Node.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -13,13 +14,13 @@ const run = promisify(execFile);
 const CLIENT = path.resolve(import.meta.dirname, "..");
 const PREPARE_TIMEOUT_MS = 180_000;
 const RUN_TIMEOUT_MS = 60_000;
-/** Largest package, in bytes. */
-const MOST_BYTES = 300_000;
+/** Maximum size of the package, in bytes. */
+const MAX_BYTES = 300_000;
 
 let folder: string;
 let tarball: string;
 
-/** The user's own Node: the first one on PATH that is not the one of this repository. */
+/** PATH without the folders of this repository, so that `node` is the user's own. */
 function usersPath(): string {
   const folders = (process.env["PATH"] ?? "").split(path.delimiter);
   return folders.filter((each) => !each.includes("node_modules")).join(path.delimiter);
@@ -59,10 +60,10 @@ it("has JavaScript and declarations, and nothing of the repository", async () =>
       text.slice(1, text.lastIndexOf("]")),
     ),
   ) as { size: number };
-  expect(size).toBeLessThan(MOST_BYTES);
+  expect(size).toBeLessThan(MAX_BYTES);
 });
 
-it("runs on the user's Node: a deposit and a live sample of the kapi in memory", async () => {
+it("runs on the user's Node: a deposit and a live sample of the fake", async () => {
   writeFileSync(
     path.join(folder, "program.mjs"),
     `import { Kapi } from "@kapi/client";

@@ -29,7 +29,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
   const cancelledOf = async (account: AccountResource): Promise<string[]> =>
     (await account.orders({ status: "cancelled" }).toArray()).map(({ id }) => id);
 
-  it("flattens an account, and says what it closed and cancelled", async () => {
+  it("flattens an account, and returns the closed positions and cancelled orders", async () => {
     const { account, positionId } = await tradingAccount();
     const flatten = await account.flatten(key());
     const { closed, cancelled } = await flatten.result();
@@ -97,7 +97,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
     expect(await account.riskRules()).toMatchObject({ version: 3, rules: [], commandId: removed.id });
   });
 
-  it("rejects no rules, and rules with equal ids", async () => {
+  it("rejects an empty list of rules, and rules with equal ids", async () => {
     const account = resourceOf(await subject().newAccount());
     const rule: RiskRule = { ...FLOOR, action: "notify" };
     await expect(account.setRiskRules([], key())).rejects.toThrow(InvalidRequestError);
@@ -131,7 +131,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
       .toMatchObject([{ data: { id: breach?.id, commandId: command.id, accountSequence: null } }]);
   });
 
-  it("keeps a breach while its rule is replaced, and starts anew when it was removed", async () => {
+  it("keeps a breach while its rule is replaced, and starts again after the rule was removed", async () => {
     const { account } = await tradingAccount();
     const rules: RiskRule[] = [{ ...FLOOR, action: "notify" }];
     const breachCount = async (): Promise<number> => (await account.breaches().toArray()).length;
@@ -147,7 +147,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
     await expect.poll(breachCount).toBe(2);
   });
 
-  it("has no command of a breach that only notifies", async () => {
+  it("has no command for a breach that only notifies", async () => {
     const { account } = await tradingAccount();
     await (await account.setRiskRules([{ ...FLOOR, action: "notify" }], key())).result();
     await subject().breach(account.accountNumber, FLOOR.id);

@@ -12,8 +12,9 @@ export interface Subject {
   placeOrder(accountNumber: string): Promise<void>;
   /** Makes the account reach the limit of a rule: a maximum loss of 10 cents. */
   breach(accountNumber: string, ruleId: string): Promise<void>;
-  /** Holds the commands of an account back, and lets them go again. */
+  /** Keeps the commands of an account from being carried out. */
   hold(accountNumber: string): Promise<void>;
+  /** Carries out the held commands. */
   release(): Promise<void>;
   /** Changes the account's equity, so that a live sample is sent. */
   moveEquity(accountNumber: string): Promise<void>;

@@ -6,7 +6,7 @@ import { TradingServerUnreachable } from "./unreachable.ts";
 
 export interface TradingServerAddress {
   readonly url: string;
-  /** Token of calls. */
+  /** Token of calls to this server. */
   readonly token: string;
 }
 

@@ -84,7 +84,7 @@ it("a hanging server uses at most half of the connections, and its reads fail at
   expect(requests.filter(({ url }) => url.includes(SKIPPED_ACCOUNT))).toEqual([]);
 });
 
-it("above the share of an organization a read is 429, other calls are certainly not sent, and the breaker stays closed", async () => {
+it("above the share of an organization a read is 429, other calls are not sent, and the breaker stays closed", async () => {
   vi.useFakeTimers({ toFake: [...CALL_TIME] });
   const sender = client();
   const running = Array.from({ length: CONNECTIONS / 2 + 1_000 }, () => sender.eventSequence(HANGING, ACCOUNT));
@@ -140,7 +140,7 @@ describe("a read of quotes", () => {
     expect(QuotesQuery.parse(Object.fromEntries(searchParams))).toEqual({ symbols: ["S&P 500", "EUR/USD"], at: AT });
   });
 
-  it("is null for a server without quotes, which is no failure: its reads continue", async () => {
+  it("is null for a server without quotes, which does not count as a failure: its reads continue", async () => {
     quotesAnswer = { status: 404, body: { error: "Not found", code: "NOT_FOUND" } };
     const reader = client();
     for (let n = 0; n <= BREAKER_FAILURES; n += 1) expect(await reader.quotes(ANSWERING, ["EURUSD"], AT)).toBeNull();

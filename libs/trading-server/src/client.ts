@@ -66,7 +66,9 @@ export interface TradingServerClient {
    * account keep their order.
    */
   change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
-  /** Outcomes in the same order. A reference without an outcome is closed: it never applies. */
+  /**
+   * Outcomes in the same order. A reference without an outcome is closed: its change never applies.
+   */
   settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
   /** Null: unknown or deleted account. */
   snapshot(serverId: string, accountNumber: string): Promise<AccountSnapshot | null>;
@@ -125,7 +127,8 @@ export function startTradingServerClient(options: TradingServerClientOptions): S
       return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
     } catch (error) {
       if (error instanceof TradingServerUnreachable) throw error;
-      // Thrown before a call is sent. Only a read is sent again, so it may have been sent before.
+      // Thrown before a call is sent. Only a read may have been sent before, because reads are
+      // repeated.
       if (error instanceof ApiError && error.code === "TOO_MANY_CONCURRENT_REQUESTS") {
         throw request.method === "GET" ? error : notSent(request, error);
       }

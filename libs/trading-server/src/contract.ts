@@ -4,8 +4,8 @@
  *
  * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed)
  * is final, kept for good and returned again. Settling a reference returns its outcome, or closes
- * it, so that it can never apply afterwards. Each account's events have a gapless sequence; the
- * answer to a change carries the event it made.
+ * it, so that its change can never apply afterwards. Each account's events have a gapless sequence;
+ * the answer to a change contains the event of the change.
  */
 import { z } from "zod";
 
@@ -28,7 +28,7 @@ import {
 export const MAX_BATCH_SIZE = 200;
 /** Maximum number of events in one answer of the history. */
 export const MAX_HISTORY_LIMIT = 1_000;
-/** Header of the token. */
+/** Name of the header with the token of the trading server. */
 export const TOKEN_HEADER = "x-internal-token";
 
 /** The command id of the change: 1-128 visible ASCII characters. Unique per server, for good. */

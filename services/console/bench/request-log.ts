@@ -27,7 +27,7 @@ const keys = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc"];
 const operations = ["getTradingAccount", "listTradingAccounts", "listAccountDeals", "depositAccountFunds"];
 const logger = createLogger({ service: "bench", level: "error" });
 
-/** One request of 1,000 is 402, one of 50 is 404, and the others succeed. */
+/** One request in 1,000 is answered 402, about one in 50 is answered 404, the others succeed. */
 function requestAt(atMs: number): LoggedRequest {
   const chance = randomInt(1_000);
   const status = chance === 0 ? 402 : chance < 20 ? 404 : 200;

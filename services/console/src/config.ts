@@ -48,7 +48,7 @@ const consoleFields = {
 const mailFields = {
   /**
    * Mail server, `smtp://` or `smtps://`, with user and password where needed. Absent: no mails;
-   * owners pass the links of invitations on, and reset forgotten passwords.
+   * owners pass the links of invitations on, and the operator resets forgotten passwords.
    */
   CONSOLE_SMTP_URL: alongside(
     z.url({ protocol: /^smtps?$/, error: "must be an address smtp://… or smtps://…" }).optional(),
@@ -129,6 +129,7 @@ export const ConfigSchema = z.object({
   ...mailFields,
   ...providerFields,
 });
+/** The parsed environment of the console service. */
 export type Config = z.output<typeof ConfigSchema>;
 
 /** The configuration of the listener for people. */
@@ -147,6 +148,7 @@ export interface ConsoleConfig {
   readonly provider: ProviderConfig | null;
 }
 
+/** The provider of OpenID Connect. */
 export interface ProviderConfig {
   readonly name: string;
   readonly issuer: string;

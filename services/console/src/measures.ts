@@ -10,7 +10,7 @@ const MS_PER_SECOND = 1_000;
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
   observed(
     "organization.audit.age",
-    "How long ago the entries of the audit log that wait in a service were last fetched and recorded, by `source`",
+    "Time since the waiting audit log entries of a service were last fetched and recorded, by `source`",
     "s",
     () =>
       Array.from(fetchedAtMs, ([source, atMs]) => ({

@@ -10,7 +10,7 @@ beforeAll(async () => {
   harness = await startConsoleHarness();
   person = await harness.person();
   browser = await harness.signedIn(person);
-  harness.neighbours.accounts.set(
+  harness.standIns.accounts.set(
     person.serverId,
     Array.from({ length: 2_345 }, (_, index) => String(100_000 + index)),
   );
@@ -44,7 +44,7 @@ it("rejects a cursor of another sort or server, a wrong value, and a state that 
   const { pagination } = await list("?sort=equity&limit=10");
   const cursor = pagination.nextCursor ?? "";
   const other = await harness.person();
-  harness.neighbours.accounts.set(other.serverId, ["100000"]);
+  harness.standIns.accounts.set(other.serverId, ["100000"]);
   const elsewhere = await harness.signedIn(other);
   expect((await browser.ask("GET", path(`?sort=-equity&cursor=${cursor}`))).status).toBe(400);
   const foreign = `/servers/${other.serverId}/accounts?sort=equity&cursor=${cursor}`;
@@ -68,7 +68,7 @@ it("exports every matching account once, with the total before the first row", a
   const rows = answer.text.trimEnd().split("\r\n");
   expect(rows[0]).toMatch(/^account number,name,state,currency,balance,equity,/);
   const numbers = rows.slice(1).map((row) => row.split(",")[0]);
-  expect(numbers).toEqual(harness.neighbours.accounts.get(person.serverId));
+  expect(numbers).toEqual(harness.standIns.accounts.get(person.serverId));
 });
 
 it("shows the equity of an account of the organization over an hour, a day or 30 days, and of no other account", async () => {
@@ -79,7 +79,7 @@ it("shows the equity of an account of the organization over an hour, a day or 30
     expect([status, (Date.parse(to) - Date.parse(from)) / 60_000, points.length]).toEqual([200, length, 1]);
     expect(Date.parse(to)).toBeGreaterThan(Date.now() - 60_000);
   }
-  const asked = harness.neighbours.asked.findLast((url) => url.includes("/equity-history"));
+  const asked = harness.standIns.asked.findLast((url) => url.includes("/equity-history"));
   expect(asked).toContain(`organizationId=${person.organizationId}`);
   expect((await browser.ask("GET", path("/100000/equity-history?range=year"))).status).toBe(400);
   expect((await browser.ask("GET", path("/99999999/equity-history"))).status).toBe(404);

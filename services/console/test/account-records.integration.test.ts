@@ -21,10 +21,10 @@ beforeAll(async () => {
   harness = await startConsoleHarness();
   person = await harness.person({ name: "Ada" });
   browser = await harness.signedIn(person);
-  const { accounts, recordCounts } = harness.neighbours;
+  const { accounts, recordCounts } = harness.standIns;
   accounts.set(person.serverId, [NUMBER, EMPTY]);
   recordCounts.set(NUMBER, RECORDS);
-  harness.neighbours.recordedBy = { type: "user", id: person.userId };
+  harness.standIns.recordedBy = { type: "user", id: person.userId };
 });
 afterAll(() => harness.stop());
 
@@ -77,10 +77,10 @@ describe.each(LISTS)("the %s of an account", (list) => {
     expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
     expect(answer.headers.get("content-disposition")).toBe(`attachment; filename="${list}.csv"`);
     expect(answer.headers.get("x-total-rows")).toBe(String(RECORDS));
-    const [heads = "", ...rows] = lines(answer.text);
-    expect(new Set(rows.map((row) => row.split(",").length))).toEqual(new Set([heads.split(",").length]));
+    const [columnNames = "", ...rows] = lines(answer.text);
+    expect(new Set(rows.map((row) => row.split(",").length))).toEqual(new Set([columnNames.split(",").length]));
     expect(new Set(list === "commands" || list === "transactions" ? ids(rows) : rows).size).toBe(RECORDS);
-    if (heads.includes("requested by")) {
+    if (columnNames.includes("requested by")) {
       expect(rows[0]).toContain(`,user/${person.userId},Ada`);
     }
   });
@@ -88,7 +88,7 @@ describe.each(LISTS)("the %s of an account", (list) => {
 
 const ids = (rows: readonly string[]): string[] => rows.flatMap((row) => /018f0000-[\d-]+/.exec(row)?.[0] ?? []);
 
-it("an account that does not exist is 404, one without records is an empty list and has only heads", async () => {
+it("an account that does not exist is 404, one without records is an empty list, and only column names as CSV", async () => {
   for (const list of ["orders", "positions", "deals", "transactions"]) {
     for (const path of [list, `${list}.csv`]) {
       expect(await browser.ask("GET", account(path, "99999999"))).toMatchObject({
@@ -112,26 +112,26 @@ it("a text that a spreadsheet would compute is harmless, and an amount stays a n
 });
 
 it("more records than an export has are rejected with what to do", async () => {
-  harness.neighbours.recordCounts.set(EMPTY, MAX_EXPORTED_RECORDS + 1);
+  harness.standIns.recordCounts.set(EMPTY, MAX_EXPORTED_RECORDS + 1);
   for (const list of LISTS) {
     const { status, body } = await browser.ask("GET", account(`${list}.csv`, EMPTY));
     expect(status).toBe(400);
     expect(JSON.stringify(body["issues"])).toContain("100,001 records match, and an export has at most 100,000");
   }
-  harness.neighbours.recordCounts.delete(EMPTY);
+  harness.standIns.recordCounts.delete(EMPTY);
 });
 
 it("an export breaks off when a page cannot be read, so that no part of it looks complete", async () => {
-  harness.neighbours.unanswered = /transactions.*cursor=/;
+  harness.standIns.unanswered = /transactions.*cursor=/;
   await expect(browser.ask("GET", account("transactions.csv"))).rejects.toThrow();
-  harness.neighbours.unanswered = null;
+  harness.standIns.unanswered = null;
 });
 
 it("finance that is unavailable fails its list only", async () => {
-  harness.neighbours.unanswered = /\/transactions/;
+  harness.standIns.unanswered = /\/transactions/;
   expect((await browser.ask("GET", account("transactions"))).status).toBe(500);
   expect((await browser.ask("GET", account("deals"))).status).toBe(200);
-  harness.neighbours.unanswered = null;
+  harness.standIns.unanswered = null;
 });
 
 describe("the audit log of an account", () => {
@@ -151,7 +151,7 @@ describe("the audit log of an account", () => {
       entry(EMPTY, "account.password_reset"),
       entry(NUMBER, "account.investor_password_reset"),
     ];
-    for (const one of entries) harness.neighbours.auditEvents.set(one.eventId, one);
+    for (const one of entries) harness.standIns.auditEvents.set(one.eventId, one);
     const actions = async (query: string): Promise<string[]> => {
       const { body } = await browser.ask("GET", account(`audit?${query}`));
       return (body["entries"] as { action: string }[]).map(({ action }) => action);

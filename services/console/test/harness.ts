@@ -14,9 +14,9 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { startOwnerClient, createTestEnvironment, serverEntry, type TestEnvironment } from "@kapi/testkit";
 import { z } from "zod";
 
-import { type Neighbours, startNeighbours } from "./neighbours.ts";
+import { type StandInServices, startStandInServices } from "./stand-in-services.ts";
 
-/** A larger file is compressed, in bytes. */
+/** Size in bytes of a file that is large enough to be compressed. */
 const LARGE_ENOUGH_TO_COMPRESS = 2_000;
 /** Password of every person that {@link ConsoleHarness.person} creates. */
 export const PASSWORD = "correct horse battery";
@@ -53,7 +53,7 @@ export interface ConsoleHarness {
   readonly client: Pick<InternalClient, "request" | "json">;
   readonly redis: RedisConnection;
   readonly directory: Directory;
-  readonly neighbours: Neighbours;
+  readonly standIns: StandInServices;
   /** Creates an organization with credits, a server and a person. */
   person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
   /** Creates another person of the same organization. */
@@ -79,15 +79,15 @@ export async function startConsoleHarness(settings: Readonly<Record<string, stri
   const logger = createLogger({ service: "console-test", level: "silent" });
   const environment = await createTestEnvironment();
   await scope.start("environment", () => ({ value: environment, stop: () => environment.stop() }));
-  const neighbours = await scope.start("neighbours", () => startNeighbours());
+  const standIns = await scope.start("stand-in-services", () => startStandInServices());
   const others = {
-    COMMAND_STATUS_URL: neighbours.url,
-    ACCOUNT_URL: neighbours.url,
-    FINANCE_URL: neighbours.url,
-    GATEWAY_URL: neighbours.url,
-    METRICS_URL: neighbours.url,
-    RISK_URL: neighbours.url,
-    WEBHOOKS_URL: neighbours.url,
+    COMMAND_STATUS_URL: standIns.url,
+    ACCOUNT_URL: standIns.url,
+    FINANCE_URL: standIns.url,
+    GATEWAY_URL: standIns.url,
+    METRICS_URL: standIns.url,
+    RISK_URL: standIns.url,
+    WEBHOOKS_URL: standIns.url,
   };
   const listener = {
     CONSOLE_SECURE_COOKIES: "on",
@@ -138,8 +138,8 @@ export async function startConsoleHarness(settings: Readonly<Record<string, stri
     client,
     redis,
     directory,
-    neighbours,
-    person: (options) => newPerson(client, neighbours, options),
+    standIns,
+    person: (options) => newPerson(client, standIns, options),
     colleague: async (person, role) => {
       const email = `${randomUUID()}@example.com`;
       const body = { email, name: `A ${role}`, password: PASSWORD, role };
@@ -225,7 +225,7 @@ export class Browser {
 
 async function newPerson(
   client: ConsoleHarness["client"],
-  neighbours: Neighbours,
+  standIns: StandInServices,
   { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
 ): Promise<ConsoleUser> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
@@ -233,7 +233,7 @@ async function newPerson(
   const { configuration, tradingServerUrl } = serverEntry();
   const server = { configuration, tradingServerUrl };
   const { serverId } = await client.json("POST", `${place}/servers`, server, CreatedServer);
-  neighbours.accounts.set(serverId, []);
+  standIns.accounts.set(serverId, []);
   const email = `${randomUUID()}@example.com`;
   const user = { email: email.toUpperCase(), name, password: PASSWORD };
   const { userId } = await client.json("POST", `${place}/users`, user, CreatedUser);

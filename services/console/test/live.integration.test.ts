@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { MAX_STREAMS_PER_USER } from "../src/operations/live-accounts.ts";
 import { type Browser, type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } from "./harness.ts";
-import { sampleOf } from "./neighbours.ts";
+import { sampleOf } from "./stand-in-services.ts";
 
 const ACCOUNT = "10000001";
 /** Maximum time from the end of a session to the end of its streams. */
@@ -61,8 +61,8 @@ class Watcher {
 async function watched(): Promise<Watcher> {
   person = await harness.person();
   browser = await harness.signedIn(person);
-  harness.neighbours.accounts.set(person.serverId, [ACCOUNT]);
-  harness.neighbours.samples.set(ACCOUNT, sampleOf(person.serverId, ACCOUNT, 1));
+  harness.standIns.accounts.set(person.serverId, [ACCOUNT]);
+  harness.standIns.samples.set(ACCOUNT, sampleOf(person.serverId, ACCOUNT, 1));
   const watcher = new Watcher();
   const response = await watcher.open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
@@ -75,9 +75,9 @@ it("a stream shows the newest sample at once, and then each newer sample once", 
   const watcher = await watched();
   for (const sequence of [2, 3, 2]) {
     const sample = sampleOf(person.serverId, ACCOUNT, sequence);
-    const asked = harness.neighbours.sampleQuestions.length;
-    harness.neighbours.samples.set(ACCOUNT, sample);
-    await eventually(() => harness.neighbours.sampleQuestions.length > asked);
+    const asked = harness.standIns.sampleRequests.length;
+    harness.standIns.samples.set(ACCOUNT, sample);
+    await eventually(() => harness.standIns.sampleRequests.length > asked);
   }
   const expected = [1, 2, 3].map((sequence) => sampleOf(person.serverId, ACCOUNT, sequence));
   expect(watcher.events).toEqual(expected.map((data) => ({ name: LIVE_EVENTS.sample, data })));
@@ -87,18 +87,18 @@ it("a stream shows the newest sample at once, and then each newer sample once", 
 it("one request a second covers all streams of a process, without accounts whose streams are closed", async () => {
   const first = await watched();
   const { serverId } = person;
-  harness.neighbours.accounts.set(serverId, [ACCOUNT, "10000002"]);
+  harness.standIns.accounts.set(serverId, [ACCOUNT, "10000002"]);
   const others = [new Watcher(), new Watcher()];
   await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
   await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
   // Each stream requests its own account once, when it is opened. Afterwards there is one request
   // for both accounts.
   await eventually(() => {
-    const lastThree = harness.neighbours.sampleQuestions.slice(-3);
+    const lastThree = harness.standIns.sampleRequests.slice(-3);
     expect(lastThree).toEqual([2, 2, 2]);
   });
   others[1]?.leave();
-  await eventually(() => harness.neighbours.sampleQuestions.at(-1) === 1);
+  await eventually(() => harness.standIns.sampleRequests.at(-1) === 1);
   for (const watcher of [first, ...others]) watcher.leave();
 });
 
@@ -118,8 +118,8 @@ it("a stream ends within two seconds after the sign-out, after a new password, a
 
 it("a stream ends with the reason if its account is deleted; a stream of an unknown account is 404", async () => {
   const watcher = await watched();
-  harness.neighbours.samples.delete(ACCOUNT);
-  harness.neighbours.accounts.set(person.serverId, []);
+  harness.standIns.samples.delete(ACCOUNT);
+  harness.standIns.accounts.set(person.serverId, []);
   await eventually(() => watcher.isOver);
   expect(watcher.events.at(-1)).toEqual({ name: LIVE_EVENTS.end, data: { reason: "deleted" } });
   const response = await new Watcher().open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);

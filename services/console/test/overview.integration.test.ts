@@ -9,14 +9,14 @@ beforeAll(async () => {
   harness = await startConsoleHarness();
 });
 afterEach(() => {
-  harness.neighbours.unanswered = null;
+  harness.standIns.unanswered = null;
 });
 afterAll(() => harness.stop());
 
-/** Of a new person each time, as overviews are kept for some seconds. */
+/** The overview of a new person: for a known organization it would be the kept one. */
 async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefined): Promise<ConsoleOverview> {
   const person = await harness.person({ credits: 100 });
-  harness.neighbours.accounts.set(person.serverId, ["100001"]);
+  harness.standIns.accounts.set(person.serverId, ["100001"]);
   prepare(person);
   const { status, body } = await (await harness.signedIn(person)).ask("GET", "/overview");
   expect(status).toBe(200);
@@ -48,7 +48,7 @@ it.each([
   ["webhooks", /\/webhooks/, ["webhooks"]],
   ["command-status", /waiting-commands/, ["commands"]],
 ])("shows everything else while %s does not answer", async (_owner, unanswered, missing) => {
-  harness.neighbours.unanswered = unanswered;
+  harness.standIns.unanswered = unanswered;
   const overview = await overviewOf();
   expect(PARTS.filter((part) => overview[part].status === "unavailable")).toEqual(missing);
 });
@@ -56,15 +56,15 @@ it.each([
 it("asks the other services once for many requests of an organization", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
-  harness.neighbours.asked.splice(0);
+  harness.standIns.asked.splice(0);
   await Promise.all(Array.from({ length: 10 }, () => browser.ask("GET", "/overview")));
-  expect(harness.neighbours.asked.filter((path) => path.includes("waiting-commands"))).toHaveLength(1);
+  expect(harness.standIns.asked.filter((path) => path.includes("waiting-commands"))).toHaveLength(1);
 });
 
 it("lists near limits page by page, and never of another organization's server", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
-  harness.neighbours.accounts.set(person.serverId, ["100001", "100002"]);
+  harness.standIns.accounts.set(person.serverId, ["100001", "100002"]);
   const { body } = await browser.ask("GET", "/near-limits?limit=1&type=dailyLoss&within=1");
   expect(body).toMatchObject({ total: 2, limits: [{ accountNumber: "100001" }] });
   expect(body["nextCursor"]).toBe(`10~${person.serverId}~100001`);

@@ -31,7 +31,7 @@ const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.js
 /** Adds a breach of account 10000001. */
 function newBreach(evidence: string | ApiError): string {
   const id = randomUUID();
-  harness.neighbours.breaches.set(id, { accountNumber: "10000001", evidence });
+  harness.standIns.breaches.set(id, { accountNumber: "10000001", evidence });
   return id;
 }
 
@@ -168,7 +168,7 @@ describe("a management key", () => {
 describe("a server", () => {
   it("is disabled and made active again, also in the directory", async () => {
     const { serverId } = person;
-    harness.neighbours.accounts.set(serverId, ["10000001", "10000002"]);
+    harness.standIns.accounts.set(serverId, ["10000001", "10000002"]);
     const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({
       servers: [{ serverId, status: "active", accountCount: 2, configuration }],
@@ -181,7 +181,7 @@ describe("a server", () => {
     // The second `disabled` changed nothing and announced nothing.
     expect(harness.directory.server(serverId)?.version).toBe(3);
     const unknown = { configuration: { serverName: "Test-Demo" }, accountCount: 0 };
-    harness.neighbours.accounts.delete(serverId);
+    harness.standIns.accounts.delete(serverId);
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
   });
 
@@ -191,7 +191,7 @@ describe("a server", () => {
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [{ status: "active" }] });
     await browser.ask("PATCH", `/servers/${serverId}`, { currency: "NGN", supportedLeverage: [1, 5], other: 1 });
-    expect(harness.neighbours.changes.at(-1)).toEqual({
+    expect(harness.standIns.changes.at(-1)).toEqual({
       serverId,
       change: { currency: "NGN", supportedLeverage: [1, 5] },
     });
@@ -202,7 +202,7 @@ describe("a server", () => {
 
   it("shows pages of accounts, an account without credentials, and commands", async () => {
     const { serverId, organizationId } = person;
-    harness.neighbours.accounts.set(serverId, ["10000001"]);
+    harness.standIns.accounts.set(serverId, ["10000001"]);
     const place = `/servers/${serverId}`;
     expect((await browser.ask("GET", `${place}/accounts`)).body).toMatchObject({
       accounts: [{ accountNumber: "10000001", stored: null }],
@@ -215,7 +215,7 @@ describe("a server", () => {
     const listed = await browser.ask("GET", `${place}/commands?status=failed&accountNumber=10000001`);
     expect(listed.body).toMatchObject({ asked: { organizationId, status: "failed", accountNumber: "10000001" } });
     const command = commandOf(serverId);
-    harness.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    harness.standIns.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
     expect((await browser.ask("GET", `${place}/commands/${command.id}`)).body).toEqual({ command });
   });
 });
@@ -275,13 +275,13 @@ describe("another organization", () => {
   it("can see and change nothing of this organization by any route: 404, without a request to other services", async () => {
     const { key } = await newKey("Mine");
     const { serverId, organizationId } = person;
-    harness.neighbours.accounts.set(serverId, ["10000001"]);
+    harness.standIns.accounts.set(serverId, ["10000001"]);
     const command = commandOf(serverId);
-    harness.neighbours.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
+    harness.standIns.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
     const breachId = newBreach(EVIDENCE);
     const stranger = await harness.person();
     const other = await harness.signedIn(stranger);
-    harness.neighbours.asked.length = 0;
+    harness.standIns.asked.length = 0;
     const server = `/servers/${serverId}`;
     const routes: [string, string, unknown?][] = [
       ["DELETE", `/keys/${key.keyId}`],
@@ -305,13 +305,13 @@ describe("another organization", () => {
     for (const [method, path, body] of routes) {
       expect([path, (await other.ask(method, path, body)).status]).toEqual([path, 404]);
     }
-    expect(harness.neighbours.asked.filter((path) => path.includes(serverId))).toEqual([]);
+    expect(harness.standIns.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
     // Another organization cannot find our command under its own server. A command of its own is
     // not found under a server that is not the server of the command.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
-    harness.neighbours.commands.set(command.id, {
+    harness.standIns.commands.set(command.id, {
       organizationId: stranger.organizationId,
       body: JSON.stringify({ command }),
     });

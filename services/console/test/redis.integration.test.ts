@@ -53,9 +53,9 @@ describe.each([
   let attempts: SignInAttempts;
   beforeAll(async () => {
     server = await start();
-    const logger = createLogger({ service: "organization-test", level: "silent" });
+    const logger = createLogger({ service: "console-test", level: "silent" });
     const { url, cluster } = server;
-    const options = { url, cluster, clientName: "organization-test", functionLibraries: [CONSOLE_LIBRARY], logger };
+    const options = { url, cluster, clientName: "console-test", functionLibraries: [CONSOLE_LIBRARY], logger };
     ({ value: redis, stop } = await startRedis(options));
     sessions = createConsoleSessions(redis);
     attempts = createSignInAttempts(redis);

@@ -56,7 +56,7 @@ describe("a person's webhook endpoints", () => {
     const query = "page=2&limit=50&status=failed&type=position.closed";
     const { body } = await browser.ask("GET", `/webhooks/${endpointId}/deliveries?${query}&other=1`);
     expect(body["query"]).toEqual({ page: "2", limit: "50", status: "failed", type: "position.closed" });
-    expect(harness.neighbours.endpoints.get(endpointId)).toMatchObject({
+    expect(harness.standIns.endpoints.get(endpointId)).toMatchObject({
       organizationId: person.organizationId,
       asked: { url: URL_OF_RECEIVER, kinds: null, serverIds: null },
     });
@@ -87,13 +87,13 @@ describe("a person's webhook endpoints", () => {
   });
 
   it("return 404 for malformed ids, without a request to the webhooks service", async () => {
-    harness.neighbours.asked.length = 0;
+    harness.standIns.asked.length = 0;
     const elsewhere = encodeURIComponent(`../../${randomUUID()}/webhooks`);
     for (const id of ["some", elsewhere, `${endpointId}%2F..`]) {
       expect((await browser.ask("GET", `/webhooks/${id}`)).status).toBe(404);
       expect((await browser.ask("POST", `/webhooks/${endpointId}/deliveries/${id}/redeliver`)).status).toBe(404);
     }
-    expect(harness.neighbours.asked).toEqual([]);
+    expect(harness.standIns.asked).toEqual([]);
   });
 
   it("are changed with the token of the session only", async () => {
@@ -103,14 +103,14 @@ describe("a person's webhook endpoints", () => {
 });
 
 it("while the webhooks service is unavailable the console reports it, and its other pages work", async () => {
-  harness.neighbours.webhooksAway = true;
+  harness.standIns.webhooksUnavailable = true;
   try {
     const answer = await browser.ask("GET", "/webhooks");
     expect(answer).toMatchObject({ status: 500, body: { error: "Internal server error" } });
     expect(answer.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
     expect((await browser.ask("GET", "/keys")).status).toBe(200);
   } finally {
-    harness.neighbours.webhooksAway = false;
+    harness.standIns.webhooksUnavailable = false;
   }
 });
 
@@ -126,7 +126,7 @@ it("entries of other services are soon in the audit log, once, and are then dele
     details: { receiver: "https://receiver.example.com" },
   });
   const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
-  const { auditEvents } = harness.neighbours;
+  const { auditEvents } = harness.standIns;
   // The oldest event is of a later release, and must not block later events.
   const later = { ...created, eventId: randomUUID(), action: "webhook.paused", actor: { type: "robot", id: "7" } };
   for (const one of [later, created, deleted]) auditEvents.set(one.eventId, one);

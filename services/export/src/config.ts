@@ -21,4 +21,5 @@ export const ConfigSchema = z.object({
    */
   OWNER_TIMEOUT_MS: configFields.integer(100, 60_000).default(10_000),
 });
+/** The parsed environment of this service. */
 export type Config = z.output<typeof ConfigSchema>;

@@ -113,11 +113,11 @@ describe("an export of an account's history", () => {
     const disabled = { ...harness.server, serverId: randomUUID(), status: "disabled" as const };
     await harness.publishServer(disabled);
     const elsewhere = harness.command({ serverId: disabled.serverId });
-    const absurd = harness.command({ payload: { limit: 0 } });
-    await harness.publish(elsewhere, absurd);
+    const malformed = harness.command({ payload: { limit: 0 } });
+    await harness.publish(elsewhere, malformed);
     expect(await harness.final(elsewhere.commandId)).toMatchObject({ status: "failed", errorCode: "SERVER_DISABLED" });
-    expect(await harness.final(absurd.commandId)).toMatchObject({ status: "failed", errorCode: "INTERNAL" });
-    for (const { accountNumber } of [elsewhere, absurd]) {
+    expect(await harness.final(malformed.commandId)).toMatchObject({ status: "failed", errorCode: "INTERNAL" });
+    for (const { accountNumber } of [elsewhere, malformed]) {
       expect(harness.account.asked.some((asked) => asked.includes(accountNumber))).toBe(false);
     }
   });

@@ -79,8 +79,8 @@ describe("an export over the management API", () => {
     expect(newest).toMatchObject({ recordCount: 4, truncated: true, records: whole.records.slice(0, 4) });
 
     expect((await call("DELETE", `/servers/${demo.serverId}${account}`))[0]).toBe(200);
-    const gone = await call("POST", `/servers/${demo.serverId}${account}/exports/history`, { requestId: "r-2" });
-    expect(gone[0]).toBe(404);
+    const afterDelete = await call("POST", `/servers/${demo.serverId}${account}/exports/history`, { requestId: "r-2" });
+    expect(afterDelete[0]).toBe(404);
     for (const list of ["transactions", "orders", "positions", "deals"]) {
       expect((await call("GET", `/servers/${demo.serverId}${account}/${list}`))[0]).toBe(404);
     }

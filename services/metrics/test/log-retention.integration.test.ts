@@ -178,7 +178,8 @@ describe("logs whose old segments the broker has deleted", () => {
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);
-    metrics = await harness.metrics({ COALESCE_MS: "1000" });
+    // The last client below expects its notice before the pong to a ping.
+    metrics = await harness.metrics({ COALESCE_MS: "1000", CATCH_UP_TIMEOUT_MS: "0" });
 
     const resumed = await connect();
     resumed.subscribe(harness.serverId, busy, 20);

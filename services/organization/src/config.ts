@@ -4,8 +4,10 @@ import { z } from "zod";
 const MIN_POOL_SIZE = 2;
 const MIN_KEPT_MONTHS = 3;
 const MAX_KEPT_MONTHS = 1_200;
+/** Default of `CREDIT_ENTRIES_KEPT_MONTHS`. */
 export const DEFAULT_KEPT_MONTHS = 25;
 
+/** The settings of this service, from the environment. */
 export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
@@ -39,4 +41,5 @@ export const ConfigSchema = z.object({
    */
   COMMAND_STATUS_URL: configFields.serviceUrl,
 });
+/** The parsed environment of this service. */
 export type Config = z.output<typeof ConfigSchema>;

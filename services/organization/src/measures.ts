@@ -27,7 +27,7 @@ export function measureWaiting(dependencies: { redis: RedisConnection; database:
   );
   observed(
     "organization.usage.fullest_backlog",
-    "Usage entries of the wallet shard that has most; at `USAGE_STREAM_LIMIT` its organizations are answered 500",
+    "Usage entries of the wallet shard that has the most; at `USAGE_STREAM_LIMIT` its organizations are answered 500",
     "{entry}",
     async () => [{ value: (await usage()).most }],
   );

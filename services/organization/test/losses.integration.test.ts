@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-const kinds = fc.constantFrom("read", "read", "command", "command", "record", "buy", "lose", "open", "apply");
+const kinds = fc.constantFrom("read", "read", "command", "command", "record", "buy", "lose", "sync", "apply");
 const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, max: MAX_START_DELAY_MS }) }), {
   minLength: 10,
   maxLength: MAX_STEPS,
@@ -48,7 +48,7 @@ async function command(organizationId: string, action: "consume" | "release"): P
   await finish(context, organizationId, commandId, PRICE, action);
 }
 
-async function take(kind: string, organizationId: string, at: number): Promise<void> {
+async function runStep(kind: string, organizationId: string, at: number): Promise<void> {
   const { context } = harness;
   switch (kind) {
     case "read":
@@ -66,7 +66,7 @@ async function take(kind: string, organizationId: string, at: number): Promise<v
     case "lose":
       await context.redis.commands.flushall();
       break;
-    case "open":
+    case "sync":
       await syncShards(context, ALL_SHARDS);
       break;
     default:
@@ -82,7 +82,7 @@ test("after any loss of all Redis data, the synced wallets equal the ledger", as
       await Promise.all(
         sequence.map(async ({ kind, afterMs }, at) => {
           await delay(afterMs);
-          await take(kind, organizationId, at);
+          await runStep(kind, organizationId, at);
         }),
       );
       await syncShards(context, ALL_SHARDS);

@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-test.each(["at once", "apart", "with the end"])(
+test.each(["at once", "apart", "with the settlement"])(
   "a command that was released unpublished and is requested again is reserved and consumed once; its usage is read %s",
   async (read) => {
     const { context } = harness;
@@ -61,7 +61,7 @@ test.each(["at once", "apart", "with the end"])(
     }
     await reserve(context, organizationId, 5, commandId);
     expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
-    if (read !== "with the end") {
+    if (read !== "with the settlement") {
       await recordAllUsage(context, ALL_SHARDS);
       await expectWallet(harness, organizationId, { available: 95, reserved: 5, consumed: 0 });
     }
@@ -167,7 +167,7 @@ const agePending = statement<Record<string, never>>(
 );
 
 /** A Redis that executes calls, but whose replies are lost. */
-function deafRedis(): LedgerHarness["context"]["redis"] {
+function redisWithoutReplies(): LedgerHarness["context"]["redis"] {
   const { redis } = harness.context;
   return {
     ...redis,
@@ -187,10 +187,10 @@ test.each([
   const shard = shardOf(organizationId);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
-  const deaf = { ...context, redis: deafRedis() };
-  await finish(deaf, organizationId, commandId, 5);
+  const withoutReplies = { ...context, redis: redisWithoutReplies() };
+  await finish(withoutReplies, organizationId, commandId, 5);
   const purchaseId = randomUUID();
-  await purchaseCredits(deaf, { organizationId, credits: 25, purchaseId });
+  await purchaseCredits(withoutReplies, { organizationId, credits: 25, purchaseId });
   await harness.database.query(agePending, [[commandId, purchaseId], minutes]);
   if (isForgotten) await context.redis.commands.del(settledKey(shard, commandId), settledKey(shard, purchaseId));
   const warn = vi.spyOn(context.logger, "warn");
@@ -217,7 +217,7 @@ test("a settlement that is repeated much later, and whose reply is lost again, i
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
   await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
   const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
-  await recordSettlements({ ...context, clock: later, redis: deafRedis() }, [event], []);
+  await recordSettlements({ ...context, clock: later, redis: redisWithoutReplies() }, [event], []);
   expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
   await context.redis.commands.del(settledKey(shard, commandId));
   await applyPending(context);

@@ -64,8 +64,8 @@ test("charges in one batch are each recorded in their own trace", async () => {
   await recordAllUsage(context, ALL_SHARDS);
   const taken = requests.map(({ traceId }) => ofTrace(traceId).find(({ name }) => name === "process usage"));
   expect(taken.map((span) => span?.parentId)).toEqual([REQUEST_SPAN, REQUEST_SPAN]);
-  const together = ofTrace(requests[0]?.traceId ?? "").find(({ name }) => name === "record usage");
-  expect(together).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
+  const batchSpan = ofTrace(requests[0]?.traceId ?? "").find(({ name }) => name === "record usage");
+  expect(batchSpan).toMatchObject({ parentId: taken[0]?.spanId, links: taken.map((span) => span?.spanId) });
 });
 
 test("a reservation that is recorded with its settlement is in the trace of its request", async () => {

@@ -5,8 +5,8 @@ import { SYMBOLS } from "./domain/symbols.ts";
 
 export const ConfigSchema = z.object({
   /**
-   * The address to listen on. The control API is served on another address than a loopback address
-   * only with CONTROL_TOKEN.
+   * The address to listen on. On any address but a loopback address, the control API is served only
+   * with CONTROL_TOKEN.
    */
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
@@ -20,7 +20,7 @@ export const ConfigSchema = z.object({
    * only, without a token.
    */
   CONTROL_TOKEN: configFields.internalToken.optional(),
-  /** Determines all seeded prices and choices of automatic trading. */
+  /** Determines all seeded prices, and all choices of automatic trading. */
   MARKET_SEED: z.string().max(100, "must have at most 100 characters").default("kapi"),
   /** Milliseconds between ticks; 0: ticks only through the control API. */
   TICK_INTERVAL_MS: configFields.integer(0, 60_000).default(250),

@@ -92,7 +92,7 @@ describe("a restart", () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = await tradingAccount(first, serverId);
-    // Answered changes are stored, also if the states of their accounts are not stored yet.
+    // Answered changes are stored, even if the states of their accounts are not stored yet.
     await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
     const before = await view(first, serverId, account);
     await first.kill(signal);
@@ -222,7 +222,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("takes the journal over: an older process stores nothing any more, and ends at its next write", async () => {
+  it("claims the journal: an older process stores nothing any more, and ends at its next write", async () => {
     const older = await startTradingServer(environment);
     const serverId = await configuredServer(older);
     const account = anyAccountNumber();
@@ -245,7 +245,7 @@ describe("a restart", () => {
     await older.client.change(serverId, [deposit(account, 100)]);
     const newer = await startTradingServer(environment);
     await newer.client.change(serverId, [deposit(account, 10)]);
-    // Until then the newer process has stored the account's state and its checkpoint.
+    // Meanwhile the newer process stores the account's state and its checkpoint.
     await delay(STARTED_WITHIN_MS);
     await older.kill("SIGTERM");
     await newer.client.change(serverId, [deposit(account, 1)]);

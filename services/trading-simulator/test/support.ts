@@ -13,7 +13,7 @@ const MAIN = new URL("../src/main.ts", import.meta.url).pathname;
 const READY_TIMEOUT_MS = 20_000;
 const CALL_TIMEOUT_MS = 10_000;
 
-/** A trading server as a process of its own, and the ways to talk to it. */
+/** A trading server as a separate process, and the ways to call it. */
 export interface Running {
   readonly url: string;
   readonly client: TradingServerClient;
@@ -157,7 +157,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** A recording of `quotes` EURUSD quotes, one a second, each with a bid of its own. */
+/** A recording of `quotes` EURUSD quotes, one a second, each with a different bid. */
 export function anyRecording(quotes: number): { csv: string; bids: number[] } {
   const bids = Array.from({ length: quotes }, (_, index) => Number((1.1 + index / 10_000).toFixed(5)));
   const lines = bids.map(

@@ -75,7 +75,7 @@ const Step = fc.oneof(
 );
 type Step = typeof Step extends fc.Arbitrary<infer T> ? T : never;
 
-async function take(accountNumber: string, step: Step): Promise<void> {
+async function carryOut(accountNumber: string, step: Step): Promise<void> {
   const at = `/accounts/${accountNumber}`;
   if ("side" in step) {
     await control("POST", `${at}/orders`, { symbol: step.symbol, side: step.side, volume: step.volume / 100 });
@@ -109,7 +109,7 @@ describe("any trading", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(Step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const accountNumber = await account(500_000);
-        for (const step of steps) await take(accountNumber, step);
+        for (const step of steps) await carryOut(accountNumber, step);
         const { events, lastSequence } = await running.client.history(serverId, accountNumber, 0, 1_000);
         expect(events.map((event) => event.sequence)).toEqual(Array.from(events, (_, index) => index + 1));
         expect(lastSequence).toBe(events.length);

@@ -88,4 +88,5 @@ export const ConfigSchema = z
     path: ["WEBHOOK_LEASE_MS"],
     error: "must be at least 2,000 more than WEBHOOK_TIMEOUT_MS",
   });
+/** The parsed environment of this service. */
 export type Config = z.output<typeof ConfigSchema>;

@@ -12,7 +12,7 @@ import {
   type Started,
 } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -63,6 +63,7 @@ const OVERDUE_BATCH = 20;
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
+/** What tests replace. */
 export interface ServiceOverrides {
   /** Tests replace name resolution, jitter, and the clock (by default the database's clock). */
   readonly resolve?: Resolve;
@@ -171,7 +172,7 @@ export async function startService(
     },
   });
 
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   await startReader(context, "event consumer", () =>
     startEventConsumer({
       kafka,

@@ -33,7 +33,7 @@ async function eventsOf(
 }
 
 describe("an event", () => {
-  it("that did not arrive shows its payload and each attempt, and is sent again from there", async () => {
+  it("that did not arrive shows its payload and each attempt, and can be redelivered", async () => {
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const failing = await harness.createEndpoint({ url: `${receiver.url}/failing` });
     const other = await harness.createEndpoint({ url: `${receiver.url}/other`, kinds: ["account.created"] });

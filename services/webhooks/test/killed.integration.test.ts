@@ -27,12 +27,12 @@ afterEach(async () => {
 it("a delivery whose process is killed between sending and recording is sent again with the same id", async () => {
   const first = await harness.spawn({ ...QUICK, FAULT_POINT: "webhooks.after-send" });
   const { id, secret } = await harness.createEndpoint({ url: receiver.url });
-  const gone = once(first, "exit");
+  const exited = once(first, "exit");
   await harness.publish(
     TOPICS.accountEvents,
     position("position.closed", { ...anyOwner(), organizationId: harness.organizationId }),
   );
-  expect(await gone).toEqual([null, "SIGKILL"]);
+  expect(await exited).toEqual([null, "SIGKILL"]);
   expect(receiver.received).toHaveLength(1);
   // By the clock of this process, the lease of the first process is far from expired.
   await harness.spawn({ ...QUICK, ...onWrongClock("behind") });
@@ -53,9 +53,9 @@ it("a process that receives SIGTERM releases unsent deliveries and exits with 0"
     await harness.publish(TOPICS.accountEvents, position("position.opened", owner));
   await eventually(async () => expect(await harness.deliveries(id, "?status=delivering")).toHaveLength(5));
   receiver.answer = ok;
-  const gone = once(first, "exit");
+  const exited = once(first, "exit");
   first.kill("SIGTERM");
-  expect(await gone).toEqual([0, null]);
+  expect(await exited).toEqual([0, null]);
   const before = receiver.received.length;
   await harness.spawn(QUICK);
   // Waiting deliveries were released: no lease has to expire.

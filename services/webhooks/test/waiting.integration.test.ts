@@ -125,9 +125,9 @@ it("reads only the content of the waiting events that it records", async () => {
     if (name === KNOWN_EVENTS.name) read.known += (values[1] as string[]).length;
   });
   const store = createEventStore(database, harness.days);
-  const take = (events: readonly IncomingEvent[]) =>
+  const record = (events: readonly IncomingEvent[]) =>
     store.recordEvents(events, () => ({ reserve: () => false }), clock.nowMs(), clock.nowMs());
-  expect(await take([first, second])).toMatchObject({ recorded: 4, missing: [] });
+  expect(await record([first, second])).toMatchObject({ recorded: 4, missing: [] });
   expect(read).toEqual({ contents: 2, known: 4 });
 });
 

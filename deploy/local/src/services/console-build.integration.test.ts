@@ -30,7 +30,7 @@ describe("the console's page", () => {
     expect(await built()).toBe(false);
   });
 
-  it("leads to exactly the files in the assets folder, and has no inline script or style", async () => {
+  it("names, directly or through its files, exactly the files in the assets folder, and has no inline code", async () => {
     await built();
     const page = readFileSync(PAGE, "utf8");
     const files = readdirSync(ASSETS);

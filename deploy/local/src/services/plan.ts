@@ -63,7 +63,7 @@ export const SECOND = "-2";
 
 /**
  * The name of the port on which a process serves the live stream. The second process of metrics has
- * a port of its own.
+ * another port.
  */
 export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
@@ -219,7 +219,7 @@ function consoleEnvironment(ports: Ports): Environment {
   };
 }
 
-/** The variable of a secret, or the prefix of the variables of a service. */
+/** The name of the variable of a secret, or of a service without the suffix `_URL`. */
 function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();
 }

@@ -57,7 +57,7 @@ function portsFrom(ports: ReadonlyMap<string, number>): Ports {
 async function choose(
   name: string,
   asked: number | undefined,
-  wishes: readonly (number | undefined)[],
+  candidates: readonly (number | undefined)[],
   chosen: ReadonlyMap<string, number>,
 ): Promise<number> {
   const taken = new Set(chosen.values());
@@ -67,8 +67,8 @@ async function choose(
     }
     return asked;
   }
-  for (const wish of wishes) {
-    if (wish !== undefined && !taken.has(wish) && (await isFree(wish))) return wish;
+  for (const port of candidates) {
+    if (port !== undefined && !taken.has(port) && (await isFree(port))) return port;
   }
   for (;;) {
     const port = await freePort();

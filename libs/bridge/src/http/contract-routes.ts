@@ -9,10 +9,10 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ServerParams = z.object({ serverId: Guid });
 const AccountParams = z.object({ serverId: Guid, accountNumber: AccountNumber });
 
-/** Thrown by {@link ContractOperations}: disconnects without an answer. */
+/** If {@link ContractOperations} throw it, the connection is closed without an answer. */
 export class AnswerLost extends Error {}
 
-/** Routes under /v1/servers. The token was checked before. */
+/** Registers the routes below `/v1/servers`. The caller checks the token before them. */
 export function registerContractRoutes(app: FastifyInstance, operations: ContractOperations): void {
   registerChangeRoutes(app, operations);
   registerReadRoutes(app, operations);

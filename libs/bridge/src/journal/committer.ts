@@ -55,6 +55,7 @@ export interface CommitterOptions<A extends PlatformAccount, S extends PlatformS
   readonly fatal: (error: Error) => void;
 }
 
+/** Collects changes, and stores them in commits. */
 export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   readonly #options: CommitterOptions<A, S>;
   #open = new PendingCommit<A, S>();
@@ -116,7 +117,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     this.#commit().servers.add(server);
   }
 
-  /** True: too many changes wait to be stored, or a commit has failed; start no new work. */
+  /** Whether too many changes wait to be stored, or a commit has failed: then start no new work. */
   get isFull(): boolean {
     return this.#waitingRows >= MAX_WAITING_ROWS || this.#failure !== null;
   }

@@ -10,6 +10,7 @@ export function unchangedOutcome(reference: string): string {
   return JSON.stringify({ reference, status: "applied", event: null });
 }
 
+/** A rejected change. */
 export function refusedOutcome(reference: string, { code, message }: { code: RejectionCode; message: string }): string {
   return JSON.stringify({ reference, status: "refused", code, message });
 }

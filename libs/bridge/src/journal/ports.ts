@@ -37,9 +37,9 @@ export interface CommitBatch {
 }
 
 export interface Progress {
-  /** Stored accounts have all journal rows up to here. */
+  /** Stored accounts have all journal rows up to this position. */
   readonly checkpoint: number;
-  /** `trading.events` has all events up to here. */
+  /** `trading.events` has all events up to this position. */
   readonly published: number;
 }
 

@@ -17,7 +17,7 @@ const RETRY_DELAY_MS = 200;
  * nothing, if another process has claimed the journal. The lock makes a claim wait for this commit.
  */
 const WRITE_COMMIT = statement<{ writer: number }>(
-  "trading_server_write_turn",
+  "trading_server_write_commit",
   `with own as materialized (
      select writer from progress where writer = $14 for share
    ), new_rows as (
@@ -77,7 +77,7 @@ const SAVE_PROGRESS = statement<{ writer: number }>(
 );
 
 /**
- * Needs a schema with the migrations of this package.
+ * Returns the journal of a schema that has the migrations of this package.
  * @param writer number of this process, from `StoredState.claim`. After the claim of another
  * process, every write rejects.
  */
@@ -113,7 +113,7 @@ export function createJournal(database: Database, writer: number): Journal {
 
 function expectWriter(rows: readonly unknown[]): void {
   if (rows.length > 0) return;
-  throw new Error("another process has taken this journal over: run one process per schema");
+  throw new Error("another process has claimed this journal: run one process per schema");
 }
 
 /**

@@ -2,7 +2,7 @@
  * Publishes events to `trading.events`, in order and at least once. Committed events wait in a
  * short queue. Events that do not fit (Kafka is slow or unavailable) and events of the previous
  * process are read from the journal. One chunk is sent at a time. If an event is not acknowledged,
- * the whole chunk is sent again: so events of an account keep their order.
+ * the whole chunk is sent again, so events of an account keep their order.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -69,7 +69,7 @@ export class EventPublisher {
     return this.#committed - this.#published;
   }
 
-  /** Why events are not published; null: they are. */
+  /** Returns why events are not published; null if they are published. */
   check(): string | null {
     return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
   }

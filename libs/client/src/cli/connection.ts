@@ -10,7 +10,7 @@ import { UsageError } from "./exit.ts";
 import type { Connection, Surroundings } from "./surroundings.ts";
 
 const DEFAULT_PROFILE = "default";
-/** Only the owner reads the file: it has a key. */
+/** Only the owner can read the file: it contains a key. */
 const OWNER_ONLY = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -58,7 +58,7 @@ export class ProfileStore {
 
   #store(profiles: Profiles): void {
     mkdirSync(path.dirname(this.file), { recursive: true, mode: FOLDER_MODE });
-    // A new file: the mode of an existing one would stay, and a reader could find half of it.
+    // A new file: an existing file would keep its mode, and a reader could see half of the text.
     const file = `${this.file}.${process.pid}`;
     writeFileSync(file, `${JSON.stringify({ profiles }, null, 2)}\n`, { mode: OWNER_ONLY });
     renameSync(file, this.file);
@@ -90,7 +90,7 @@ export async function connectionOf(
   const local = isComplete || profile !== undefined ? null : ((await surroundings.fallback?.()) ?? null);
   const known: Partial<Connection> = { ...stored, ...local };
   const baseUrl = environment["KAPI_URL"] ?? known.baseUrl;
-  // A stored key never goes to another kapi than the one that it was stored for.
+  // A stored key is sent only to the kapi that it was stored for.
   const found = baseUrl === known.baseUrl ? known : {};
   const key = environment["KAPI_KEY"] ?? found.key;
   if (baseUrl === undefined || key === undefined) {

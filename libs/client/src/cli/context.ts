@@ -13,7 +13,7 @@ import { type Column, Output } from "./output.ts";
 import type { Connection, Surroundings } from "./surroundings.ts";
 
 const DEFAULT_RECORDS = 20;
-/** A person waits: an unavailable kapi is reported after some seconds. */
+/** Retries end after 10 s because a person waits for the answer. */
 const RETRY = { maxAttempts: 4, maxElapsedMs: 10_000 };
 
 /** What a command works with. */
@@ -99,8 +99,8 @@ interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get
 }
 
 /**
- * Queues a change, and shows its result, or the command that waits. Passwords of the first answer
- * are shown whatever the result is, because no later answer has them.
+ * Queues a change, and shows its result or, with `--no-wait`, the queued command. Passwords of the
+ * first answer are shown whatever the result is, because no later answer has them.
  */
 export async function carryOut(
   { output, surroundings: { signal } }: Session,
@@ -132,7 +132,7 @@ export async function carryOut(
   show("succeeded", result);
 }
 
-/** The fields of a result that fit into a line each. */
+/** The fields of a result without objects and lists, which do not fit into a line. */
 function withoutRecords(result: object): Record<string, string | number | boolean | null> {
   const plain = Object.entries(result).filter(([, value]) => typeof value !== "object");
   return Object.fromEntries(plain) as Record<string, string | number | boolean | null>;

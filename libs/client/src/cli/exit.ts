@@ -14,7 +14,7 @@ export const EXIT_CODES = {
   forbidden: 4,
 } as const;
 
-/** An error with the exit code of the command; its message is for the user. */
+/** An error with the exit code of the command. Its message is shown to the user. */
 export class CommandLineError extends Error {
   readonly exitCode: number;
 
@@ -31,7 +31,7 @@ export class UsageError extends CommandLineError {
   }
 }
 
-/** What the command was asked for did not happen. */
+/** The command did not do what it was asked for. */
 export class Failure extends CommandLineError {
   constructor(message: string) {
     super(message, EXIT_CODES.failed);
@@ -46,8 +46,8 @@ export class Stopped extends CommandLineError {
 }
 
 /**
- * Returns the exit code of an error, and its text for people. @throws the error itself if it is
- * none of kapi's.
+ * Returns the exit code of an error, and its text for people. @throws the error itself if it comes
+ * neither from the command line nor from the client.
  */
 export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
   if (error instanceof CommandLineError) return { exitCode: error.exitCode, text: `${error.message}\n` };

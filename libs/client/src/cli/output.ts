@@ -64,7 +64,7 @@ export class Output {
     this.#surroundings.out(this.#isJson ? `${JSON.stringify(value)}\n` : `${text}\n`);
   }
 
-  /** A remark that is not part of the result: on standard error. */
+  /** Writes a remark, which is not part of the result, to standard error. */
   note(text: string): void {
     this.#surroundings.err(`${text}\n`);
   }
@@ -112,7 +112,7 @@ export class Output {
   #style(colour: Colour, text: string): string {
     const { isTerminal, environment } = this.#surroundings;
     const isPlain = !isTerminal || (environment["NO_COLOR"] ?? "") !== "";
-    // The terminal was checked above: Node would check the one of this process.
+    // `isTerminal` is checked above. Node would check the terminal of this process instead.
     return isPlain ? text : styleText(colour, text, { validateStream: false });
   }
 
@@ -122,7 +122,7 @@ export class Output {
     if (line.replaceAll(ANSI, "").length <= columns) return line;
     let room = columns - ELLIPSIS.length;
     let shown = "";
-    // Every second part is a colour, which takes no room.
+    // Every second part is a colour code, which has no width.
     for (const [index, part] of line.split(COLOUR).entries()) {
       shown += index % 2 === 1 ? part : part.slice(0, room);
       if (index % 2 === 0) room = Math.max(0, room - part.length);

@@ -93,14 +93,14 @@ test("digests of a day are listed, and a day that does not exist is refused befo
   expect(fake.requests).toHaveLength(asked);
 });
 
-test("the passwords of a new account are shown also if its command fails", async () => {
+test("the passwords of a new account are shown even if its command fails", async () => {
   fake.failNextCommand("REJECTED_BY_SERVER");
   const ran = await kapi("accounts create --name One --leverage 100 --key one --json");
   expect(ran.code).toBe(1);
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string });
 });
 
-test("Ctrl-C ends the wait: the passwords and the command are shown, and the exit code says that it runs", async () => {
+test("Ctrl-C ends the wait: passwords and command are shown, and the exit code says that the command runs", async () => {
   fake.holdCommands();
   const running = kapi("accounts create --name One --leverage 100 --key one --json");
   await vi.waitUntil(() => fake.requests.some((request) => request.includes("/commands/")));
@@ -110,7 +110,7 @@ test("Ctrl-C ends the wait: the passwords and the command are shown, and the exi
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string, result: null });
 });
 
-test("a key that was made up is printed before the request, so that a lost answer can be repeated", async () => {
+test("a generated idempotency key is printed before the request, so that the request can be repeated", async () => {
   fake.failNext({ status: 500, afterEffect: true }, 20);
   const ran = await kapi("accounts create --name One --leverage 100 --json");
   expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
@@ -160,7 +160,7 @@ test("a login keeps the secret of listen, and only the owner can read the file",
   expect(readFileSync(store.file, "utf8")).toContain(fake.key);
 });
 
-test("listen sends what a delivery has: amounts are numbers, and the signature is valid; the secret is kept", async () => {
+test("listen sends what a webhook delivery has: amounts as numbers, a valid signature; it keeps its secret", async () => {
   const received: { body: string; headers: Record<string, string> }[] = [];
   vi.stubGlobal("fetch", (url: string | URL, init: RequestInit) => {
     if (String(url) !== "http://receiver.test/hook") return fake.fetch(url, init);
@@ -197,7 +197,7 @@ test("a new account gets the password of standard input", async () => {
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: "long enough 1" });
 });
 
-test("help explains the exit codes, and an unknown command has one", async () => {
+test("help explains the exit codes, and an unknown command exits with 2", async () => {
   expect((await kapi("help exit-codes")).out).toMatch(/^4 {2}the key is not accepted/m);
   expect(await kapi("acounts list")).toMatchObject({ code: 2, out: "" });
 });

@@ -22,8 +22,8 @@ export { CommandLineError, EXIT_CODES } from "./exit.ts";
 export type { Connection, Surroundings } from "./surroundings.ts";
 
 const FOOTER = `
-kapi is reached by KAPI_URL, KAPI_LIVE_URL and KAPI_KEY, or by the profile that
-kapi login stored. KAPI_SERVER is the server of commands that name none.
+KAPI_URL, KAPI_LIVE_URL and KAPI_KEY say how to reach kapi, or the profile that
+kapi login stored. KAPI_SERVER is the server of commands without --server.
 
 Examples:
   kapi login --base-url https://api.example.com

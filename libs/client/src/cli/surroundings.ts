@@ -1,10 +1,10 @@
-/** What the command line needs of the process that runs it. Tests give their own. */
+/** What the command line needs from the process that runs it. Tests replace it. */
 /** How to reach kapi. */
 export interface Connection {
   readonly baseUrl: string;
   readonly key: string;
   readonly liveUrl?: string | undefined;
-  /** The server of commands that name none. */
+  /** The server of commands without `--server`. */
   readonly serverId?: string | undefined;
   /** Control API of a simulated trading server. */
   readonly controlUrl?: string | undefined;
@@ -26,6 +26,9 @@ export interface Surroundings {
   readonly nowMs: () => number;
   /** Ends a command that runs until it is stopped. */
   readonly signal: AbortSignal;
-  /** The connection if neither an option, a variable nor a profile gives one; null without one. */
+  /**
+   * Returns the connection to use if no option, variable or profile gives one; null if there is
+   * none.
+   */
   readonly fallback?: (() => Promise<Connection | null>) | undefined;
 }

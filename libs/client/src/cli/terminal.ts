@@ -11,7 +11,7 @@ const DEFAULT_COLUMNS = 120;
 export function terminalSurroundings(fallback?: Surroundings["fallback"]): Surroundings {
   const ended = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());
-  // The reader of a pipe, such as `head`, has read enough.
+  // EPIPE: the reader of a pipe, such as `head`, has read enough and closed it.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     process.exit(EXIT_CODES.done);
@@ -36,7 +36,7 @@ async function readLine(): Promise<string> {
   return "";
 }
 
-/** Asks for a line on the terminal. The echo of a secret answer is dropped. */
+/** Asks for a line on the terminal. A secret answer is not shown. */
 async function ask(question: string, isSecret: boolean): Promise<string> {
   process.stderr.write(question);
   const output = isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;

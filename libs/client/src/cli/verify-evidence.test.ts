@@ -85,7 +85,7 @@ describe("kapi verify-evidence", () => {
   it.each([
     ["no network", () => Promise.reject(new Error("no network")), "no network"],
     ["an error", () => Promise.resolve(new Response("{}", { status: 500 })), "it answered 500"],
-    ["something else", () => Promise.resolve(new Response("<html>")), "no JSON"],
+    ["something else", () => Promise.resolve(new Response("<html>")), "not JSON"],
   ])("can be repeated when the keys cannot be fetched: %s", async (_title, fetched, said) => {
     vi.stubGlobal("fetch", fetched);
     const ran = await verify([BREACH, "--url", "https://api.test"]);

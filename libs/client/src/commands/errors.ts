@@ -18,8 +18,8 @@ export class CommandFailed extends CommandError {
   }
 }
 
-/** The deadline passed before the command began: it is certainly not done, and never will be. */
+/** The deadline passed before the command was executed. It had no effect, and never will have. */
 export class CommandExpired extends CommandError {}
 
-/** The command is not final within the time that the caller waited. It can still succeed. */
+/** The command was not final within the time that the caller waited. It can still succeed. */
 export class StillRunning extends CommandError {}

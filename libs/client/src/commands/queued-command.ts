@@ -22,12 +22,12 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
   /** Whether an earlier request with the same idempotency key queued the command. */
   readonly duplicate: boolean;
   /**
-   * The one-time passwords of a created account. Null if the answer of the creation was lost: reset
-   * the passwords then.
+   * The one-time passwords of a created account. Null for other operations, and for a repeated
+   * creation that kapi answered before: if that answer was lost, reset the passwords.
    */
   readonly credentials: { readonly tradingPassword: string; readonly investorPassword: string } | null;
   /**
-   * The new password of a reset, also if the reset is repeated with the same key; null for other
+   * The new password of a reset, even if the reset is repeated with the same key; null for other
    * operations.
    */
   readonly password: string | null;
@@ -50,7 +50,7 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
 
   /**
    * Waits for the final state and returns the result. From then on every read shows the effect.
-   * @throws CommandFailed if the command was rejected; CommandExpired if it is certainly not done;
+   * @throws CommandFailed if the command was rejected; CommandExpired if it had no effect;
    * StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be read.
    */
   async result(options: WaitOptions = {}): Promise<ResultOf<Operation>> {

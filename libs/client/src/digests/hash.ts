@@ -41,7 +41,7 @@ const DEAL_FIELDS = [
   "executedAt",
 ] as const satisfies readonly (keyof Deal)[];
 
-/** The fields of a record that are hashed: those of the format, whatever the API adds later. */
+/** The hashed fields of a record. Fields that the API adds later are not hashed. */
 export const HASHED_FIELDS: Readonly<Record<RecordKind, readonly string[]>> = {
   transactions: TRANSACTION_FIELDS,
   deals: DEAL_FIELDS,

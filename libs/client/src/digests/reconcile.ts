@@ -121,7 +121,7 @@ async function compare(source: DigestSource, day: BookDay, digest: AccountDigest
 
 type Summary = Readonly<Record<string, string | number>>;
 
-/** The part of a digest that records give; its hash comes last. */
+/** The part of a digest that can be computed from records; its hash comes last. */
 function summaryOf(kind: RecordKind, records: readonly (Transaction | Deal)[]): Summary {
   const sums = kind === "deals" ? ["commission", "realizedPnl", "swap"] : ["amount"];
   const sumOf = (name: string): string =>
@@ -146,7 +146,7 @@ function differentPart(
   return null;
 }
 
-/** Null if kapi no longer has the records, or has the same ones now. */
+/** Null if kapi no longer has the records, or if they are equal to the book by now. */
 async function firstDifferentRecord(
   source: DigestSource,
   kind: RecordKind,
@@ -190,11 +190,11 @@ const AMOUNT = /^-?[0-9]+(\.[0-9]{1,2})?$/;
 
 /**
  * An amount in cents: decimal text, or the number of a JSON document.
- * @throws TypeError for anything else, which would be compared wrongly.
+ * @throws TypeError for anything else, because it would be compared wrongly.
  */
 function cents(amount: unknown): bigint {
   const text = typeof amount === "number" ? amount.toFixed(2) : String(amount);
-  if (!AMOUNT.test(text)) throw new TypeError(`"${text}" in the book is no amount, such as 250.55`);
+  if (!AMOUNT.test(text)) throw new TypeError(`"${text}" in the book is not an amount such as 250.55`);
   const [units = "0", decimals = ""] = text.split(".");
   return BigInt(units + decimals.padEnd(2, "0"));
 }

@@ -19,16 +19,16 @@ const PERCENT_WHOLE = 100n;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /** A valuation with its index in `records`. */
-interface Placed {
+interface IndexedValuation {
   readonly index: number;
   readonly record: EvidenceValuation;
 }
 
-/** Everything in a document that contradicts the rest; empty for consistent evidence. */
+/** All contradictions in a document; empty if its records show what it claims. */
 export function contradictionsOf(document: EvidenceDocument): Contradiction[] {
   const found: Contradiction[] = [];
   const report: Report = (where, message) => void found.push({ where, message });
-  const valuations: Placed[] = [];
+  const valuations: IndexedValuation[] = [];
   const samples: { readonly index: number; readonly record: EvidenceSample }[] = [];
   for (const [index, record] of document.records.entries()) {
     if (record.kind === "valuation") valuations.push({ index, record });
@@ -47,7 +47,11 @@ export function contradictionsOf(document: EvidenceDocument): Contradiction[] {
 
 type Report = (where: string, message: string) => void;
 
-function checkValuations({ from, to }: EvidenceDocument, valuations: readonly Placed[], report: Report): void {
+function checkValuations(
+  { from, to }: EvidenceDocument,
+  valuations: readonly IndexedValuation[],
+  report: Report,
+): void {
   let before: EvidenceValuation | undefined;
   for (const { index, record } of valuations) {
     const where = `records[${index}]`;
@@ -87,9 +91,10 @@ function checkSample(
 }
 
 /**
- * Without valuations that were measured before an earlier one: trading servers repeat valuations.
+ * Leaves out valuations that were measured before an earlier record: trading servers repeat
+ * valuations.
  */
-function inOrder(valuations: readonly Placed[]): Placed[] {
+function inOrder(valuations: readonly IndexedValuation[]): IndexedValuation[] {
   let latestMs = Number.NEGATIVE_INFINITY;
   return valuations.filter(({ record }) => {
     const measuredMs = timeOf(record.measuredAt);
@@ -99,14 +104,18 @@ function inOrder(valuations: readonly Placed[]): Placed[] {
   });
 }
 
-function checkBreach({ rule, breach, records }: BreachEvidence, valuations: readonly Placed[], report: Report): void {
+function checkBreach(
+  { rule, breach, records }: BreachEvidence,
+  valuations: readonly IndexedValuation[],
+  report: Report,
+): void {
   const { valuationIndex: index, at, value, threshold, sequence } = breach;
   checkThreshold(rule, breach, report);
   if (!isReached(breach, value, 0n)) report("breach.value", `${value} does not reach the threshold ${threshold}`);
   if (index === null) return;
   const breaching = valuations.find((each) => each.index === index)?.record;
   if (breaching === undefined) {
-    report("breach.valuationIndex", `records[${index}] is no valuation in the order of time`);
+    report("breach.valuationIndex", `records[${index}] is not a valuation in the order of time`);
     return;
   }
   if (breaching.measuredAt !== at) report("breach.at", `is ${at}, but the valuation is of ${breaching.measuredAt}`);
@@ -124,7 +133,10 @@ function checkBreach({ rule, breach, records }: BreachEvidence, valuations: read
   }
 }
 
-/** The threshold is as far from the reference as the limit says; with `lockAt` it may be lower. */
+/**
+ * The distance of the threshold from the reference must be the limit. With `lockAt` the threshold
+ * may be lower.
+ */
 function checkThreshold({ limit, parameters }: EvidenceRule, breach: EvidenceBreach, report: Report): void {
   const { reference, threshold, side } = breach;
   const distance = limit.unit === "amount" ? minorOf(limit.value) : shareOf(minorOf(reference.base), limit.value);
@@ -144,7 +156,7 @@ function checkFirst(
   rule: EvidenceRule,
   breach: EvidenceBreach,
   breaching: EvidenceValuation,
-  valuations: readonly Placed[],
+  valuations: readonly IndexedValuation[],
   report: Report,
 ): void {
   const sinceMs = Math.max(timeOf(rule.activeFrom), timeOf(breach.reference.at));
@@ -161,7 +173,7 @@ function checkFirst(
   }
 }
 
-function checkExtreme(breach: EvidenceBreach, since: readonly Placed[], report: Report): void {
+function checkExtreme(breach: EvidenceBreach, since: readonly IndexedValuation[], report: Report): void {
   const { compared, side, extremeValue, extremeAt } = breach;
   const values = since.map(({ record }) => minorOf(record[compared]));
   const isFurther = (value: bigint, than: bigint): boolean => (side === "atOrBelow" ? value < than : value > than);

@@ -11,14 +11,14 @@ export type StrictJson = { readonly value: unknown } | { readonly fault: string 
 
 /**
  * Parses JSON text. A repeated member name is a fault: some programs read the first value, some the
- * last. So is a number that is no integer, which evidence never has.
+ * last. A number that is not an integer is a fault too: evidence has none.
  */
 export function parseStrictJson(text: string): StrictJson {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { fault: `it is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { fault: `it is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
   const names: Set<string>[] = [];
   let before = "";
@@ -30,7 +30,7 @@ export function parseStrictJson(text: string): StrictJson {
       if (names.at(-1)?.has(name) === true) return { fault: `the member ${JSON.stringify(name)} is repeated` };
       names.at(-1)?.add(name);
     } else if (!token.startsWith('"') && token !== "," && !WORD.test(token)) {
-      return { fault: `${token} is no integer` };
+      return { fault: `${token} is not an integer` };
     }
     if (names.length > MAX_DEPTH) return { fault: `it is nested more than ${MAX_DEPTH} deep` };
     before = token;

@@ -35,7 +35,7 @@ export async function fetchEvidenceKeys(options: FetchKeysOptions): Promise<Evid
     options.signal?.throwIfAborted();
     const reason = error instanceof Error ? error.message : String(error);
     const details = { status: null, code: "EVIDENCE_KEYS_UNAVAILABLE", requestId: "", retryable: true, cause: error };
-    throw new ConnectionError(`No keys of evidence from ${url}: ${reason}`, details);
+    throw new ConnectionError(`The public keys of evidence cannot be read from ${url}: ${reason}`, details);
   }
 }
 
@@ -45,13 +45,13 @@ export function parseEvidenceKeys(text: string): EvidenceKeys {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new TypeError(`the keys are no JSON: ${String(error)}`, { cause: error });
+    throw new TypeError(`the keys are not JSON: ${String(error)}`, { cause: error });
   }
   checkKeys(value);
   return value;
 }
 
-/** The key with an id. @throws TypeError if `keys` is no key document. */
+/** The key with an id. @throws TypeError if `keys` is not a key document. */
 export function findKey(keys: EvidenceKeys, keyId: string): EvidenceKey | undefined {
   checkKeys(keys);
   return keys.keys.find((key) => key.keyId === keyId);
@@ -68,7 +68,7 @@ function checkKeys(value: unknown): asserts value is EvidenceKeys {
       typeof publicKey === "string" &&
       PUBLIC_KEY.test(publicKey) &&
       (retiredAt === null || (typeof retiredAt === "string" && !Number.isNaN(Date.parse(retiredAt))));
-    if (!isKey) throw new TypeError(`keys[${index}] is no Ed25519 key with keyId, publicKey and retiredAt`);
+    if (!isKey) throw new TypeError(`keys[${index}] is not an Ed25519 key with keyId, publicKey and retiredAt`);
     if (keys.findIndex((other: EvidenceKey) => other.keyId === keyId) !== index) {
       throw new TypeError(`keys[${index}] has the id of another key: ${keyId}`);
     }

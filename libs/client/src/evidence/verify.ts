@@ -6,13 +6,13 @@ import { canonicalJson, parseStrictJson } from "./json.ts";
 import { findKey } from "./keys.ts";
 
 const FORMAT = "kapi-evidence/1";
-/** Every member of these is checked: none of them is part of a hash. */
+/** The only allowed members of `chain` and `signature`, which no hash covers. */
 const CHAIN_MEMBERS = "algorithm,headerHash,lastHash,recordHashes";
 const SIGNATURE_MEMBERS = "algorithm,keyId,value";
 
 /** Why a document proves nothing. */
 export type EvidenceProblem =
-  /** Not the form of a document: no JSON, a repeated member, or a missing part. */
+  /** The text does not have the form of a document: not JSON, a repeated member, a missing part. */
   | { readonly code: "malformed"; readonly message: string }
   /** A format that this version does not know: upgrade the client. */
   | { readonly code: "unknown_format"; readonly format: string | null }
@@ -22,7 +22,7 @@ export type EvidenceProblem =
   | { readonly code: "record_changed"; readonly index: number; readonly stated: string; readonly computed: string }
   /** Records were cut off or added at the end. */
   | { readonly code: "record_count"; readonly records: number; readonly hashes: number }
-  /** The last hash is not that of the last record. */
+  /** The last hash is not the hash of the last record. */
   | { readonly code: "chain_changed"; readonly stated: string; readonly computed: string }
   /** No key has the id: the keys are older than the document, or it is not by this kapi. */
   | { readonly code: "unknown_key"; readonly keyId: string }
@@ -50,7 +50,7 @@ export type EvidenceResult =
  * members are found too.
  * @param keys the document at `/.well-known/kapi-evidence-keys.json`; see
  * `fetchEvidenceKeys`.
- * @throws TypeError if `keys` is no key document.
+ * @throws TypeError if `keys` is not a key document.
  */
 export function verifyEvidence(document: string | Uint8Array | object, keys: EvidenceKeys): EvidenceResult {
   const read = readDocument(document);
@@ -66,7 +66,7 @@ export function verifyEvidence(document: string | Uint8Array | object, keys: Evi
   return { status: "verified", document: authentic };
 }
 
-/** A document in its parts. Header and records are whatever the caller gave. */
+/** The parts of a document. Header and records are not checked yet. */
 interface Parts {
   readonly header: Readonly<Record<string, unknown>>;
   readonly records: readonly unknown[];
@@ -80,16 +80,16 @@ function readDocument(
   const read = valueOf(document);
   if ("fault" in read) return { problem: { code: "malformed", message: read.fault } };
   const { value } = read;
-  if (!isObject(value)) return malformed("it is no JSON object");
+  if (!isObject(value)) return malformed("it is not a JSON object");
   const { records, chain, signature, ...header } = value;
   const { format, createdAt } = header;
   if (format !== FORMAT) {
     return { problem: { code: "unknown_format", format: typeof format === "string" ? format : null } };
   }
-  if (typeof createdAt !== "string" || Number.isNaN(Date.parse(createdAt))) return malformed("createdAt is no time");
-  if (!Array.isArray(records)) return malformed("records is no list");
-  if (!isChain(chain)) return malformed("chain is no chain of SHA-256");
-  if (!isSignature(signature)) return malformed("signature is no signature of Ed25519");
+  if (typeof createdAt !== "string" || Number.isNaN(Date.parse(createdAt))) return malformed("createdAt is not a time");
+  if (!Array.isArray(records)) return malformed("records is not a list");
+  if (!isChain(chain)) return malformed("chain is not a chain of SHA-256 hashes");
+  if (!isSignature(signature)) return malformed("signature is not an Ed25519 signature");
   return { parts: { header, records, chain, signature } };
 }
 
@@ -99,7 +99,7 @@ function valueOf(document: string | Uint8Array | object): { readonly value: unkn
   try {
     return parseStrictJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(document));
   } catch {
-    return { fault: "it is no UTF-8 text" };
+    return { fault: "it is not UTF-8 text" };
   }
 }
 

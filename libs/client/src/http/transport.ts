@@ -23,7 +23,7 @@ export interface TransportOptions {
   readonly retry?: RetryOptions | undefined;
   /** Deadline of each attempt, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Replaces the global `fetch`, for example by the one of a test. */
+  /** Replaces the global `fetch`, for example in tests. */
   readonly fetch?: typeof fetch | undefined;
 }
 
@@ -102,7 +102,7 @@ export class Transport {
       });
       text = await response.text();
     } catch (error) {
-      // The caller's own abort is no failure of the connection.
+      // An abort by the caller is not a failure of the connection.
       options.signal?.throwIfAborted();
       throw connectionError(error, url, requestId);
     }
@@ -147,7 +147,7 @@ function answerOf<T>({ status, headers }: Response, body: unknown, requestId: st
 }
 
 /**
- * @throws ConnectionError for a text that is no JSON: something between kapi and the client
+ * @throws ConnectionError for a text that is not JSON: a program between kapi and the client
  * answered.
  */
 function parsed(text: string, { status }: Response, requestId: string): unknown {
@@ -186,7 +186,7 @@ function connectionError(cause: unknown, url: string, requestId: string): Connec
   return new ConnectionError(reason, { status: null, code, requestId, retryable: true, cause });
 }
 
-/** The code of the failure, and its text, which is empty where several addresses refused. */
+/** The code of the failure, and its text, which is empty if several addresses refused. */
 export function connectionFailure(error: unknown): { readonly code: string; readonly detail: string } {
   if (!(error instanceof Error)) return { code: "CONNECTION_FAILED", detail: String(error) };
   if (error.name === "TimeoutError") return { code: "TIMEOUT", detail: error.message };
@@ -197,8 +197,8 @@ export function connectionFailure(error: unknown): { readonly code: string; read
 }
 
 /**
- * Whether the request had no effect, so that also a request without idempotency key may be
- * repeated.
+ * Whether the request certainly had no effect. Then even a request without an idempotency key may
+ * be repeated.
  */
 function isCertainlyNotDone({ status, code }: KapiError): boolean {
   return status === TOO_MANY_REQUESTS || NOTHING_SENT.has(code);

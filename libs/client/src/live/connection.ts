@@ -7,7 +7,8 @@ import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
 /**
- * The server pings every 20 s: without anything for longer than two pings, the connection is lost.
+ * The server pings every 20 s. A connection on which nothing arrives for longer than two pings is
+ * lost.
  */
 export const SILENCE_MS = 45_000;
 /**
@@ -21,9 +22,9 @@ const KEY_REVOKED = 4401;
 export interface ConnectionEnd {
   /** Why the handshake or the connection failed; null after a close. */
   readonly error: KapiError | null;
-  /** Whether the same key can connect again. */
+  /** Whether the key would be rejected again, so that no attempt follows. */
   readonly isFatal: boolean;
-  /** Whether messages arrived, so that the next attempt need not wait long. */
+  /** Whether the server had accepted the connection: then the next attempt need not wait long. */
   readonly wasReady: boolean;
 }
 
@@ -76,7 +77,7 @@ export class Connection {
   }
 
   pause(): void {
-    // While paused nothing is read, so silence says nothing.
+    // Nothing is read during a pause, so silence does not mean a lost connection.
     clearTimeout(this.#silence);
     this.#socket.pause();
   }
@@ -127,7 +128,7 @@ export class Connection {
   }
 }
 
-/** A key that is unknown, or lacks the scope, is rejected again until somebody changes it. */
+/** A key that is unknown or lacks the scope would be rejected again. */
 function isFatal({ status, code }: KapiError): boolean {
   return status === 401 || (status === 403 && code !== "TOO_MANY_CONNECTIONS");
 }

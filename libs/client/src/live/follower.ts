@@ -3,7 +3,8 @@
  * the handler has handled them, one at a time, and moves the place. States:
  *
  * - listening: messages are accepted and queued;
- * - awaiting: a subscription was sent; samples of an earlier one are ignored until its notice;
+ * - awaiting: a subscription was sent; samples of an earlier one are ignored until its replay
+ *   notice;
  * - detached: no subscription, because the connection is lost or the handler is far behind;
  * - ended: deleted, rejected or no longer followed.
  */
@@ -42,7 +43,7 @@ export interface FollowerDependencies {
   /** The number of queued messages changed by `change`. */
   readonly onQueued: (change: number) => void;
   readonly onEnded: (follower: Follower) => void;
-  /** The handler has caught up after the subscription ended: attach again if connected. */
+  /** The handler has caught up, and the follower is detached: attach it if connected. */
   readonly onCaughtUp: (follower: Follower) => void;
   readonly delay: (ms: number) => Promise<void>;
 }
@@ -157,8 +158,8 @@ export class Follower {
   }
 
   /**
-   * Handles the queue until it is empty. `#isHandling` falls in the same turn as the last look at
-   * the queue.
+   * Handles the queue until it is empty. `#isHandling` becomes false in the turn of the event loop
+   * in which the queue was found empty, so no message stays behind.
    */
   async #handleAll(): Promise<void> {
     this.#isHandling = true;
@@ -174,7 +175,7 @@ export class Follower {
   }
 
   /**
-   * Repeats until the handler has handled the message, or the stored place shows that it did.
+   * Repeats until the handler has handled the message, or the stored place shows that it has.
    * Returns the type of the event, or null if the follower ended or the place was stored.
    */
   async #handle(queued: Queued): Promise<LiveEvent["type"] | null> {

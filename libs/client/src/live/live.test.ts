@@ -120,7 +120,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("repeats the reading of the account until it succeeds, before the next sample", async () => {
+  it("repeats the read of the account until it succeeds, before the next sample", async () => {
     stream.retainedSamples = 1;
     publish(10);
     let failures = 3;
@@ -199,7 +199,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("never passes a gap on: it subscribes again, and says so", async () => {
+  it("never hands a gap to the handler: it subscribes again, and reports that", async () => {
     publish(1);
     const live = open();
     const { handler, seen } = collector();
@@ -283,7 +283,7 @@ describe("connections", () => {
     await live.close();
   });
 
-  it("move an account that the server refuses for its number", async () => {
+  it("move an account that the server rejects because the connection has too many accounts", async () => {
     publish(1);
     const live = open();
     const { handler, seen } = collector();

@@ -1,7 +1,7 @@
 /**
- * Follows accounts over any number of connections, disconnects and restarts. Followers are shared
- * out to slots; each slot keeps one connection open, and attaches its followers when the connection
- * is ready.
+ * Follows accounts over any number of connections, disconnects and restarts. Each follower belongs
+ * to a slot. A slot keeps one connection open, and attaches its followers when the connection is
+ * ready.
  */
 import { delay } from "../delay.ts";
 import type { KapiError } from "../errors.ts";
@@ -30,15 +30,15 @@ export interface LiveOptions {
     load(account: Account): Promise<Place | null>;
   };
   /**
-   * Learns what went wrong: lost connections, errors of handlers, messages out of order. The client
-   * has already decided to try again. Without it, errors are not reported.
+   * Is called for lost connections, errors of handlers, and messages out of order. The client tries
+   * again by itself. Without this function, errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
   /** Accounts for each connection, at most 2,000. Default 1,000. */
   readonly accountsPerConnection?: number | undefined;
 }
 
-/** What the live stream needs of the API. */
+/** What the live stream needs from the API. */
 export interface LiveDependencies {
   readonly url: string;
   readonly authorization: string;
@@ -83,7 +83,7 @@ export class Live {
     let settle: Settlement = { resolve: () => undefined, reject: () => undefined };
     this.closed = new Promise<void>((resolve, reject) => (settle = { resolve, reject }));
     this.#settle = settle;
-    // A program that does not read `closed` learns of the error by `onError`.
+    // A program that does not await `closed` learns of the error from `onError`.
     this.closed.catch(() => undefined);
   }
 
@@ -132,7 +132,7 @@ export class Live {
     );
   }
 
-  /** Closes all connections, and waits for the handlers that run. */
+  /** Closes all connections, and waits up to 10 s for running handlers. */
   async close(): Promise<void> {
     const running = [...this.#followers.values()].map(({ follower }) => follower.settled());
     this.#end();
@@ -199,7 +199,9 @@ export class Live {
     return connection;
   }
 
-  /** Returns false if the follower's connection is not open: it attaches when the connection is. */
+  /**
+   * Returns false if the follower's connection is not open. It attaches when the connection opens.
+   */
   #send(follower: Follower, message: object): boolean {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
     if (connection?.isReady !== true) return false;
@@ -210,7 +212,7 @@ export class Live {
   #attach(follower: Follower): void {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
     if (connection?.isReady !== true) return;
-    // A place that cannot be loaded is reported and tried again; the only rejection is the end.
+    // Failed loads of the place are reported and repeated. Only the end of the follower rejects.
     follower.attach().catch(() => undefined);
   }
 

@@ -1,9 +1,9 @@
 /**
- * Where a program is in the stream of an account, and what it has missed. The program stores a
- * place together with the effect of the event that it came with.
+ * How far a program has handled the stream of an account, and which samples it has missed. The
+ * program stores the place of an event together with the effect of the event.
  */
 
-/** Announced gaps that a place keeps; older ones are only counted. */
+/** Number of announced gaps that a place keeps. Older ones are only counted. */
 const KEPT_TRUNCATIONS = 100;
 
 /** Samples that were no longer available: both sequences are inclusive. */

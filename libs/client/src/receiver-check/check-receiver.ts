@@ -1,6 +1,6 @@
 /**
- * Sends a webhook receiver what it must withstand, and says what it did: repeats, forgeries, old
- * and unknown events, events out of order, many at once.
+ * Sends a webhook receiver the deliveries that it must handle, and reports its answers: repeats,
+ * forgeries, old and unknown events, events out of order, many at once.
  */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -15,7 +15,7 @@ const SECRET_BYTES = 32;
 const MINUTE_MS = 60_000;
 const DELIVERIES_AT_ONCE = 20;
 const LARGE_TEXT_CHARACTERS = 200_000;
-/** The organization of all events of the check, and of no real one. */
+/** The organization of all events of the check. No real organization has this id. */
 const CHECK_ORGANIZATION_ID = "00000000-0000-0000-0000-000000000000";
 
 export interface ReceiverCheckOptions {
@@ -28,7 +28,7 @@ export interface ReceiverCheckOptions {
 /** What the receiver should answer. */
 export type Expectation = "accept" | "reject";
 
-/** What one check found. */
+/** The result of one check. */
 export interface ReceiverCheckResult {
   readonly check: string;
   readonly expected: Expectation;
@@ -36,9 +36,9 @@ export interface ReceiverCheckResult {
   readonly statuses: readonly (number | null)[];
   readonly durationMs: number;
   readonly passed: boolean;
-  /** What the owner of the receiver has to look at, because no answer shows it. */
+  /** What the owner of the receiver has to check, because no answer shows it. */
   readonly lookAt?: string;
-  /** Why kapi would do something else than the receiver expects. */
+  /** What is wrong with the answers, or what kapi does after them; absent if the check passed. */
   readonly problem?: string;
 }
 
@@ -56,7 +56,7 @@ interface Check {
   readonly lookAt?: string;
 }
 
-/** No connection to the receiver: nothing can be said of it. */
+/** There is no connection to the receiver, so nothing can be checked. */
 export class ReceiverUnreachable extends Error {
   constructor(url: string, cause: unknown) {
     const { code, detail } = connectionFailure(cause);
@@ -67,7 +67,7 @@ export class ReceiverUnreachable extends Error {
 
 /**
  * Runs all checks in turn. @throws TypeError for an invalid secret or address;
- * {@link ReceiverUnreachable} if the receiver does not take the first connection.
+ * {@link ReceiverUnreachable} if the first connection to the receiver fails.
  */
 export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
@@ -76,7 +76,7 @@ export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Prom
   const [first, ...others] = checksOf(secret);
   assert(first !== undefined, "there are checks");
   results.push(await run(first, (delivery) => send(delivery, address)));
-  // From here on a connection that ends is a receiver that fails at an event.
+  // The receiver runs. From here on, a lost connection means that it fails at an event.
   const sendAnyway = (delivery: Delivery): Promise<number | null> => send(delivery, address).catch(() => null);
   for (const check of others) results.push(await run(check, sendAnyway));
   return results;
@@ -107,7 +107,7 @@ async function run(
 function isExpected(status: number | null, expected: Expectation): boolean {
   if (status === null) return false;
   const isAccepted = status >= 200 && status < 300;
-  // 5xx would make kapi send a forgery's lookalike again; a forgery deserves a clear no.
+  // A forgery must be rejected with 4xx. After 5xx kapi sends a delivery again.
   return expected === "accept" ? isAccepted : status >= 400 && status < 500;
 }
 
@@ -157,7 +157,7 @@ function checksOf(secret: string): Check[] {
     { name: "a body that was changed", expected: "reject", deliveries: [forged] },
     { name: "the signature of another secret", expected: "reject", deliveries: [signed(event(3), other)] },
     {
-      name: "a signature that is no base64",
+      name: "a signature that is not base64",
       expected: "reject",
       deliveries: [withSignature(signed(event(3), secret), "v1,!!")],
     },

@@ -103,6 +103,7 @@ export class AccountResource {
     return this.#commands.queue({ method: "PATCH", path: this.#path(), body: changes }, options);
   }
 
+  /** Queues the enabling of an account that is close-only, disabled or archived. */
   enable(options: QueueOptions): Promise<QueuedCommand<"account.enable">> {
     return this.#queue(options, {}, "enable");
   }
@@ -123,8 +124,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues that the account can only reduce and close positions. Its pending orders are cancelled;
-   * `enable` ends this.
+   * Queues the change to close-only: the account can reduce and close positions, and its pending
+   * orders are cancelled. `enable` ends this.
    */
   closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
     return this.#queue(options, {}, "close-only");
@@ -168,12 +169,12 @@ export class AccountResource {
     return this.#queue(options, funds, "finance", "deposits");
   }
 
-  /** Queues a withdrawal of at most balance and free margin. */
+  /** Queues a withdrawal of at most the balance and the free margin, whichever is lower. */
   withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
     return this.#queue(options, funds, "finance", "withdrawals");
   }
 
-  /** Reads the active risk rules; version 0: the account never had rules. */
+  /** Reads the active risk rules. Version 0 means that the account never had rules. */
   async riskRules(): Promise<AccountRiskRules> {
     const { body } = await this.#transport.request<RiskRulesAnswer>({ method: "GET", path: this.#path("risk-rules") });
     return body.riskRules;
@@ -239,7 +240,7 @@ export class AccountResource {
 
   /**
    * Reads the account as it was at a time: balance, open positions, last stored equity. Everything
-   * within the millisecond is included. Of more than 5,000 positions only the newest are there.
+   * within the millisecond is included. Of more than 5,000 positions only the newest are returned.
    */
   async stateAt(at: Date): Promise<AccountState> {
     const request = { method: "GET", path: this.#path("state"), query: { at } } as const;

@@ -10,7 +10,7 @@ import { listOf } from "./pages.ts";
 const DEFAULT_WAIT_MS = 60_000;
 /** The API holds one request for at most this long, in seconds. */
 const MAX_WAIT_PER_CALL_S = 30;
-/** Time for the answer beyond the wait, in milliseconds. */
+/** Time for the answer after the wait, in milliseconds. */
 const ANSWER_TIME_MS = 10_000;
 /** Delay before the next request if kapi answered earlier than asked, in milliseconds. */
 const SHORTEST_POLL_MS = 250;
@@ -21,7 +21,7 @@ const WAITS_AT_ONCE = 8;
 export interface QueueOptions {
   /**
    * Idempotency key, 1 to 100 characters: one for each change, and the same for its repetitions,
-   * also after a restart of your program. Derive it from your own record, such as `payout-4711`.
+   * even after a restart of your program. Derive it from your own record, such as `payout-4711`.
    */
   readonly key: string;
   /** Correlation id, which history and lists show; default: the idempotency key. */
@@ -86,7 +86,7 @@ export class CommandsResource {
 
   /**
    * Waits for many commands, such as those of a bulk. Returns an outcome for each, in order, as
-   * `Promise.allSettled` does: its result, or CommandFailed, CommandExpired, StillRunning.
+   * `Promise.allSettled` does: its result, or the error that {@link QueuedCommand.result} throws.
    */
   async waitAll<Operation extends CommandOperation>(
     commands: readonly QueuedCommand<Operation>[],

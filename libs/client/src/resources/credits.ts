@@ -18,11 +18,13 @@ export class CreditsResource {
     this.#transport = transport;
   }
 
+  /** Reads the wallet. */
   async balance(): Promise<Wallet> {
     const path = pathOf("credits", "balance");
     return (await this.#transport.request<{ wallet: Wallet }>({ method: "GET", path })).body.wallet;
   }
 
+  /** Reads the price of each kind of request, in credits. */
   async prices(): Promise<CreditPrices> {
     const path = pathOf("credits", "prices");
     return (await this.#transport.request<{ prices: CreditPrices }>({ method: "GET", path })).body.prices;

@@ -9,13 +9,14 @@ const RECORDS_PER_COMMAND = 1_000;
 export interface ExportOptions extends QueueOptions, WaitOptions {
   /** Records at or after this time. */
   readonly from?: Period["since"] | undefined;
-  /** Records at or before this time; give it to export the same records at every repetition. */
+  /** Records at or before this time. With it, every repetition exports the same records. */
   readonly to?: Period["until"] | undefined;
 }
 
 /**
- * Follows the exports of an account until one is not truncated. The next export ends at the time of
- * the last record, so its first records repeat those of that very time: each is given out once.
+ * Exports the records of an account, with one command after another until an export is not
+ * truncated. The next export ends at the time of the last record, so it begins with records of that
+ * time again. They are returned once.
  * @throws Error if more records have the same time than one export holds.
  */
 export async function* exportRecords(

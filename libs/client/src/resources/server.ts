@@ -56,12 +56,13 @@ export class ServerResource {
     return this.#commands.list(this.id, filter);
   }
 
+  /** Reads the configuration of the server. */
   async configuration(): Promise<Server> {
     const path = this.#path("configuration");
     return (await this.#transport.request<{ server: Server }>({ method: "GET", path })).body.server;
   }
 
-  /** Changes leverages and currency, within the request; missing fields are unchanged. */
+  /** Changes leverages and currency within the request. Missing fields are unchanged. */
   async updateConfiguration(changes: UpdateServerConfiguration): Promise<Server> {
     const path = this.#path("configuration");
     return (await this.#transport.request<{ server: Server }>({ method: "PATCH", path, body: changes })).body.server;

@@ -43,11 +43,13 @@ export class WebhooksResource {
     return this.#call<EndpointSecret>({ method: "POST", path: pathOf("webhooks"), body: endpoint });
   }
 
+  /** Reads all endpoints. */
   async list(): Promise<readonly WebhookEndpoint[]> {
     const answer = await this.#call<{ endpoints: WebhookEndpoint[] }>({ method: "GET", path: pathOf("webhooks") });
     return answer.endpoints;
   }
 
+  /** Reads one endpoint. */
   async get(endpointId: string): Promise<WebhookEndpoint> {
     const path = pathOf("webhooks", endpointId);
     return (await this.#call<{ endpoint: WebhookEndpoint }>({ method: "GET", path })).endpoint;

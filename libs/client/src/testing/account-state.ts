@@ -1,7 +1,7 @@
-/** An account of the kapi in memory as it was at a time. It stores no equity. */
+/** The state of an account of the fake at a time. The fake stores no equity. */
 import { amountOf, type Json, type StoredAccount } from "./state.ts";
 
-/** `at` is ISO 8601 in UTC, with milliseconds, as every time of the fake. */
+/** Returns the state at `at`: ISO 8601 in UTC, with milliseconds, as all times of the fake. */
 export function accountStateAt(account: StoredAccount, at: string): Json {
   const isBefore = (time: unknown): boolean => String(time) <= at;
   const last = account.transactions.findLast(({ recordedAt }) => isBefore(recordedAt));

@@ -1,4 +1,4 @@
-/** Requests to the kapi in memory, its answers, and its lists in the form of the real one. */
+/** Requests to the fake, its answers, and its lists in the form of the API. */
 import type { Json } from "./state.ts";
 
 /** Records of a page without `limit`. */
@@ -42,7 +42,7 @@ export function invalid(field: string, message: string): FakeError {
   return new FakeError(400, "VALIDATION_FAILED", "Invalid request", [{ path: [field], code: "invalid_type", message }]);
 }
 
-/** Parameters of lists that are no filters of a field. */
+/** Parameters of lists that do not filter by a field of the same name. */
 const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey", "ruleId"]);
 
 /** Whether the own time of a record is at or after `from` and before `to`. */

@@ -1,4 +1,4 @@
-/** The HTTP API of the kapi in memory: routes, errors and lists in the form of the real one. */
+/** The HTTP API of the fake: routes, errors and lists in the form of the real API. */
 import { randomUUID } from "node:crypto";
 
 import { accountStateAt } from "./account-state.ts";
@@ -17,6 +17,7 @@ interface Route {
   readonly run: (request: FakeRequest, ...path: string[]) => FakeAnswer;
 }
 
+/** Answers requests from the state of the fake. */
 export class FakeApi {
   readonly #state: FakeState;
   readonly #serverIds: ReadonlySet<string>;
@@ -262,7 +263,7 @@ function credentialsOf({ accountNumber, serverId, createdAt }: StoredAccount): J
   return { login: accountNumber, serverId, serverName: "Fake-Demo", ...set, ...changed };
 }
 
-/** Ids of requests of the fake. */
+/** Returns the id of a request: the one that the client sent, or a new one. */
 export function requestIdOf(headers: Headers): string {
   return headers.get("x-request-id") ?? randomUUID();
 }

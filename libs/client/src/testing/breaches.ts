@@ -1,4 +1,4 @@
-/** Breaches in the kapi in memory. It compares no values: a test says which rule is breached. */
+/** Breaches in the fake. It compares no values: a test says which rule is breached. */
 import type { FakeCommands } from "./commands.ts";
 import { carryOut } from "./operations.ts";
 import { DAILY_DEFAULTS } from "./rules.ts";
@@ -26,7 +26,7 @@ const COMMAND_OF = {
 /**
  * Breaches a rule: records the breach, announces it, and queues the command of the action. Returns
  * the id of the breach.
- * @throws Error for an unknown rule, and for a rule that is breached already in its period.
+ * @throws Error for an unknown rule, and for a rule that is already breached in its period.
  */
 export function breachRule(state: FakeState, commands: FakeCommands, account: StoredAccount, ruleId: string): string {
   const { rules, version, since } = account.rules;
@@ -35,7 +35,7 @@ export function breachRule(state: FakeState, commands: FakeCommands, account: St
   const period = periodOf(rule, state.now());
   const id = uuidOf(account.id, ruleId, String(since.get(ruleId)), period);
   if (account.breaches.some((breach) => breach.id === id)) {
-    throw new Error(`rule ${ruleId} is breached already in the period ${period}`);
+    throw new Error(`rule ${ruleId} is already breached in the period ${period}`);
   }
   const { serverId, accountNumber } = account;
   const { action } = rule;

@@ -1,4 +1,4 @@
-/** The commands of the kapi in memory: each is queued once for a key, and carried out once. */
+/** The commands of the fake. Each is queued once for its key, and carried out once. */
 import { FakeError, type FakeAnswer, type FakeRequest, invalid } from "./answers.ts";
 import {
   type CommandOutcome,
@@ -12,11 +12,11 @@ import {
 const COMMAND_DEADLINE_MS = 15 * 60_000;
 const ACTION_DEADLINE_MS = 24 * 3_600_000;
 
-/** How commands are carried out: the controls of a test decide. */
+/** How a test controls the outcome of commands. */
 export interface CommandControl {
   /** Whether a new command waits in the state `queued`. */
   readonly isHeld: () => boolean;
-  /** The outcome that a test wants for the next command, or null. */
+  /** Takes the outcome that a test set for the next command; null if it set none. */
   readonly takeOutcome: () => CommandOutcome | "expired" | null;
 }
 
@@ -35,6 +35,7 @@ interface NewCommand {
   readonly run: (commandId: string) => CommandOutcome;
 }
 
+/** Queues commands and carries them out. */
 export class FakeCommands {
   readonly #state: FakeState;
   readonly #control: CommandControl;
@@ -95,7 +96,7 @@ export class FakeCommands {
     return id;
   }
 
-  /** Carries out a command that waits. */
+  /** Carries out a queued command. */
   finish({ view, run }: StoredCommand): void {
     const wanted = this.#control.takeOutcome();
     const outcome = wanted === "expired" ? null : (wanted ?? run());

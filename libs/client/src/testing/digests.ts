@@ -1,9 +1,9 @@
-/** The daily digests of the kapi in memory: every day that is over is complete. */
+/** The daily digests of the fake: every day that is over is complete. */
 import { digestHash, recordsHash } from "../digests/hash.ts";
 import type { AccountDigest, Deal, Transaction } from "../generated/api.ts";
 import { amountOf, type FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
 
-/** The digests of a server's accounts, by account number from the last to the first. */
+/** Returns the digests of all accounts of a server, from the highest account number down. */
 export function digestsOf(state: FakeState, serverId: string, date: string): Json[] {
   return [...state.accounts.values()]
     .filter((account) => account.serverId === serverId && account.createdAt.slice(0, date.length) <= date)

@@ -1,6 +1,6 @@
 /**
- * The live stream in memory, by the rules of the real one: sequences without a gap, a window of
- * retained samples, replay notices, subscriptions by account.
+ * The live stream in memory. It follows the rules of the real stream: sequences without a gap, a
+ * window of retained samples, replay notices, subscriptions by account.
  */
 import { randomUUID } from "node:crypto";
 
@@ -44,10 +44,11 @@ interface SubscribeMessage extends Account {
   readonly afterSequence?: number;
 }
 
+/** A live stream that a test controls. */
 export class FakeStream {
-  /** Give it to `new Kapi({ socket })`. */
+  /** The socket factory for `new Kapi({ socket })`. */
   readonly socket: SocketFactory;
-  /** Whether connections get no pings, as a lost connection. */
+  /** If true, connections get no pings, as if the connection were lost. */
   isSilent = false;
   /** Number of retained samples for each account. */
   retainedSamples = RETAINED_SAMPLES;

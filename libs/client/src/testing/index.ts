@@ -1,6 +1,6 @@
 /**
- * A kapi in memory, for unit tests of programs that use the client. The real client runs; only the
- * network is replaced. Commands are carried out at once, unless the test holds them.
+ * A kapi in memory, the fake, for unit tests of programs that use the client. The real client runs;
+ * only the network is replaced. Commands are carried out at once, unless the test holds them.
  *
  * @example
  * const fake = createFakeKapi();
@@ -37,7 +37,7 @@ export interface RequestFailure {
   readonly afterEffect?: boolean;
 }
 
-/** A delivery as kapi would send it. */
+/** A webhook delivery as kapi would send it. */
 export interface SignedWebhook {
   readonly body: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -61,6 +61,7 @@ export function createFakeKapi(options: FakeOptions = {}): FakeKapi {
   return new FakeKapi(options);
 }
 
+/** A kapi in memory: see {@link createFakeKapi}. */
 export class FakeKapi {
   readonly key = "kapi.fakefakefakefake.c2VjcmV0";
   readonly baseUrl = "http://fake.kapi.test";
@@ -106,7 +107,7 @@ export class FakeKapi {
     this.#isHeld = true;
   }
 
-  /** Carries out all commands that wait, in order. */
+  /** Carries out all held commands, in order. Later commands are carried out at once again. */
   releaseCommands(): void {
     this.#isHeld = false;
     for (const command of this.#state.commands.values()) {
@@ -129,7 +130,7 @@ export class FakeKapi {
     return openPosition(this.#state, this.#account(accountNumber), position);
   }
 
-  /** Closes a position. `profit` is a decimal amount, such as `"-12.50"`, which is booked. */
+  /** Closes a position, and books its profit: a decimal amount such as `"-12.50"`. */
   closePosition(
     accountNumber: string,
     positionId: string,
@@ -153,9 +154,9 @@ export class FakeKapi {
 
   /**
    * Breaches a risk rule of an account: records the breach, announces `risk.breached`, and queues
-   * the command of the rule's action. Returns the id of the breach. The fake compares no values
-   * with rules itself; the breach has the values of a limit that is reached exactly.
-   * @throws Error for an unknown rule, and for a rule that is breached already in its period.
+   * the command of the rule's action. Returns the id of the breach. The fake does not compare
+   * values with rules; the breach has the values of a limit that is reached exactly.
+   * @throws Error for an unknown rule, and for a rule that is already breached in its period.
    */
   breachRule(accountNumber: string, ruleId: string): string {
     return breachRule(this.#state, this.#commands, this.#account(accountNumber), ruleId);
@@ -176,7 +177,7 @@ export class FakeKapi {
     );
   }
 
-  /** Signs an event of the feed, or any other event, as a delivery. */
+  /** Signs an event of the feed, or any other event, as a webhook delivery. */
   signWebhook(event: object, { id = randomUUID(), at = new Date() }: { id?: string; at?: Date } = {}): SignedWebhook {
     const body = JSON.stringify(event);
     const timestamp = String(Math.floor(at.getTime() / 1_000));
@@ -185,7 +186,7 @@ export class FakeKapi {
     return { body, headers: { "content-type": "application/json", ...headers } };
   }
 
-  /** The `fetch` of the client. */
+  /** The `fetch` to give to the client. */
   readonly fetch: typeof fetch = async (input, init) => {
     const request = new Request(input, init);
     this.requests.push(`${request.method} ${new URL(request.url).pathname}`);

@@ -1,4 +1,4 @@
-/** The operations that the kapi in memory queues: what each command does to an account. */
+/** The operations of the fake: what each command does to an account. */
 import { randomUUID } from "node:crypto";
 
 import { setRules } from "./rules.ts";
@@ -12,6 +12,7 @@ import {
   type StoredAccount,
 } from "./state.ts";
 
+/** States from which each operation is rejected. */
 const REJECTED: Readonly<Record<string, readonly StoredAccount["status"][]>> = {
   "account.enable": [],
   "account.disable": ["archived"],
@@ -37,7 +38,7 @@ const RECORD_TIMES = {
   deal: "executedAt",
 } as const;
 
-/** Carries a command on an existing account out. */
+/** Carries out a command on an existing account. */
 export function carryOut(
   state: FakeState,
   account: StoredAccount,
@@ -106,7 +107,7 @@ function disable(state: FakeState, account: StoredAccount, body: Json): CommandO
   return { result: { ...disabled.result, ...flatten(state, account) } };
 }
 
-/** Closes all positions, which books the profit of the account, and cancels all pending orders. */
+/** Closes all positions, books the profit of the account, and cancels all pending orders. */
 function flatten(state: FakeState, account: StoredAccount): Json {
   const cancelled = cancelOrders(state, account);
   const open = account.positions.filter((position) => position["status"] === "open");

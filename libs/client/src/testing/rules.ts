@@ -1,12 +1,12 @@
-/** Risk rules of the kapi in memory. */
+/** The risk rules of the fake. */
 import { invalid } from "./answers.ts";
 import type { CommandOutcome, FakeState, Json, Rule, StoredAccount } from "./state.ts";
 
 const MAX_RULES = 10;
-/** What the API fills in for a daily rule. */
+/** Defaults of a daily rule, as in the API. */
 export const DAILY_DEFAULTS = { timeZone: "UTC", dayStart: "00:00" };
 
-/** @throws FakeError for no or too many rules, or rules with equal ids. */
+/** @throws FakeError if there are no rules, too many rules, or rules with equal ids. */
 export function rejectInvalidRules({ rules }: Json): void {
   if (!Array.isArray(rules) || rules.length === 0 || rules.length > MAX_RULES) {
     throw invalid("rules", `must have 1 to ${MAX_RULES} rules`);

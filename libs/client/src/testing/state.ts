@@ -1,4 +1,4 @@
-/** What the kapi in memory stores: accounts, their history, commands, events and credits. */
+/** What the fake stores: accounts, their history, commands, events and credits. */
 import { createHash, randomUUID } from "node:crypto";
 
 import type { Account } from "../live/events.ts";
@@ -45,7 +45,7 @@ export interface Rule {
   readonly dayStart?: string;
 }
 
-/** A percentage of the reference, or an amount: one of the two. */
+/** Either a percentage of the reference, or an amount. */
 export interface Limit {
   readonly percent?: number;
   readonly amount?: number;
@@ -57,7 +57,7 @@ export interface RuleVersion {
   readonly rules: readonly Rule[];
   readonly commandId: string | null;
   readonly activeFrom: string | null;
-  /** The first version since which a rule is there in every version, by its id. */
+  /** For each rule id, the version since which every version has had the rule. */
   readonly since: ReadonlyMap<string, number>;
 }
 
@@ -73,10 +73,10 @@ export interface StoredCommand {
   readonly run: () => CommandOutcome;
 }
 
-/** What carrying out a command leads to. */
+/** The outcome of a command. */
 export type CommandOutcome = { readonly result: Json } | { readonly errorCode: string };
 
-/** A transaction of the fake's ledger. */
+/** A transaction to book. */
 export interface Booking {
   readonly type: string;
   readonly amountMinor: number;
@@ -94,7 +94,6 @@ export class FakeState {
   /** The event feed, oldest first. */
   readonly events: MutableJson[] = [];
   readonly usage: Json[] = [];
-  readonly webhooks = new Map<string, MutableJson>();
   availableCredits = CREDITS;
   consumedCredits = 0;
   readonly #now: () => Date;

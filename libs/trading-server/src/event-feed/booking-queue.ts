@@ -37,6 +37,7 @@ interface Waiting {
 
 type AccountEvents = Map<number, Waiting>;
 
+/** Books events in units. */
 export class BookingQueue<Report extends BookingReport = BookingReport> {
   readonly #options: BookingQueueOptions<Report>;
   readonly #waiting = new Map<string, AccountEvents>();

@@ -10,7 +10,7 @@ import { backOffMs, repeat, type StartedRepetition } from "@kapi/kernel";
 import type { AccountName, EventHistory, GapRepository } from "./account-feed.ts";
 import type { BookingQueue } from "./booking-queue.ts";
 
-/** Maximum number of accounts filled concurrently. */
+/** Maximum number of accounts whose gaps are filled at the same time. */
 const MAX_FILLS = 8;
 /** Maximum number of events per request. */
 const PAGE_EVENTS = 500;
@@ -31,7 +31,7 @@ export interface GapFiller {
   fill(accounts: readonly AccountName[]): void;
 }
 
-/** `stop` waits for running fills. */
+/** Starts the gap filler. `stop` waits for running fills. */
 export function startGapFiller(options: GapFillerOptions): Started<GapFiller> {
   const filler = new Filler(options);
   return { value: filler, stop: () => filler.stop() };
@@ -93,7 +93,7 @@ class Filler implements GapFiller {
     this.fill(due);
   }
 
-  /** After many gaps, the next ones do not wait for the interval. */
+  /** If more gaps may be due, they are read now and do not wait for the interval. */
   #ended(key: string): void {
     this.#running.delete(key);
     if (!this.#moreMayBeDue || this.#stopped || this.#running.size > 0) return;

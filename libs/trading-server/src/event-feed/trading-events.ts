@@ -15,8 +15,9 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { BookingQueue } from "./booking-queue.ts";
 
-/** Minimum time between two fetches while nobody waits for the topic. */
+/** Minimum time between two fetches while no caller waits for the topic, in milliseconds. */
 const UNHURRIED_INTERVAL_MS = 200;
+/** Minimum time between two fetches while a caller waits, in milliseconds. */
 const MIN_INTERVAL_MS = 25;
 
 export interface TradingEventsOptions {

@@ -24,6 +24,7 @@ export interface ConformanceTarget {
 
 type Body = Change extends infer C ? (C extends Change ? Omit<C, "reference" | "accountNumber"> : never) : never;
 
+/** Sends changes to the bridge under test. */
 export class Bench {
   readonly #target: () => ConformanceTarget;
 

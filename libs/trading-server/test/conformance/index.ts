@@ -6,8 +6,8 @@
  *       return { value: { client, serverId, ...trader }, stop };
  *     });
  *
- * They use the contract, and three actions of a trader that are not part of it. They work on
- * accounts of their own, and expect nothing about prices.
+ * They use the contract, and three actions of a trader that are not part of it. They work on their
+ * own accounts, and expect nothing about prices.
  */
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";
@@ -28,7 +28,7 @@ const CONFIGURATION: ServerConfiguration = {
   defaultLeverage: 100,
 };
 
-/** Defines the tests under `name`. `start` starts the target, which is stopped after them. */
+/** Defines the tests under `name`. `start` starts the target; it is stopped after the tests. */
 export function describeTradingServerConformance(name: string, start: () => Promise<Started<ConformanceTarget>>): void {
   describe(`${name} keeps the trading-server contract`, () => {
     let started: Started<ConformanceTarget> | null = null;

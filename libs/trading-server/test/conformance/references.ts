@@ -26,7 +26,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(500);
     });
 
-    it("a rejection is final, also when its reason no longer holds", async () => {
+    it("a rejection is final, even when its reason no longer holds", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, withdrawal(100), reference);

@@ -10,7 +10,7 @@ import { Frame } from "./frame.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { lazyPage } from "./parts/lazy-page.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { countMove, usePlace } from "./router.tsx";
+import { countMove, usePageAddress } from "./router.tsx";
 import { pageAt } from "./routes.tsx";
 import { loadZoneOf, onZoneChange } from "./time-zone.ts";
 
@@ -32,7 +32,7 @@ interface AppProps {
 /** The console: the sign-in form, or the page of the current address. */
 export function App({ client, api }: AppProps) {
   const [state, setState] = useState<State>({ kind: "asking" });
-  const place = usePlace();
+  const address = usePageAddress();
   const [attempts, setAttempts] = useState(0);
   useRenderedAtZoneChange();
   const enter = (session: ConsoleSession): void => {
@@ -75,15 +75,17 @@ export function App({ client, api }: AppProps) {
       </main>
     );
   }
-  if (place.segments[0] === "accept") return <AcceptPage api={api} onSignedIn={begin} />;
-  if (place.segments[0] === "recover") return <RecoverPage api={api} />;
+  if (address.segments[0] === "accept") return <AcceptPage api={api} onSignedIn={begin} />;
+  if (address.segments[0] === "recover") return <RecoverPage api={api} />;
   if (state.kind === "out") return <SignInPage api={api} ended={state.ended} onSignedIn={begin} />;
   return (
-    <Frame api={api} session={state.session} place={place} onSignedOut={leave}>
+    <Frame api={api} session={state.session} address={address} onSignedOut={leave}>
       {state.session.twoFactor.mustEnrol ? (
         <EnrolPage onChanged={renew} />
       ) : (
-        <Fragment key={place.segments.join("/")}>{pageAt(place, { onNewSession: begin, onChanged: renew })}</Fragment>
+        <Fragment key={address.segments.join("/")}>
+          {pageAt(address, { onNewSession: begin, onChanged: renew })}
+        </Fragment>
       )}
     </Frame>
   );

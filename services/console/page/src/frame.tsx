@@ -10,7 +10,7 @@ import { lazyPage } from "./parts/lazy-page.tsx";
 import { Problem } from "./parts/notice.tsx";
 import { useAction } from "./parts/use-data.ts";
 import { ZoneChoice } from "./parts/zone-choice.tsx";
-import { Link, type Place } from "./router.tsx";
+import { Link, type PageAddress } from "./router.tsx";
 import { useShortcuts } from "./search/use-shortcuts.ts";
 
 const SearchDialog = lazyPage(async () => (await import("./search/search-dialog.tsx")).SearchDialog);
@@ -19,18 +19,19 @@ const ShortcutsDialog = lazyPage(async () => (await import("./search/shortcuts-d
 interface FrameProps {
   readonly api: ConsoleApi;
   readonly session: ConsoleSession;
-  readonly place: Place;
+  readonly address: PageAddress;
   readonly onSignedOut: () => void;
   readonly children: ComponentChildren;
 }
 
-export function Frame({ api, session, place, onSignedOut, children }: FrameProps) {
+/** The header and the navigation around a page. */
+export function Frame({ api, session, address, onSignedOut, children }: FrameProps) {
   const signedIn = useMemo(() => ({ api, session }), [api, session]);
   const signOut = useAction(async () => {
     await api.signOut();
     onSignedOut();
   });
-  const [shown = FIRST_PAGE] = place.segments;
+  const [shown = FIRST_PAGE] = address.segments;
   const [dialog, setDialog] = useState<"search" | "shortcuts" | null>(null);
   useShortcuts(setDialog);
   const close = useCallback(() => setDialog(null), []);

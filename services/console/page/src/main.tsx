@@ -4,18 +4,18 @@ import { Client } from "./api/client.ts";
 import { ConsoleApi } from "./api/console-api.ts";
 import { App } from "./app.tsx";
 import { FIRST_PAGE } from "./navigation.ts";
-import { placeOf } from "./router.tsx";
+import { pageAddressOf } from "./router.tsx";
 import { preloadPageAt } from "./routes.tsx";
 import "./style.css";
 
 /** The first read of the pages on which most people begin. */
 const FIRST_READS: Readonly<Record<string, string>> = { overview: "/overview", accounts: "/servers" };
 
-const asked = placeOf(location.pathname, location.search);
+const asked = pageAddressOf(location.pathname, location.search);
 preloadPageAt(asked);
 const client = new Client();
 const firstRead = FIRST_READS[asked.segments.join("/") || FIRST_PAGE];
 // Beside the session, not after it.
 if (firstRead !== undefined) client.begin(firstRead);
-const place = document.getElementById("app");
-if (place !== null) render(<App client={client} api={new ConsoleApi(client)} />, place);
+const host = document.getElementById("app");
+if (host !== null) render(<App client={client} api={new ConsoleApi(client)} />, host);

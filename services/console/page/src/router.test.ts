@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
 
-import { placeOf } from "./router.tsx";
+import { pageAddressOf } from "./router.tsx";
 
 describe("an address of the console", () => {
   it("has the decoded segments of its path, and its query", () => {
-    const { segments, query } = placeOf("/console/accounts/a%20b/10000001", "?page=2");
+    const { segments, query } = pageAddressOf("/console/accounts/a%20b/10000001", "?page=2");
     expect(segments).toEqual(["accounts", "a b", "10000001"]);
     expect(query.get("page")).toBe("2");
   });
 
   it("is the first page with or without a trailing slash", () => {
-    expect(placeOf("/console", "").segments).toEqual([]);
-    expect(placeOf("/console/", "").segments).toEqual([]);
+    expect(pageAddressOf("/console", "").segments).toEqual([]);
+    expect(pageAddressOf("/console/", "").segments).toEqual([]);
   });
 
   it("has an empty segment in place of a segment that cannot be decoded", () => {
-    expect(placeOf("/console/accounts/%E0%A4%A", "").segments).toEqual(["accounts", ""]);
+    expect(pageAddressOf("/console/accounts/%E0%A4%A", "").segments).toEqual(["accounts", ""]);
   });
 });

@@ -5,8 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 const BASE = "/console";
 const MOVED = "console:moved";
 
-/** The current location. */
-export interface Place {
+/** The address of a page. */
+export interface PageAddress {
   /** The parts of the path below the base, decoded. */
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
@@ -24,8 +24,11 @@ export function countMove(): void {
   moves += 1;
 }
 
-/** Parses a path below the base. A segment that cannot be decoded becomes an empty segment. */
-export function placeOf(pathname: string, search: string): Place {
+/**
+ * The address of a page from its path and query. A segment that cannot be decoded becomes an empty
+ * segment.
+ */
+export function pageAddressOf(pathname: string, search: string): PageAddress {
   const below = pathname.startsWith(BASE) ? pathname.slice(BASE.length) : pathname;
   const segments = below.split("/").filter((part) => part !== "");
   return { segments: segments.map(decoded), query: new URLSearchParams(search) };
@@ -59,13 +62,13 @@ export function goToQuery(query: URLSearchParams, move: Move = {}): void {
   go(location.pathname.slice(BASE.length) + (text === "" ? "" : `?${text}`), move);
 }
 
-/** The current location; the component is rendered again when it changes. */
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.pathname, location.search));
+/** The address of the current page; the component is rendered again when it changes. */
+export function usePageAddress(): PageAddress {
+  const [address, setAddress] = useState(() => pageAddressOf(location.pathname, location.search));
   useEffect(() => {
     const moved = (): void => {
       countMove();
-      setPlace(placeOf(location.pathname, location.search));
+      setAddress(pageAddressOf(location.pathname, location.search));
     };
     globalThis.addEventListener("popstate", moved);
     globalThis.addEventListener(MOVED, moved);
@@ -74,7 +77,7 @@ export function usePlace(): Place {
       globalThis.removeEventListener(MOVED, moved);
     };
   }, []);
-  return place;
+  return address;
 }
 
 interface LinkProps {

@@ -9,7 +9,7 @@ import { FIRST_PAGE } from "./navigation.ts";
 import { AccountsPage } from "./pages/accounts.tsx";
 import { NotFoundPage } from "./pages/not-found.tsx";
 import { lazyPage, preloadPage } from "./parts/lazy-page.tsx";
-import type { Place } from "./router.tsx";
+import type { PageAddress } from "./router.tsx";
 
 const AccountPage = lazyPage(async () => (await import("./pages/account/account.tsx")).AccountPage);
 const AuditPage = lazyPage(async () => (await import("./pages/audit.tsx")).AuditPage);
@@ -95,13 +95,13 @@ const ROUTES: readonly Route[] = [
 ];
 
 /** Begins to load the script of the page of an address, for example while the session is read. */
-export function preloadPageAt(place: Place): void {
-  const page = pageAt(place, { onNewSession: () => undefined, onChanged: () => Promise.resolve() });
+export function preloadPageAt(address: PageAddress): void {
+  const page = pageAt(address, { onNewSession: () => undefined, onChanged: () => Promise.resolve() });
   if (isValidElement(page)) preloadPage(page.type);
 }
 
 /** The page of an address. */
-export function pageAt({ segments, query }: Place, changes: SessionChanges): ComponentChildren {
+export function pageAt({ segments, query }: PageAddress, changes: SessionChanges): ComponentChildren {
   const asked = segments.length === 0 ? [FIRST_PAGE] : segments;
   for (const { path, page } of ROUTES) {
     const params = paramsOf(path, asked);

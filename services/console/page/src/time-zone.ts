@@ -102,13 +102,16 @@ export function instantOf(zone: string, local: number): number {
   return candidates.length === 0 ? local - before : Math.min(...candidates);
 }
 
-/** Start of the day of a zone in which an instant is; `days` later or (negative) earlier. */
+/**
+ * Start of the day that contains an instant, in a zone, or of the day `days` later or (negative)
+ * earlier.
+ */
 export function startOfDay(zone: string, atMs: number, days = 0): number {
   const local = new Date(atMs + offsetMs(zone, atMs));
   return instantOf(zone, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate() + days));
 }
 
-/** Start of the month of a zone in which an instant is. */
+/** Start of the month that contains an instant, in a zone. */
 export function startOfMonth(zone: string, atMs: number): number {
   const local = new Date(atMs + offsetMs(zone, atMs));
   return instantOf(zone, Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));

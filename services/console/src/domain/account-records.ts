@@ -3,6 +3,7 @@ import type { AccountName } from "./ports.ts";
 
 /** The lists, by the name of their records in the answer. */
 export const RECORD_LISTS = ["orders", "positions", "deals", "transactions"] as const;
+/** The name of a list about an account. */
 export type RecordList = (typeof RECORD_LISTS)[number];
 
 /** Fields of the query of a list, as its owner parses them. */

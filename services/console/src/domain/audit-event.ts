@@ -18,6 +18,7 @@ interface Schema<T> {
   safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false };
 }
 
+/** An event of another service as an audit entry. */
 export interface ReadAuditEvent {
   readonly record: FetchedAuditRecord;
   /** Names of unreadable fields. */

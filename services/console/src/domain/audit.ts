@@ -25,6 +25,7 @@ export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action
 /** Which entries are read; all filters apply together. `from` is inclusive, `to` exclusive. */
 export type AuditFilters = ExportAuditQuery;
 
+/** A page of the audit log. */
 export interface AuditQuery {
   /** Null: all organizations, and entries without one. */
   readonly organizationId: string | null;
@@ -34,6 +35,7 @@ export interface AuditQuery {
   readonly filters: AuditFilters;
 }
 
+/** Reads of the audit log. */
 export interface AuditLog {
   /** Newest first. */
   page(query: AuditQuery): Promise<AuditEntry[]>;

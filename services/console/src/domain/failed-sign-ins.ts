@@ -27,7 +27,7 @@ export interface FailedUser {
 }
 
 /** The e-mail address and the network of an attempt: the key of a window. */
-export interface AttemptPlace {
+export interface AttemptKey {
   /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
   readonly emailHash: string;
   /** The network of `address`. */
@@ -42,6 +42,7 @@ interface Count {
   readonly lastMs: number;
 }
 
+/** Failures that become one audit entry. */
 export interface CountedFailures extends Count {
   /** Null: unknown user, or not looked up. */
   readonly organizationId: string | null;
@@ -60,6 +61,7 @@ interface Window {
   count: Count | null;
 }
 
+/** The counts of one process; see the top of this file. */
 export class FailedSignIns {
   readonly #windows = new Map<string, Window>();
   /** Number of windows per organization; null: unknown addresses. */
@@ -71,8 +73,8 @@ export class FailedSignIns {
   /**
    * Counts a failure in its open window. False: there is no window, and the failure is not counted.
    */
-  count(place: AttemptPlace, nowMs: number): boolean {
-    const window = this.#windows.get(keyOf(place));
+  count(attempt: AttemptKey, nowMs: number): boolean {
+    const window = this.#windows.get(keyOf(attempt));
     if (window === undefined) return false;
     window.count = oneMore(window.count, nowMs);
     return true;
@@ -83,7 +85,7 @@ export class FailedSignIns {
    * windows, and the failure is counted without a window.
    */
   open(
-    place: AttemptPlace,
+    attempt: AttemptKey,
     first: { readonly user: FailedUser | null; readonly address: string },
     nowMs: number,
   ): CountedFailures | null {
@@ -95,7 +97,7 @@ export class FailedSignIns {
     }
     this.#open.set(organizationId, open + 1);
     const whose = { organizationId, userId: first.user?.userId ?? null, address: first.address };
-    this.#windows.set(keyOf(place), { ...whose, openedMs: nowMs, count: null });
+    this.#windows.set(keyOf(attempt), { ...whose, openedMs: nowMs, count: null });
     return { ...whose, ...oneMore(null, nowMs) };
   }
 
@@ -144,6 +146,6 @@ function oneMore(count: Count | null, nowMs: number): Count {
   return { ...count, failures: count.failures + 1, lastMs: nowMs };
 }
 
-function keyOf({ emailHash, network }: AttemptPlace): string {
+function keyOf({ emailHash, network }: AttemptKey): string {
   return `${emailHash} ${network}`;
 }

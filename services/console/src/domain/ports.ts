@@ -30,6 +30,7 @@ import type { z } from "zod";
 import type { AuditRecord, FetchedAuditRecord } from "./audit.ts";
 import type { Invitations, OrganizationSettings, PasswordRecoveries, SecondFactors } from "./people-ports.ts";
 
+/** The rows of a page. */
 export interface RowRange {
   readonly limit: number;
   readonly offset: number;
@@ -62,6 +63,7 @@ export interface ActiveUser extends User {
   readonly recoveryCodesLeft: number;
 }
 
+/** A user to insert. */
 export type NewUser = Pick<
   ActiveUser,
   "userId" | "organizationId" | "organizationName" | "email" | "name" | "role" | "passwordHash"
@@ -128,6 +130,7 @@ export interface PeopleTransaction {
   recordAudit(records: readonly (AuditRecord | FetchedAuditRecord)[]): void;
 }
 
+/** Changes of users and their audit entries, in one transaction. */
 export interface PeopleStore {
   transaction<T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T>;
 }
@@ -278,6 +281,7 @@ export class PasswordsBusy extends Error {
 /** The account service's data of a server; its status is in the directory. */
 export type ServerOverview = Omit<ConsoleServer, "status">;
 
+/** Identifies an account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -303,6 +307,7 @@ export interface Accounts {
   existing(accounts: readonly AccountName[]): Promise<readonly boolean[]>;
 }
 
+/** A page of the accounts of a server. */
 export interface AccountPage {
   readonly accounts: readonly TradingAccount[];
   readonly pagination: Pagination;

@@ -1,9 +1,10 @@
-/** The columns of exports about one account: each head with the cell of a record. */
+/** The columns of exports about one account: each name with the cell of a record. */
 import type { Command, Deal, Order, Position, Transaction } from "@kapi/contracts";
 
 import { type CsvCell, moneyCell, numberCell } from "./csv.ts";
 
-export type CsvColumn<Row> = readonly [head: string, cell: (row: Row) => CsvCell];
+/** A column of an export: its name, and the cell of a record. */
+export type CsvColumn<Row> = readonly [name: string, cell: (row: Row) => CsvCell];
 
 export const TRANSACTION_COLUMNS: readonly CsvColumn<Transaction>[] = [
   ["recorded", ({ recordedAt }) => recordedAt],

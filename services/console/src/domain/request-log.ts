@@ -14,7 +14,10 @@ import { toIso, uuidV7TimeMs } from "@kapi/kernel";
 const DAY_MS = 86_400_000;
 /** Number of future days whose partitions are created in advance. */
 const DAYS_AHEAD = 2;
-/** The last part of a day's limit that is kept free for changes and failed requests. */
+/**
+ * The part of a day's limit that successful reads may use. The rest is kept for changes and failed
+ * requests.
+ */
 const SHARE_OF_READS = 0.8;
 
 /** A request to store. */

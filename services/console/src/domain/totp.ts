@@ -10,13 +10,15 @@ const MS_PER_SECOND = 1_000;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const BITS_PER_CHARACTER = 5;
 const BITS_PER_BYTE = 8;
+/** RFC 4226, section 5.1: the counter has 8 bytes. */
+const COUNTER_BYTES = 8;
 /** RFC 4226, section 5.3: the lowest 4 bits of the last byte give the offset of 31 bits. */
 const OFFSET_MASK = 0x0f;
 const SIGN_MASK = 0x7f_ff_ff_ff;
 
 /** The code of a time step. */
 export function totpCode(secret: Buffer, step: number): string {
-  const counter = Buffer.alloc(BITS_PER_BYTE);
+  const counter = Buffer.alloc(COUNTER_BYTES);
   counter.writeBigUInt64BE(BigInt(step));
   const mac = createHmac("sha1", secret).update(counter).digest();
   const offset = (mac.at(-1) ?? 0) & OFFSET_MASK;

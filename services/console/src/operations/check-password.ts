@@ -10,7 +10,7 @@ import {
   type SignInSubject,
   type Users,
 } from "../domain/ports.ts";
-import type { AttemptPlace } from "../domain/failed-sign-ins.ts";
+import type { AttemptKey } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
@@ -50,7 +50,7 @@ export async function beginAttempt(
   const subject = subjectOf({ email, address });
   const waitMs = await context.signInAttempts.begin(subject);
   if (waitMs === 0) return { subject, address };
-  context.failedSignIns.addThrottled({ ...placeOf(subject), address }, () => context.users.byEmail(email));
+  context.failedSignIns.addThrottled({ ...attemptKeyOf(subject), address }, () => context.users.byEmail(email));
   throw tooMany(waitMs);
 }
 
@@ -60,11 +60,11 @@ export function failAttempt(
   { subject, address }: Attempt,
   user: ActiveUser | null,
 ): void {
-  failedSignIns.add({ ...placeOf(subject), address }, user);
+  failedSignIns.add({ ...attemptKeyOf(subject), address }, user);
 }
 
 /** Takes an attempt back; `succeeded` clears the failures under the e-mail address. */
-export function passAttempt(
+export function takeBackAttempt(
   { signInAttempts }: Pick<PasswordCheckDependencies, "signInAttempts">,
   { subject }: Attempt,
   outcome: "succeeded" | "undecided",
@@ -89,7 +89,7 @@ export async function checkPassword(
     user = await users.byEmail(claim.email);
     matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
   } catch (error) {
-    await passAttempt(context, attempt, "undecided");
+    await takeBackAttempt(context, attempt, "undecided");
     throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
   }
   if (!matches || user === null) {
@@ -98,7 +98,7 @@ export async function checkPassword(
   }
   // With a second factor, the password alone clears no failures: otherwise it would allow any
   // number of attempts at the code.
-  await passAttempt(context, attempt, user.twoFactor ? "undecided" : "succeeded");
+  await takeBackAttempt(context, attempt, user.twoFactor ? "undecided" : "succeeded");
   return user;
 }
 
@@ -120,7 +120,7 @@ function tooMany(waitMs: number): ApiError {
   });
 }
 
-function placeOf({ emailHash, address }: SignInSubject): AttemptPlace {
+function attemptKeyOf({ emailHash, address }: SignInSubject): AttemptKey {
   return { emailHash, network: address };
 }
 

@@ -6,7 +6,7 @@ import { type Clock, type Keyring, openPassword } from "@kapi/kernel";
 import type { SecondFactors } from "../domain/people-ports.ts";
 import type { ActiveUser, PeopleStore } from "../domain/ports.ts";
 import { acceptTotpCode } from "../domain/totp.ts";
-import { beginAttempt, failAttempt, passAttempt, type PasswordCheckDependencies } from "./check-password.ts";
+import { beginAttempt, failAttempt, takeBackAttempt, type PasswordCheckDependencies } from "./check-password.ts";
 
 const TOTP_CODE = /^\d{6}$/;
 
@@ -33,11 +33,11 @@ export async function checkSecondFactor(
 ): Promise<AcceptedFactor | null> {
   const attempt = await beginAttempt(context, user.email, address);
   const accepted = await useCode(context, user, code, address).catch(async (error: unknown) => {
-    await passAttempt(context, attempt, "undecided");
+    await takeBackAttempt(context, attempt, "undecided");
     throw error;
   });
   if (accepted === null) failAttempt(context, attempt, user);
-  else await passAttempt(context, attempt, "succeeded");
+  else await takeBackAttempt(context, attempt, "succeeded");
   return accepted;
 }
 
@@ -64,7 +64,7 @@ async function useCode(
   return isUsed ? "recovery code" : null;
 }
 
-/** The error of a wrong or used code; absent: only a code of the app is possible. */
+/** The error of a wrong or used code. `code` is absent where only a code of the app is possible. */
 export function wrongCode(code?: string): ApiError {
   const message =
     code === undefined || TOTP_CODE.test(code)

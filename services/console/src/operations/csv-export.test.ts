@@ -13,10 +13,10 @@ async function* twoPages(): AsyncGenerator<CsvPage> {
 }
 
 const begin = (organizationId: string, check?: (total: number) => void) =>
-  exportCsv({ organizationId, heads: ["name"], pages: twoPages(), ...(check === undefined ? {} : { check }) });
+  exportCsv({ organizationId, columnNames: ["name"], pages: twoPages(), ...(check === undefined ? {} : { check }) });
 
 describe("an export as CSV", () => {
-  it("has its heads, all rows without formulas, and the total of the first page", async () => {
+  it("has its column names, all rows without formulas, and the total of the first page", async () => {
     const { total, chunks } = await begin(randomUUID());
     expect(total).toBe(3);
     expect(await text(Readable.from(chunks))).toBe("name\r\na\r\n'=1\r\nc\r\n");
@@ -31,7 +31,7 @@ describe("an export as CSV", () => {
     await expect(begin(organizationId)).resolves.toMatchObject({ total: 3 });
   });
 
-  it("frees its place when it is given up before its first chunk, after it, and if it may not begin", async () => {
+  it("frees its slot when it is given up before its first chunk, after it, and if it may not begin", async () => {
     const organizationId = randomUUID();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const unread = Readable.from((await begin(organizationId)).chunks);
@@ -50,7 +50,7 @@ describe("an export as CSV", () => {
       yield await Promise.resolve({ total: 2, rows: [["a"]] });
       throw new Error("unavailable");
     }
-    const { chunks } = await exportCsv({ organizationId: randomUUID(), heads: ["name"], pages: failing() });
+    const { chunks } = await exportCsv({ organizationId: randomUUID(), columnNames: ["name"], pages: failing() });
     await expect(text(Readable.from(chunks))).rejects.toThrow("unavailable");
   });
 });

@@ -3,7 +3,7 @@ import { OrganizationSlots } from "@kapi/kernel";
 
 import { type CsvCell, csvLine } from "../domain/csv.ts";
 
-/** Maximum number of exports that a process sends concurrently, and of one organization. */
+/** Maximum number of concurrent exports of a process, and of one organization. */
 const MAX_EXPORTS = 8;
 const MAX_EXPORTS_PER_ORGANIZATION = 2;
 
@@ -25,7 +25,7 @@ export interface CsvExport {
 
 interface ExportOptions {
   readonly organizationId: string;
-  readonly heads: readonly string[];
+  readonly columnNames: readonly string[];
   readonly pages: AsyncGenerator<CsvPage>;
   /** Called with the number of rows before the first one is sent; it may throw. */
   readonly check?: (total: number) => void;
@@ -36,14 +36,14 @@ interface ExportOptions {
  * given up.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has too many exports
  */
-export async function exportCsv({ organizationId, heads, pages, check }: ExportOptions): Promise<CsvExport> {
+export async function exportCsv({ organizationId, columnNames, pages, check }: ExportOptions): Promise<CsvExport> {
   const release = slots.take(organizationId);
   if (release === null) throw tooManyConcurrentRequests();
   try {
     const first = await pages.next();
     const total = first.done === true ? 0 : first.value.total;
     check?.(total);
-    return { total, chunks: releasing(lines(heads, first, pages), release) };
+    return { total, chunks: releasing(lines(columnNames, first, pages), release) };
   } catch (error) {
     release();
     throw error;
@@ -51,11 +51,11 @@ export async function exportCsv({ organizationId, heads, pages, check }: ExportO
 }
 
 async function* lines(
-  heads: readonly string[],
+  columnNames: readonly string[],
   first: IteratorResult<CsvPage>,
   pages: AsyncGenerator<CsvPage>,
 ): AsyncGenerator<string> {
-  yield csvLine(heads);
+  yield csvLine(columnNames);
   for (let page = first; page.done !== true; page = await pages.next()) {
     const text = page.value.rows.map(csvLine).join("");
     if (text !== "") yield text;

@@ -47,12 +47,12 @@ interface ParsedPage {
 }
 
 interface Table {
-  readonly heads: readonly string[];
+  readonly columnNames: readonly string[];
   readonly parse: (body: unknown) => ParsedPage;
 }
 
-/** Heads of who requested a record. */
-const REQUESTER_HEADS = ["requested by", "requested by (name)"];
+/** Column names of who requested a record. */
+const REQUESTER_COLUMNS = ["requested by", "requested by (name)"];
 
 const TABLES: Readonly<Record<RecordList | "commands", Table>> = {
   transactions: requestedTable(TRANSACTION_COLUMNS, (body) => {
@@ -81,7 +81,7 @@ type Parse<Row> = (body: unknown) => { readonly pagination: Pagination; readonly
 
 function table<Row>(columns: readonly CsvColumn<Row>[], parse: Parse<Row>): Table {
   return {
-    heads: columns.map(([head]) => head),
+    columnNames: columns.map(([name]) => name),
     parse: (body) => {
       const { pagination, records } = parse(body);
       return { pagination, rows: records.map((record) => cellsOf(columns, record)), requesters: null };
@@ -95,7 +95,7 @@ function requestedTable<Row extends { readonly createdBy?: Requester }>(
   parse: Parse<Row>,
 ): Table {
   return {
-    heads: [...columns.map(([head]) => head), ...REQUESTER_HEADS],
+    columnNames: [...columns.map(([name]) => name), ...REQUESTER_COLUMNS],
     parse: (body) => {
       const { pagination, records } = parse(body);
       const rows = records.map((record) => cellsOf(columns, record));
@@ -124,7 +124,7 @@ export async function exportAccountRecords(
   account: AccountName,
   exported: ExportedRecords,
 ): Promise<CsvExport> {
-  // An unknown server must not take the place of another export.
+  // An unknown server must not take the slot of another export.
   await dependencies.directory.server(organizationId, account.serverId);
   const read = async (cursor: string | undefined): Promise<Buffer | string> => {
     const page = { limit: PAGE, cursor };
@@ -135,9 +135,9 @@ export async function exportAccountRecords(
     const body = await listAccountCommands(dependencies, organizationId, account, { ...exported.query, ...page });
     return Buffer.isBuffer(body) ? body : text(body);
   };
-  const { heads, parse } = TABLES[exported.list];
+  const { columnNames, parse } = TABLES[exported.list];
   const names = new RequesterNames((texts) => nameActors(dependencies, organizationId, texts));
-  return exportCsv({ organizationId, heads, pages: pagesOf(read, parse, names), check: checkLength });
+  return exportCsv({ organizationId, columnNames, pages: pagesOf(read, parse, names), check: checkLength });
 }
 
 async function* pagesOf(
@@ -166,7 +166,7 @@ class RequesterNames {
     this.#look = look;
   }
 
-  /** The cells below {@link REQUESTER_HEADS}, for each requester. */
+  /** The cells below {@link REQUESTER_COLUMNS}, for each requester. */
   async cells(requesters: readonly Requester[]): Promise<(readonly CsvCell[])[]> {
     const texts = requesters.map((requester) => actorToText(requester));
     const unknown = [...new Set(texts)].filter((one) => one !== null && !this.#names.has(one)) as string[];

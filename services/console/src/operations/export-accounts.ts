@@ -13,7 +13,7 @@ import { type AccountListDependencies, listed } from "./list-accounts.ts";
 /** Accounts per page of the account service. */
 const PAGE = 100;
 
-const HEADS = [
+const COLUMN_NAMES = [
   "account number",
   "name",
   "state",
@@ -51,7 +51,7 @@ export async function exportAccounts(
   const pages = isFromMetrics(query)
     ? byNumber(dependencies, serverId, query)
     : newestFirst(dependencies, serverId, query);
-  return exportCsv({ organizationId, heads: HEADS, pages });
+  return exportCsv({ organizationId, columnNames: COLUMN_NAMES, pages });
 }
 
 function isFromMetrics(query: ExportConsoleAccountsQuery): boolean {

@@ -7,10 +7,11 @@ import {
 } from "@kapi/contracts";
 
 import { type AuditLog, shownToPeople } from "../domain/audit.ts";
+import { csvLine } from "../domain/csv.ts";
 import type { Directory } from "../domain/ports.ts";
 import { listAuditLog } from "./list-audit-log.ts";
 
-const HEAD = [
+const COLUMN_NAMES = [
   "id",
   "time",
   "actorType",
@@ -22,8 +23,6 @@ const HEAD = [
   "address",
   "details",
 ];
-/** A spreadsheet would run a cell that begins like this as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
 
 interface ExportDependencies {
   readonly auditLog: AuditLog;
@@ -31,9 +30,9 @@ interface ExportDependencies {
 }
 
 /**
- * The audit log of an organization as CSV, newest first, in pieces of one page each. Rejects if the
- * first page cannot be read. If a later page cannot be read, the pieces end with an error, so the
- * reader gets no incomplete file without noticing.
+ * The audit log of an organization as CSV, newest first, in chunks of one page each. Rejects if the
+ * first page cannot be read. If a later page cannot be read, the chunks end with an error, so the
+ * reader notices that the file is incomplete.
  */
 export async function exportAuditLog(
   dependencies: ExportDependencies,
@@ -42,14 +41,14 @@ export async function exportAuditLog(
 ): Promise<AsyncIterable<string>> {
   const read = (before: string | undefined): Promise<AuditAnswer> =>
     listAuditLog(dependencies, organizationId, { ...filters, before, limit: MAX_AUDIT_ENTRIES });
-  return piecesFrom(await read(undefined), read);
+  return chunksFrom(await read(undefined), read);
 }
 
-async function* piecesFrom(first: AuditAnswer, read: (before: string) => Promise<AuditAnswer>): AsyncGenerator<string> {
-  yield line(HEAD);
+async function* chunksFrom(first: AuditAnswer, read: (before: string) => Promise<AuditAnswer>): AsyncGenerator<string> {
+  yield csvLine(COLUMN_NAMES);
   let page = first;
   for (let exported = MAX_AUDIT_ENTRIES; ; exported += MAX_AUDIT_ENTRIES) {
-    if (page.entries.length > 0) yield page.entries.map((entry) => line(cellsOf(shownToPeople(entry)))).join("");
+    if (page.entries.length > 0) yield page.entries.map((entry) => csvLine(cellsOf(shownToPeople(entry)))).join("");
     if (page.next === null || exported >= MAX_EXPORTED_AUDIT_ENTRIES) return;
     page = await read(page.next);
   }
@@ -60,14 +59,4 @@ function cellsOf({ id, at, actor, action, subject, address, details }: AuditEntr
   const what = [action, subject?.type ?? "", subject?.id ?? ""];
   const more = Object.keys(details).length === 0 ? "" : JSON.stringify(details);
   return [id, at, ...who, ...what, address ?? "", more];
-}
-
-/** A line of CSV (RFC 4180). */
-function line(cells: readonly string[]): string {
-  return `${cells.map(cell).join(",")}\r\n`;
-}
-
-function cell(text: string): string {
-  const safe = FORMULA.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -5,7 +5,7 @@ import type { Commands, Directory } from "../domain/ports.ts";
 
 /** Commands per read. */
 const COMMANDS_PER_READ = 100;
-/** Maximum number of reads per page: 2,000 compared commands, about 40 ms each 100. */
+/** Maximum number of reads per page: 2,000 commands are compared. A read takes about 40 ms. */
 const MAX_READS = 20;
 
 /**

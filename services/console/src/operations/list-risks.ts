@@ -1,4 +1,4 @@
-/** Near limits and breaches of all servers of an organization, or one. */
+/** Accounts near a loss limit, and breaches: of all servers of an organization, or of one. */
 import type {
   ListNearLimitsQuery,
   ListRecentBreachesQuery,
@@ -15,7 +15,7 @@ export interface RiskListDependencies {
   readonly sources: Pick<OverviewSources, "nearLimits" | "recentBreaches">;
 }
 
-/** A page of the accounts whose limit of losses is nearest. */
+/** A page of the accounts that are nearest to a loss limit, nearest first. */
 export async function listNearLimits(
   { directory, sources }: RiskListDependencies,
   organizationId: string,
@@ -47,7 +47,7 @@ export async function listRecentBreaches(
   return { total, breaches, nextCursor: next === null ? null : `${next.measuredAt}~${next.id}` };
 }
 
-/** The place of the last account of a page: see `LimitCursor`. */
+/** The cursor of the page after the account `last`: see `LimitCursor`. */
 function cursorOf({ leftPercent, serverId, accountNumber }: NearLimit): string {
   return `${leftPercent}~${serverId}~${accountNumber}`;
 }

@@ -32,6 +32,9 @@ export interface LiveAccountsDependencies extends SessionDependencies {
   readonly accounts: Pick<Accounts, "existing">;
 }
 
+/**
+ * The live streams of this process: polls the metrics service for all watched accounts together.
+ */
 export class LiveAccounts {
   readonly #dependencies: LiveAccountsDependencies;
   readonly #streams = new Set<Stream>();

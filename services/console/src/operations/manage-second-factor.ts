@@ -8,7 +8,7 @@ import { sealPassword } from "@kapi/kernel";
 import type { ActiveUser } from "../domain/ports.ts";
 import { acceptTotpCode, toBase32, totpUri } from "../domain/totp.ts";
 import { requireFactors } from "./change-password.ts";
-import { beginAttempt, failAttempt, passAttempt } from "./check-password.ts";
+import { beginAttempt, failAttempt, takeBackAttempt } from "./check-password.ts";
 import { hashOfCode, secretOf, type SecondFactorDependencies, wrongCode } from "./check-second-factor.ts";
 
 /** 160 bits, as RFC 4226 recommends. */
@@ -70,7 +70,7 @@ export async function confirmTwoFactor(
     failAttempt(context, attempt, user);
     throw wrongCode();
   }
-  await passAttempt(context, attempt, "succeeded");
+  await takeBackAttempt(context, attempt, "succeeded");
   const codes = createRecoveryCodes();
   await store.transaction(async (tx) => {
     const nowMs = clock.nowMs();
@@ -128,7 +128,7 @@ function requireTwoFactor({ twoFactor }: ActiveUser): void {
 }
 
 function hasFactor(): ApiError {
-  return issueOf("code", "belongs to no secret that waits for it: reload the page and begin again");
+  return issueOf("code", "belongs to no second factor that is being set up: reload the page and begin again");
 }
 
 function issueOf(field: string, message: string): ApiError {

@@ -19,6 +19,7 @@ export interface UserDependencies {
   readonly clock: Clock;
 }
 
+/** A user to create. */
 export interface CreateUser {
   readonly organizationId: string;
   /** In lower case. */

@@ -4,8 +4,8 @@ import { isUuid } from "@kapi/kernel";
 import type { Directory, Users } from "../domain/ports.ts";
 
 /**
- * The names of keys and people of an organization, by their texts: `key/<id>`, `user/<id>`. Others
- * are left out: a caller must not learn the names of another organization.
+ * The names of keys and people of an organization, by their texts: `key/<id>`, `user/<id>`. Unknown
+ * ids are left out, and those of other organizations: a caller must not learn their names.
  */
 export async function nameActors(
   { directory, users }: { readonly directory: Pick<Directory, "keys">; readonly users: Pick<Users, "names"> },

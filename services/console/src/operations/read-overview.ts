@@ -1,4 +1,4 @@
-/** What the first page of the console shows, from all services at the same time. */
+/** What the overview page shows, read from all services in parallel. */
 import {
   type ConsoleOverview,
   MAX_OVERVIEW_SERVERS,
@@ -37,7 +37,7 @@ interface Kept {
   readonly overview: Promise<ConsoleOverview>;
 }
 
-/** The overviews of organizations. Each is read at most once in some seconds. */
+/** The overviews of organizations. Each is read at most once in {@link OVERVIEW_TTL_MS}. */
 export class Overviews {
   readonly #dependencies: OverviewDependencies;
   /** Oldest first. */
@@ -284,8 +284,8 @@ async function creditsLeft(
 const RATE_DAYS = 2;
 
 /**
- * The credits of about the last 24 hours: those of today, and the share of yesterday's that is
- * missing to 24 hours.
+ * The credits of about the last 24 hours: those of today so far, and of yesterday's credits the
+ * share of the day that completes 24 hours.
  */
 export function creditsPerDay({ days }: UsageByDayAnswer, nowMs: number): number {
   const creditsOf = (day: UsageByDayAnswer["days"][number] | undefined): number =>

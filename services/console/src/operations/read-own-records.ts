@@ -56,7 +56,7 @@ export async function getCommand(
   return body;
 }
 
-/** What `read` reads of the risk service about an account of an organization's server. */
+/** Calls `read` with the risk service after checking that the server is the organization's. */
 export async function readRisk<T>(
   { directory, risk }: Owned<{ readonly risk: Risk }>,
   organizationId: string,

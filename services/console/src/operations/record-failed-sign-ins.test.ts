@@ -13,7 +13,7 @@ const ATTEMPT: FailedAttempt = { emailHash: "hash", network: "203.0.113.7", addr
 /** A recorder with a log that, as the audit log does, keeps each event id once. */
 function harness() {
   const log = new Map<string | undefined, AuditRecord>();
-  const state = { away: false, repliesLost: false, writes: 0, lookUps: 0 };
+  const state = { unavailable: false, repliesLost: false, writes: 0, lookUps: 0 };
   const clock = new TestClock(1_000_000);
   const recordAudit = (records: readonly AuditRecord[]): void => {
     for (const record of records) if (!log.has(record.eventId)) log.set(record.eventId, record);
@@ -21,7 +21,7 @@ function harness() {
   const transaction = async <T>(work: (tx: PeopleTransaction) => Promise<T>): Promise<T> => {
     state.writes += 1;
     await Promise.resolve();
-    if (state.away) throw new Error("away");
+    if (state.unavailable) throw new Error("unavailable");
     const result = await work({ recordAudit } as unknown as PeopleTransaction);
     if (state.repliesLost) throw new Error("the reply is lost");
     return result;
@@ -64,18 +64,18 @@ it("throttled attempts look up a limited number of users, and are otherwise coun
 
 it("an attempt whose look-up fails is counted", async () => {
   const { entries, recorder } = harness();
-  recorder.addThrottled(ATTEMPT, () => Promise.reject(new Error("away")));
+  recorder.addThrottled(ATTEMPT, () => Promise.reject(new Error("unavailable")));
   await recorder.flush("all");
   expect(entries()).toMatchObject([{ organizationId: null, subject: null, details: { failures: 1 } }]);
 });
 
 it("entries that cannot be written delay no attempt, and are written later", async () => {
   const { entries, state, recorder } = harness();
-  state.away = true;
+  state.unavailable = true;
   recorder.add(ATTEMPT, USER);
   recorder.add(ATTEMPT, USER);
-  await expect(recorder.flush("all")).rejects.toThrow("away");
-  state.away = false;
+  await expect(recorder.flush("all")).rejects.toThrow("unavailable");
+  state.unavailable = false;
   await recorder.flush("all");
   expect(entries().map(({ details }) => details?.["failures"])).toEqual([1, 1]);
   await recorder.flush("all");

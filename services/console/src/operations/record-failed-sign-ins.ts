@@ -2,11 +2,11 @@ import { type Clock, toIso } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { AuditRecord } from "../domain/audit.ts";
-import { type AttemptPlace, type CountedFailures, FailedSignIns, type FailedUser } from "../domain/failed-sign-ins.ts";
+import { type AttemptKey, type CountedFailures, FailedSignIns, type FailedUser } from "../domain/failed-sign-ins.ts";
 import type { PeopleStore } from "../domain/ports.ts";
 
 /** A failed attempt. */
-export interface FailedAttempt extends AttemptPlace {
+export interface FailedAttempt extends AttemptKey {
   /** Network address of the caller. */
   readonly address: string;
 }
@@ -36,6 +36,7 @@ export interface FailedSignInDependencies {
   readonly logger: Logger;
 }
 
+/** Creates the recorder. Its counts are in the memory of this process. */
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
   /** Failures that left the counts and are not written. Until then, finished windows stay open. */

@@ -12,7 +12,7 @@ import { hashOfToken, createLinkToken } from "./link-token.ts";
 
 /** Time in which the link of a mail works. */
 export const RECOVERY_LIFE_MS = 3_600_000;
-/** Maximum number of requests that are worked on. Further requests are dropped, and logged. */
+/** Maximum number of requests whose mails are being sent. Further ones are dropped, and logged. */
 export const MAX_PENDING_RECOVERIES = 20;
 
 export interface RecoveryDependencies {
@@ -24,11 +24,11 @@ export interface RecoveryDependencies {
   readonly clock: Clock;
   /** Null: no mail server. */
   readonly mail: Mailer | null;
-  /** Reports a request that could not be carried out: nobody waits for it. */
+  /** Logs that a mail could not be sent: the request for it is already answered. */
   readonly logMailFailure: (error: unknown) => void;
 }
 
-/** Requests for mails that run behind their answers. */
+/** Requests for mails. Each is answered before its mail is sent. */
 export class PasswordRecovery {
   readonly #dependencies: RecoveryDependencies;
   readonly #running = new Set<Promise<void>>();
@@ -44,7 +44,7 @@ export class PasswordRecovery {
    */
   async request(email: string, address: string): Promise<void> {
     const { recoveryLimits, mail, logMailFailure } = this.#dependencies;
-    if (mail === null) throw new ApiError("NOT_FOUND", { text: "This installation sends no mail: ask an owner" });
+    if (mail === null) throw new ApiError("NOT_FOUND", { text: "This installation sends no mail: ask its operator" });
     const emailHash = createHash("sha256").update(email).digest("hex");
     const { waitMs, isSilent } = await recoveryLimits.count(emailHash, networkOf(address));
     if (waitMs > 0) {
@@ -62,7 +62,7 @@ export class PasswordRecovery {
     this.#running.add(sent);
   }
 
-  /** Waits for the requests that are worked on. */
+  /** Waits until the mails of answered requests are sent. */
   async finish(): Promise<void> {
     await Promise.all(this.#running);
   }

@@ -30,7 +30,10 @@ export async function requireRulesVersion(
   requireVersion(riskRules, expected);
 }
 
-/** The same for a template; version 0: there is none with this name. */
+/**
+ * Rejects a change of a template that the person has not seen in its newest version (409). Version
+ * 0: there is no template of this name.
+ */
 export async function requireTemplateVersion(
   { risk }: RiskVersionDependencies,
   { serverId, templateName }: { readonly serverId: string; readonly templateName: string },

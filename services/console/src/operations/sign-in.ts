@@ -85,7 +85,10 @@ export async function completeSignIn(
   return admitUser(context, { ...user, recoveryCodesLeft }, origin, accepted);
 }
 
-/** The audit entry is written first: without it there is no session. */
+/**
+ * Opens the session of a user who has proved who they are. The audit entry is written first:
+ * without it there is no session.
+ */
 export async function admitUser(
   context: Pick<SignInDependencies, "store" | "clock" | "sessions">,
   user: ActiveUser,

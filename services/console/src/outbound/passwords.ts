@@ -29,12 +29,12 @@ const OPTIONS: Options = {
 /** Hashes with argon2id, {@link MAX_RUNNING} at a time; at most `maxWaiting` more wait. */
 export async function createPasswords(maxWaiting: number = MAX_WAITING): Promise<Passwords> {
   // The hash for unknown users: their check takes as long as a check of known users.
-  const nobodys = await hash(randomBytes(DUMMY_PASSWORD_BYTES), OPTIONS);
+  const dummyHash = await hash(randomBytes(DUMMY_PASSWORD_BYTES), OPTIONS);
   const turns = new Turns(maxWaiting);
   return {
     hash: (password) => turns.take(() => hash(password, OPTIONS)),
     matches: (password, passwordHash) =>
-      turns.take(async () => (await verify(passwordHash ?? nobodys, password)) && passwordHash !== null),
+      turns.take(async () => (await verify(passwordHash ?? dummyHash, password)) && passwordHash !== null),
   };
 }
 

@@ -90,8 +90,8 @@ describe("an export", () => {
     const large = "\u{1F4B0}".repeat(250);
     const allowed = Array.from({ length: 1_000 }, (_, index) => transaction(1_000 - index, -index, large));
     expect(mergeHistory([allowed], ALL)).toMatchObject({ recordCount: 1_000, truncated: false });
-    const absurd = allowed.map((record) => Object.assign({ ...record }, { description: large.repeat(10) }));
-    const cut = mergeHistory([absurd], ALL);
+    const tooLarge = allowed.map((record) => Object.assign({ ...record }, { description: large.repeat(10) }));
+    const cut = mergeHistory([tooLarge], ALL);
     expect(cut.truncated).toBe(true);
     expect(cut.recordCount).toBeGreaterThan(300);
     expect(Buffer.byteLength(JSON.stringify(cut))).toBeLessThan(MAX_RESULT_BYTES + EVENT_AROUND_BYTES);

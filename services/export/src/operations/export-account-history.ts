@@ -11,6 +11,7 @@ import { type HistoryOwner, OwnerUnavailable } from "../domain/ports.ts";
 
 type ExportOutcome = CommandOutcome<null>;
 
+/** The owners of the records of an export, and the known servers. */
 export interface ExportOptions {
   /** For equal times, records of earlier owners come first. */
   readonly owners: readonly HistoryOwner[];

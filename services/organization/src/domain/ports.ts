@@ -4,6 +4,7 @@ import type { DirectoryStore, DirectoryTransaction } from "./directory/ports.ts"
 /** One transaction over both domains. */
 export type StoreTransaction = DirectoryTransaction & CreditTransaction;
 
+/** The directory and the ledger in one database, so that one transaction can change both. */
 export interface Store extends Omit<DirectoryStore, "transaction">, Omit<CreditStore, "transaction"> {
   transaction<T>(work: (tx: StoreTransaction) => Promise<T>): Promise<T>;
 }

@@ -78,6 +78,7 @@ export interface AccountValues {
   readonly openPositionCount: number;
 }
 
+/** Values an account at the given prices. */
 export function valueAccount(prices: Prices, account: Account): AccountValues {
   let unrealizedProfitMinor = 0;
   let margin = 0;

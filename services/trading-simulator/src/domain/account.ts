@@ -92,6 +92,7 @@ export interface NewAccount {
   readonly investorPasswordHash: string;
 }
 
+/** Returns a new active account, before its first event. */
 export function createAccount(fields: NewAccount): Account {
   return {
     ...fields,
@@ -127,7 +128,7 @@ export function fromState(text: string): Account {
   };
   return {
     ...stored,
-    // A row of release 0.1.0 does not count them: they count from now on.
+    // Rows of release 0.1.0 have no net deposits: they are counted from now on.
     netDepositsMinor: stored.netDepositsMinor ?? 0,
     flattening: stored.flattening ?? {},
     positions: new Map(stored.positions.map((position) => [position.id, position])),

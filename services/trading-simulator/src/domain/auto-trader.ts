@@ -1,6 +1,6 @@
 /**
- * A demo account that trades automatically. Its choices come from its own random stream, which the
- * seed and the account number determine.
+ * Automatic trading of a demo account. Its choices come from a random stream, which the seed and
+ * the account number determine.
  */
 import type { Account, AutoTrader } from "./account.ts";
 import type { TradingContext } from "./trading-context.ts";
@@ -12,17 +12,18 @@ import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./tra
 
 const MAX_WAITING_ORDERS = 2;
 /**
- * Fraction of decisions that open a position if there is room; an account without positions always
- * opens one. And the fraction of new orders that are limit orders.
+ * Fraction of decisions that open a position if there is room. An account without positions always
+ * opens one.
  */
 const OPENING_PART = 0.6;
+/** Fraction of new orders that are limit orders. */
 const WAITING_PART = 0.15;
 /**
  * Distance of a limit order from the market, as a fraction of the price. Its stop loss and take
  * profit are 4 and 3 distances from the market.
  */
 const DISTANCE = 0.0008;
-/** Percent: below this margin level it opens nothing. */
+/** Margin level in percent below which the account opens no positions. */
 const CAREFUL_LEVEL = 300;
 
 /**

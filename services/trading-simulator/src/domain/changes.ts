@@ -60,7 +60,7 @@ export function applyChange(context: TradingContext, input: ChangeInput, change:
 }
 
 function create(context: TradingContext, input: ChangeInput, change: ChangeOf<"create">): ChangeResult {
-  if (input.account !== undefined) return refused("ACCOUNT_EXISTS", "the account number was given before");
+  if (input.account !== undefined) return refused("ACCOUNT_EXISTS", "the account number was used before");
   if (!input.supportedLeverage.includes(change.leverage)) return leverageRejected(change.leverage);
   if (change.initialBalanceMinor > MAX_BALANCE_MINOR) return refused("INVALID_CHANGE", "the balance is too large");
   const { accountNumber, accountName, leverage, currency, initialBalanceMinor } = change;
@@ -108,7 +108,10 @@ function update(
     if (!input.supportedLeverage.includes(leverage)) return leverageRejected(leverage);
     const after = valueAccount(context.prices, { ...account, leverage });
     if (after.marginMinor > 0 && after.freeMarginMinor < 0) {
-      return refused("INSUFFICIENT_FUNDS", "the open positions need more margin with this leverage than there is");
+      return refused(
+        "INSUFFICIENT_FUNDS",
+        "with this leverage the open positions need more margin than the account has",
+      );
     }
   }
   account.name = accountName;
@@ -177,7 +180,7 @@ function flatten(
   return applied(account, context.emit(account, body, reference));
 }
 
-/** Ends an incomplete change: null if there is none with this reference. */
+/** Ends an incomplete change with a rejection. Null if none has this reference. */
 export function abandonFlattening(context: TradingContext, account: Account, reference: string): ChangeResult | null {
   const done = account.flattening[reference];
   if (done === undefined) return null;

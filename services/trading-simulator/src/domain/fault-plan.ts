@@ -4,11 +4,11 @@ import type { Fault, FaultOperation, Faults, FaultTarget } from "./faults.ts";
 
 /** Effect of the injected faults on one request. */
 export interface FaultPlan {
-  /** Does nothing: answers 503, or disconnects. */
+  /** If set, nothing is done: the answer is 503, or the connection is closed. */
   readonly unreachable: { readonly disconnect: boolean } | null;
-  /** Wait before the work. */
+  /** Wait before the work, in milliseconds. */
   readonly delayMs: number;
-  /** Does the work, then disconnects instead of answering. */
+  /** If true, the work is done, and the connection is closed instead of an answer. */
   readonly dropAnswer: boolean;
 }
 
@@ -16,13 +16,16 @@ export interface FaultPlan {
 export interface ChangesPlan extends FaultPlan {
   readonly changes: readonly {
     readonly body: ChangeBody;
-    /** Delay of the change, unless its reference is settled before; null: no delay. */
+    /**
+     * Milliseconds after which the change applies, unless its reference is settled before; null: at
+     * once.
+     */
     readonly lateMs: number | null;
     readonly rejection: Rejection | null;
   }[];
 }
 
-/** Takes the faults that affect a whole request; any of its targets may match. */
+/** Takes the faults that affect a whole request. A fault may match any of its targets. */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
   const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));
   if (unreachable !== null) return { unreachable, delayMs: 0, dropAnswer: false };
@@ -31,6 +34,7 @@ export function planRequest(faults: Faults, targets: readonly FaultTarget[]): Fa
   return { unreachable: null, delayMs: delayed?.delayMs ?? 0, dropAnswer: dropped !== null };
 }
 
+/** Takes the faults that affect a batch of changes, and each change. */
 export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
   const targets = bodies.map(targetOf);
   const plan = planRequest(faults, targets);

@@ -1,5 +1,5 @@
 /**
- * Faults that tests and operators inject: how a trading server misbehaves, for whom, and how often.
+ * Faults that tests and operators inject: what goes wrong, for which requests, and how often.
  */
 import type { RejectionCode } from "@kapi/trading-server";
 
@@ -56,7 +56,7 @@ export const MAX_FAULTS = 1_000;
 export class Faults {
   readonly #faults = new Map<string, Fault>();
 
-  /** False: too many faults. */
+  /** Returns false if there are too many faults. */
   add(fault: Fault): boolean {
     if (this.#faults.size >= MAX_FAULTS) return false;
     this.#faults.set(fault.id, fault);
@@ -75,10 +75,13 @@ export class Faults {
     return before - this.#faults.size;
   }
 
-  /** Counts and returns the oldest fault of `kinds` that matches `target`; null: no match. */
+  /**
+   * Returns the oldest fault of `kinds` that matches `target`, and counts its occurrence; null: no
+   * match.
+   */
   take(kinds: readonly FaultKind[], target: FaultTarget): Fault | null {
     for (const fault of this.#faults.values()) {
-      if (!kinds.includes(fault.kind) || !meets(fault, target)) continue;
+      if (!kinds.includes(fault.kind) || !matches(fault, target)) continue;
       if (fault.remaining !== null) {
         fault.remaining -= 1;
         if (fault.remaining <= 0) this.#faults.delete(fault.id);
@@ -89,7 +92,7 @@ export class Faults {
   }
 }
 
-function meets(fault: Fault, target: FaultTarget): boolean {
+function matches(fault: Fault, target: FaultTarget): boolean {
   return (
     (fault.reference === null || fault.reference === target.reference) &&
     (fault.accountNumber === null || fault.accountNumber === target.accountNumber) &&

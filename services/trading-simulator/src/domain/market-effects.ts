@@ -8,11 +8,12 @@ import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
 import { type AccountValues, nightlySwapMinor, openProfitMinor, valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/** Margin level in percent. Below it the account gets one margin call, until the level is back. */
+/** Margin level in percent. Below it the account gets one margin call until it recovers. */
 export const MARGIN_CALL_LEVEL = 100;
 /** Margin level in percent. At or below it positions are closed, largest loss first. */
 export const STOP_OUT_LEVEL = 50;
 
+/** Whether the market price has reached the price of a pending order. */
 export function isTriggered(order: PendingOrder, quote: Quote): boolean {
   const price = openPriceOf(quote, order.side);
   const waitsBelow = (order.side === "buy") === (order.orderType === "limit");

@@ -1,7 +1,7 @@
 /**
- * The market of one server: a quote per symbol. Every symbol follows a random walk of the seed,
- * except one that may play a recording. Same seed and number of ticks give same prices. The state
- * is plain data, so a restart continues without a price gap.
+ * The market of one server: a quote for each symbol. A symbol follows a random walk from the seed,
+ * or plays a recording. The same seed and number of ticks give the same prices. The state is plain
+ * data, so a restart continues without a price gap.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -24,7 +24,7 @@ interface SymbolState extends RandomState {
   ask: number;
   /** True: the feed does not change the price. */
   held: boolean;
-  /** True: nobody can trade the symbol. Absent in states of release 0.1.0. */
+  /** True: traders cannot open or close positions. Absent in states of release 0.1.0. */
   closed?: boolean;
 }
 
@@ -64,7 +64,10 @@ export class Market implements Prices {
     return this.#symbol(symbol).closed !== true;
   }
 
-  /** Closes or opens the market of a symbol. Prices move all the same. */
+  /**
+   * Closes or opens the market of a symbol. Prices still move, and stops and pending orders still
+   * execute.
+   */
   setOpen(symbol: string, open: boolean): void {
     this.#symbol(symbol).closed = !open;
   }

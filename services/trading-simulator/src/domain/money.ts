@@ -2,8 +2,8 @@ import { assert } from "@kapi/kernel";
 
 const MINOR_UNITS_PER_UNIT = 100;
 /**
- * Added before rounding, so that a half cent that binary fractions show as a little less (1.005 as
- * 1.00499…) still rounds away from zero.
+ * Added before rounding. A half cent is often a little less as a binary fraction: 1.005 is
+ * 1.00499…. With the tolerance it still rounds away from zero.
  */
 const HALF_CENT_TOLERANCE = 1e-7;
 

@@ -27,14 +27,14 @@ const STATUS_REJECTIONS = {
   deleted: "ACCOUNT_ARCHIVED",
 } as const;
 
-/** Null: the order is acceptable. Free margin is not checked here. */
+/** Returns why an order is rejected, or null. Free margin is not checked here. */
 export function checkOrder(prices: Prices, account: Account, request: OrderRequest): TradeRejection | null {
   if (account.status !== "active") {
     return { code: STATUS_REJECTIONS[account.status], message: `the account is ${account.status}` };
   }
   if (!SYMBOLS.has(request.symbol)) return { code: "UNKNOWN_SYMBOL", message: `there is no symbol ${request.symbol}` };
   if (request.volume < MIN_VOLUME || request.volume > MAX_VOLUME) {
-    return { code: "INVALID_VOLUME", message: "the volume is from 0.01 to 100 lots" };
+    return { code: "INVALID_VOLUME", message: "the volume must be from 0.01 to 100 lots" };
   }
   if (request.orderType === "market") {
     if (!prices.isOpen(request.symbol)) return marketClosed(request.symbol);
@@ -50,7 +50,7 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
   return checkPending(prices, { ...request, orderType: request.orderType });
 }
 
-/** Nobody can trade the symbol now. */
+/** The rejection of an order while the market of its symbol is closed. */
 export function marketClosed(symbol: string): TradeRejection {
   return { code: "MARKET_CLOSED", message: `the market of ${symbol} is closed` };
 }
@@ -61,14 +61,17 @@ export function checkPending(
   order: Pick<PendingOrder, "symbol" | "side" | "orderType" | "stopLoss" | "takeProfit"> & { price: number | null },
 ): TradeRejection | null {
   if (order.price === null || order.price <= 0) {
-    return { code: "INVALID_PRICE", message: `a ${order.orderType} order has a price above 0` };
+    return { code: "INVALID_PRICE", message: `a ${order.orderType} order needs a price above 0` };
   }
   const market = openPriceOf(prices.quote(order.symbol), order.side);
   // A buy limit and a sell stop wait below the market, a sell limit and a buy stop above it.
   const waitsBelow = (order.side === "buy") === (order.orderType === "limit");
   if (waitsBelow ? order.price >= market : order.price <= market) {
     const where = waitsBelow ? "below" : "above";
-    return { code: "INVALID_PRICE", message: `a ${order.side} ${order.orderType} order waits ${where} ${market}` };
+    return {
+      code: "INVALID_PRICE",
+      message: `the price of a ${order.side} ${order.orderType} order must be ${where} ${market}`,
+    };
   }
   return checkStops(order.side, order.price, order.stopLoss, order.takeProfit);
 }

@@ -10,7 +10,8 @@ const HASH_BYTES = 32;
 const SCRYPT_COST = 1_024;
 
 /**
- * Salted hash of a password, `salt.hash` in base64url; the only form in which a password is kept.
+ * Returns the salted hash of a password, `salt.hash` in base64url. Passwords are stored only in
+ * this form.
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);

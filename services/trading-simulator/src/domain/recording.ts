@@ -12,15 +12,15 @@ export interface Recording {
 
 const TICK_HEADER = "time,bid,ask";
 const BAR_HEADER = "time,bidOpen,bidHigh,bidLow,bidClose,askOpen,askHigh,askLow,askClose";
-/** A bar of a minute is played as four quotes at this distance. */
+/** A bar of a minute is played as four quotes with this interval. */
 const BAR_QUOTE_STEP_MS = 15_000;
-/** Pause between two rounds. */
+/** Pause between the end of a recording and its next beginning. */
 const ROUND_GAP_MS = 1_000;
 
 /**
  * Parses ticks (`time,bid,ask`) and one-minute bars (`time,bidOpen…askClose`). A bar becomes four
- * quotes: open, both extremes (the one against its direction first), close. Throws a RangeError
- * with the line.
+ * quotes: open, low and high, close. The high comes first if the bar falls.
+ * @throws RangeError that names the line.
  */
 export function parseRecording(symbol: string, csv: string): Recording {
   const [header = "", ...lines] = csv.split(/\r?\n/);

@@ -82,7 +82,7 @@ export const SYMBOLS: ReadonlyMap<string, SymbolSpec> = new Map(
   ]),
 );
 
-/** Symbol whose price is that of one US dollar in the currency. */
+/** Symbol whose price is the value of one US dollar in the currency. */
 export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, string>> = {
   JPY: "USDJPY",
   CHF: "USDCHF",
@@ -95,6 +95,7 @@ export function symbolSpec(name: string): SymbolSpec {
   return assertDefined(SYMBOLS.get(name), `symbol ${name}`);
 }
 
+/** Rounds a price to the decimals of its symbol. */
 export function roundPrice(spec: SymbolSpec, price: number): number {
   return Number(price.toFixed(spec.digits));
 }

@@ -75,6 +75,7 @@ export interface OrderState {
   readonly executedAtMs: number | null;
 }
 
+/** An order as events show it. */
 export function toWireOrder(
   order: Omit<PendingOrder, "orderType" | "price"> & Pick<TradingOrder, "orderType" | "price">,
   state: OrderState,
@@ -96,7 +97,7 @@ export function toWireOrder(
   };
 }
 
-/** `closedAtMs`: null while it is open. */
+/** A position as events show it. `closedAtMs`: null while it is open. */
 export function toWirePosition(position: Position, closedAtMs: number | null): TradingPosition {
   return {
     id: position.id,

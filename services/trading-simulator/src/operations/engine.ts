@@ -1,5 +1,5 @@
 /**
- * The trading servers of this process. Use cases change accounts in memory, in one turn of the
+ * The trading servers of this process. Operations change accounts in memory, in one turn of the
  * event loop, and record into the open commit. They answer when that commit is stored.
  */
 import { type Committer, notConfigured } from "@kapi/bridge";
@@ -58,7 +58,7 @@ export class Engine {
 
   /**
    * Call it after a change of an account: indexes the account by its symbols and publishes a
-   * valuation. `values` saves computing them again.
+   * valuation. `values`: the values of the account, if the caller has them.
    */
   changed(server: TradingServer, context: TradingContext, account: Account, values?: AccountValues): void {
     server.reindex(account);

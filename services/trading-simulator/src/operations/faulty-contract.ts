@@ -9,7 +9,7 @@ import type { FaultOperation } from "../domain/faults.ts";
 import type { Engine } from "./engine.ts";
 import type { LateChanges } from "./late-changes.ts";
 
-/** The contract of the simulated servers, behind the injected faults. */
+/** The contract of the simulated servers, with the injected faults. */
 export class FaultyContract implements ContractOperations {
   readonly #contract: ContractOperations;
   readonly #engine: Engine;
@@ -76,7 +76,7 @@ export class FaultyContract implements ContractOperations {
   }
 }
 
-/** Does `work` and answers, unless `plan` has a fault. */
+/** Does `work` and answers, with the faults of `plan`. */
 async function under<T>(plan: FaultPlan, work: () => Promise<T>): Promise<T> {
   if (plan.unreachable !== null) {
     if (plan.unreachable.disconnect) throw new AnswerLost("cut by an injected fault");

@@ -5,7 +5,7 @@ import { valueAccount, toValuation } from "../domain/account-values.ts";
 import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Null: unknown or deleted. */
+/** The current values of an account; null: unknown or deleted. */
 export function readAccount(engine: Engine, server: TradingServer, accountNumber: string): AccountSnapshot | null {
   const account = server.openAccount(accountNumber);
   if (account === undefined || account.status === "deleted") return null;

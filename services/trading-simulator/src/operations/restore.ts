@@ -18,9 +18,9 @@ export interface Restored {
 }
 
 /**
- * Reads servers and accounts, then the journal after the checkpoint; the journal is claimed. Only
- * changes of balance are stored without the state of their account, so only balance, net deposits
- * and sequence can be behind.
+ * Reads servers and accounts, then the journal after the checkpoint. The caller has claimed the
+ * journal. Only changes of balance are stored without the state of their account, so only balance,
+ * net deposits and sequence can be behind.
  */
 export async function restore(stored: StoredState, feed: Feed, clock: Clock): Promise<Restored> {
   const progress = await stored.progress();

@@ -15,7 +15,7 @@ export function dayOf(ms: number): number {
 
 /**
  * One tick of a server: a due rollover, new prices, their effects, valuations of accounts whose
- * values moved, then automatic trading. Does nothing while the committer is full.
+ * values changed, then automatic trading. Does nothing while the committer is full.
  */
 export function runTick(engine: Engine, server: TradingServer, intervalMs: number): void {
   if (engine.committer.isFull) return;
@@ -34,9 +34,9 @@ export function applyMovedPrices(engine: Engine, server: TradingServer, symbols:
   const context = engine.context(server);
   server.recordQuotes(symbols, context.nowMs);
   const moved = new Set(symbols);
-  const concerned = new Set<Account>();
-  for (const symbol of symbols) for (const account of server.watchersOf(symbol)) concerned.add(account);
-  for (const account of concerned) {
+  const affected = new Set<Account>();
+  for (const symbol of symbols) for (const account of server.watchersOf(symbol)) affected.add(account);
+  for (const account of affected) {
     const sequence = account.sequence;
     const values = applyPrices(context, account, moved);
     if (account.sequence !== sequence) {

@@ -28,7 +28,7 @@ export class TradingServer {
   readonly quotes: ReadonlyMap<string, QuoteHistory> = new Map(
     [...SYMBOLS.keys()].map((name) => [name, new QuoteHistory()]),
   );
-  /** By number, with deleted ones. */
+  /** All accounts by number, including deleted ones. */
   readonly accounts = new Map<string, Account>();
   /** Accounts with an incomplete change, by its reference. */
   readonly flattening = new Map<string, Account>();

@@ -49,6 +49,7 @@ export function closePositionOn(
   return operate(at, (context) => closePosition(context, at.account, position, volume ?? position.volume, null));
 }
 
+/** Cancels a pending order. */
 export function cancelOrderOn(at: AccountAt, order: PendingOrder): Promise<TradeResult<TradingOrder>> {
   return operate(at, (context) => cancelOrder(context, at.account, order, null));
 }

@@ -4,8 +4,8 @@ import { parseRecording, type Recording, symbolOfFile } from "../domain/recordin
 import { SYMBOLS } from "../domain/symbols.ts";
 
 /**
- * Reads a recording. `symbol` null: taken from the file name. Throws if file, symbol or a line is
- * invalid.
+ * Reads a recording. `symbol` null: the symbol is taken from the file name.
+ * @throws Error if the file, the symbol or a line is invalid.
  */
 export async function readRecording(path: string, symbol: string | null): Promise<Recording> {
   const name = symbol ?? symbolOfFile(path, SYMBOLS);

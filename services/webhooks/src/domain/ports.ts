@@ -57,6 +57,7 @@ export interface DueEndpoint extends EndpointName {
   readonly dueAtMs: number;
 }
 
+/** What became of the events of a call. */
 export interface RecordedEvents {
   /** Number of newly recorded events. */
   readonly recorded: number;
@@ -74,6 +75,7 @@ export interface Capacity {
   reserve(endpoint: EndpointName): boolean;
 }
 
+/** The events of all organizations, with their feeds. */
 export interface EventStore {
   /**
    * Records new events, each with its feed position and account sequence, and a delivery to every
@@ -105,6 +107,7 @@ export interface EventStore {
   replay(replay: Replay, after: number, limit: number, nowMs: number): Promise<number | null>;
 }
 
+/** The part of a feed to read: positions above `after` and up to `upTo`, of the given kinds. */
 export interface FeedPage {
   readonly after: number;
   readonly upTo: number;
@@ -112,6 +115,7 @@ export interface FeedPage {
   readonly limit: number;
 }
 
+/** One event of a feed. */
 export interface FeedRow {
   readonly position: number;
   readonly eventId: string;
@@ -168,6 +172,7 @@ export interface EndpointStore {
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }
 
+/** The deliveries of all endpoints, and their attempts. */
 export interface DeliveryStore {
   /** Endpoints with due deliveries, with the oldest due time. */
   dueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;
@@ -227,6 +232,7 @@ export interface EventDeliveries {
   ): Promise<AccountDeliveriesAnswer>;
 }
 
+/** A list of deliveries, and the current time, which decides whether a lease still runs. */
 export interface DeliveryQuery extends ListDeliveriesQuery {
   readonly nowMs: number;
 }

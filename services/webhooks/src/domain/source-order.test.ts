@@ -90,7 +90,7 @@ describe("the order of an account's events", () => {
     expect(order(events, recordedUpTo([0, null]))).toEqual({ ready: ["f7"], early: ["f9"] });
   });
 
-  it("takes waiting events once when the missing event arrives", () => {
+  it("returns each waiting event once when the missing event arrives", () => {
     const waiting = [waited(event("f2", "finance", 2))];
     const events = [event("f2", "finance", 2), event("f1", "finance", 1)];
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });

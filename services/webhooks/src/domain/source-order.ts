@@ -83,6 +83,7 @@ export interface MissingEvents {
   readonly reason: "overdue" | "too_many" | "other_source";
 }
 
+/** What becomes of the events of a call and of the waiting events of their accounts. */
 export interface OrderedEvents {
   /** To be recorded now, in this order. */
   readonly ready: readonly (IncomingEvent | WaitingEvent)[];
@@ -162,14 +163,14 @@ function unknownSequences(): RecordedSequences {
 function queueOf(source: Source, ofAccount: readonly PlacedEvent[]): SourceQueue {
   const arrived = ofAccount.flatMap((event, arrival) => (event.place.source === source ? [{ event, arrival }] : []));
   const sorted = arrived.map(({ event }) => event).toSorted((a, b) => a.place.sequence - b.place.sequence);
-  const waitedFor = (ms: number): number =>
+  const newestWaitingLongerThan = (ms: number): number =>
     sorted.findLast((event) => isWaiting(event) && event.waitedMs > ms)?.place.sequence ?? 0;
   return {
     source,
     sorted,
     arrivals: arrived.map(({ arrival }) => arrival),
-    overdueUpTo: waitedFor(MAX_WAIT_MS),
-    otherOverdueUpTo: waitedFor(MAX_OTHER_SOURCE_WAIT_MS),
+    overdueUpTo: newestWaitingLongerThan(MAX_WAIT_MS),
+    otherOverdueUpTo: newestWaitingLongerThan(MAX_OTHER_SOURCE_WAIT_MS),
     taken: 0,
     waiting: sorted.filter(isWaiting).length,
   };
@@ -244,6 +245,7 @@ function isGivenUpFor(queue: SourceQueue, place: SourcePlace, recorded: Recorded
   return queue.waiting > MAX_WAITING || place.sequence <= upTo;
 }
 
+/** The missing events that `event`, which is recorded now, no longer waits for. */
 function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: RecordedSequences): MissingEvents[] {
   const { serverId, accountNumber, place } = event;
   const missing: MissingEvents[] = [];
@@ -263,7 +265,7 @@ function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: Recorde
 /**
  * An event of release 0.1.0 has no `through`. It makes the `through` of its source unknown, so that
  * no event waits for this source in vain. If the other source is given up, its `through` is unknown
- * until its next event is recorded.
+ * until the next event of that source is recorded.
  */
 function advance(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];

@@ -62,8 +62,8 @@ export class EndpointCache {
   /** The current signing keys, newest first; empty if the secret cannot be decrypted. */
   signingKeys({ endpoint, key, previousKey }: EndpointWithKeys): KeyObject[] {
     if (key === null) return [];
-    const signsAlong = previousKey !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
-    return signsAlong ? [key, previousKey] : [key];
+    const previousSigns = previousKey !== null && this.#clock.nowMs() < (endpoint.previousUntilMs ?? 0);
+    return previousSigns ? [key, previousKey] : [key];
   }
 }
 

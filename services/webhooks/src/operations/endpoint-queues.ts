@@ -51,6 +51,7 @@ interface EndpointQueue {
   pausedUntilMs: number;
 }
 
+/** The slots of one process. */
 export interface DeliveryLimits {
   /** Maximum number of concurrent deliveries. */
   readonly concurrency: number;

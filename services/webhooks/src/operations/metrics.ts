@@ -14,32 +14,35 @@ const duration = histogram(
 const events = counter("webhooks.events", "Events that were recorded", "{event}");
 const missing = counter(
   "webhooks.events.missing",
-  "Events that later ones of their account no longer waited for, by `reason` (overdue, too_many, other_source)",
+  "Missing events that later events of their account stopped waiting for, by `reason` (overdue, too_many, other_source)",
   "{event}",
 );
 const disabled = counter(
   "webhooks.endpoints.disabled",
-  "Endpoints that were disabled for what their receivers did, by `reason` (gone, failing)",
+  "Endpoints that the service itself disabled, by `reason` (gone, failing)",
   "{endpoint}",
 );
 
+/** Records the outcome and the duration of an attempt; milliseconds. */
 export function measureAttempt(outcome: "succeeded" | "failed", durationMs: number): void {
   attempts.add(1, { outcome });
   duration.record(durationMs / MS_PER_SECOND, { outcome });
 }
 
+/** Counts newly recorded events. */
 export function countEvents(recorded: number): void {
   events.add(recorded);
 }
 
 /**
- * Counts events that later ones no longer wait for. Their number is unknown for the other source:
- * counted as 1.
+ * Counts missing events that later events no longer wait for. Those of the other source are counted
+ * as 1, because their number is unknown.
  */
 export function countMissing({ first, last, reason }: MissingEvents): void {
   missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });
 }
 
+/** Counts an endpoint that the service itself disabled. */
 export function countDisabled(reason: "gone" | "failing"): void {
   disabled.add(1, { reason });
 }

@@ -11,7 +11,7 @@ import type { DueDeliveries } from "./due-deliveries.ts";
 /** Maximum number of batches, from different partitions, that one transaction records. */
 const MAX_BATCHES_PER_TRANSACTION = 16;
 /** Maximum number of ranges of missing events in one log line. */
-const MAX_LOGGED_ACCOUNTS = 10;
+const MAX_LOGGED_RANGES = 10;
 
 export interface EventRecorderOptions {
   readonly events: Pick<EventStore, "recordEvents">;
@@ -57,9 +57,9 @@ export function createEventRecorder(
 function reportMissing(missing: readonly MissingEvents[], logger: Logger): void {
   if (missing.length === 0) return;
   for (const events of missing) countMissing(events);
-  const named = missing.slice(0, MAX_LOGGED_ACCOUNTS);
+  const named = missing.slice(0, MAX_LOGGED_RANGES);
   logger.warn(
     { gaps: missing.length, missing: named },
-    "older events of accounts are missing; later ones are recorded",
+    "older events of accounts are missing; later events are recorded without them",
   );
 }

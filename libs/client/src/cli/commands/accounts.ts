@@ -135,7 +135,7 @@ function addReads(accounts: Command, surroundings: Surroundings): void {
     });
 }
 
-/** The texts of a state for people: its values, then a table of the open positions. */
+/** The state of an account as text: its values, then a table of the open positions. */
 function stateText(output: Output, { positions, equity, ...values }: AccountState): string {
   const equityValues = { equity: equity?.value ?? null, equityMeasuredAt: equity?.measuredAt ?? null };
   return `${output.fields({ ...values, ...equityValues })}\n${output.table(positions, OPEN_POSITION_COLUMNS)}`;
@@ -221,7 +221,10 @@ async function passwordOf({ readLine }: Surroundings, { passwordStdin }: Passwor
 
 function addMoney(accounts: Command, surroundings: Surroundings): void {
   for (const name of ["deposit", "withdraw"] as const) {
-    const description = name === "deposit" ? "Deposit money to an account" : "Withdraw at most balance and free margin";
+    const description =
+      name === "deposit"
+        ? "Deposit money to an account"
+        : "Withdraw money, at most the lower of balance and free margin";
     addMutation(accounts, name, description)
       .argument("<account>")
       .argument("<amount>", "such as 250.55", amount)

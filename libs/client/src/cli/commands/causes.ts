@@ -1,4 +1,4 @@
-/** What makes each kind of event really happen. */
+/** For each kind of event, the calls that make it happen on a simulated server. */
 import { randomUUID } from "node:crypto";
 
 import type { AccountResource } from "../../resources/account.ts";
@@ -29,7 +29,7 @@ export interface Scene {
   readonly accountNumber: string | undefined;
 }
 
-/** Makes an event happen, and returns the number of its account. */
+/** Makes an event happen. Returns the number of its account. */
 export type Cause = (scene: Scene) => Promise<string>;
 
 export const CAUSES: Readonly<Record<string, Cause>> = {

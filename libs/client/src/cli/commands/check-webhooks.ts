@@ -18,7 +18,9 @@ const COLUMNS: readonly Column<ReceiverCheckResult>[] = [
 /** `kapi check-webhooks` */
 export function addCheckWebhooks(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
-    program.command("check-webhooks").description("Send a receiver what it must withstand, and say what it did"),
+    program
+      .command("check-webhooks")
+      .description("Send a receiver repeated, forged, old and unknown events, and report its answers"),
   )
     .requiredOption("--url <url>", "address of the receiver", address)
     .requiredOption("--secret <secret>", "the secret that it verifies with, whsec_…", signingSecret)
@@ -32,11 +34,11 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
       const failed = results.filter(({ passed }) => !passed).length;
       if (failed > 0) throw new Failure(`${failed} of ${results.length} checks failed`);
       const unseen = results.filter((result) => resultOf(result) === "look").length;
-      output.note(`${results.length} of ${results.length} answers are right; ${unseen} effects you have to look at.`);
+      output.note(`${results.length} of ${results.length} answers are right; check ${unseen} effects yourself.`);
     });
 }
 
-/** `look`: the answers are right, but the effect shows only in the receiver. */
+/** `look`: the answers are right, but only the receiver shows the effect. */
 function resultOf({ passed, lookAt }: ReceiverCheckResult): string {
   if (!passed) return "failed";
   return lookAt === undefined ? "ok" : "look";
@@ -44,7 +46,7 @@ function resultOf({ passed, lookAt }: ReceiverCheckResult): string {
 
 function remark(output: Output, check: string, problem: string | undefined, lookAt: string | undefined): void {
   if (problem !== undefined) output.note(`${check}: ${problem}`);
-  if (lookAt !== undefined) output.note(`${check}: look yourself: ${lookAt}`);
+  if (lookAt !== undefined) output.note(`${check}: check yourself: ${lookAt}`);
 }
 
 function signingSecret(text: string): string {

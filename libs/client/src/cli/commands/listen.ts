@@ -28,7 +28,7 @@ interface ListenOptions extends GlobalOptions {
   readonly newSecret?: true;
 }
 
-/** What came of forwarding an event: the program's status, or why there is none. */
+/** The result of forwarding an event: the status of the answer, or why there is no answer. */
 interface Forwarded {
   readonly status: number | null;
   readonly error: string | null;
@@ -79,14 +79,14 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
   }
 }
 
-/** The page after the cursor. While kapi cannot be reached the read is tried again. */
+/** The page after the cursor. While kapi cannot be reached, the read is repeated. */
 async function readOn({ kapi, output, surroundings }: Session, after: string, wanted: WebhookKind[] | undefined) {
   for (let isReported = false; ; isReported = true) {
     try {
       return await kapi.events.page({ after, kinds: wanted, signal: surroundings.signal });
     } catch (error) {
       if (!(error instanceof KapiError) || !error.retryable) throw error;
-      if (!isReported) output.note(`${error.message}. It is tried again; no event is lost.`);
+      if (!isReported) output.note(`${error.message}. kapi listen tries again; no event is lost.`);
       await delay(POLL_MS, surroundings.signal);
     }
   }

@@ -36,7 +36,8 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
   const liveUrl =
     options.liveUrl ?? (options.keyStdin === true ? "" : await ask("Address of the live stream (empty: none): "));
   const key = (options.keyStdin === true ? await readLine() : await ask("Management key: ", { isSecret: true })).trim();
-  if (!URL.canParse(baseUrl)) throw new UsageError(`${baseUrl} is no address.`);
+  if (!URL.canParse(baseUrl))
+    throw new UsageError(`${baseUrl} is not an address: give one such as https://api.example.com.`);
   const profile: Connection = {
     baseUrl,
     key,

@@ -23,7 +23,7 @@ interface Options {
 export function addVerifyEvidence(program: Command, surroundings: Surroundings): void {
   program
     .command("verify-evidence")
-    .description("Verify evidence: who signed it, that nothing was changed, and what it shows")
+    .description("Verify who signed evidence, that nothing was changed, and that its records show what it claims")
     .argument("<file>", "the document, as kapi sent it")
     .option("--keys <file>", "the public keys, a copy of /.well-known/kapi-evidence-keys.json: needs no network")
     .option("--url <url>", "fetch the keys from this kapi (default: KAPI_URL)", address)
@@ -113,7 +113,7 @@ function breachOf({ rule, breach, currency }: BreachEvidence): Fields {
 function problemText(problem: EvidenceProblem): string {
   switch (problem.code) {
     case "malformed":
-      return `this is no evidence: ${problem.message}.`;
+      return `this is not evidence: ${problem.message}.`;
     case "unknown_format":
       return `the format ${problem.format ?? "(none)"} is unknown: install a newer @kapi/client.`;
     case "header_changed":
@@ -129,6 +129,6 @@ function problemText(problem: EvidenceProblem): string {
     case "retired_key":
       return `it says that it was made at ${problem.createdAt}, but the key ${problem.keyId} was retired at ${problem.retiredAt}.`;
     case "wrong_signature":
-      return `the signature is not of the key ${problem.keyId} for this document.`;
+      return `the signature was not made with the key ${problem.keyId} for this document.`;
   }
 }

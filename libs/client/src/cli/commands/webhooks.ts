@@ -141,7 +141,7 @@ interface EventOptions extends GlobalOptions {
 }
 
 function addEvents(program: Command, surroundings: Surroundings): void {
-  const events = program.command("events").description("The feed of all events, which webhooks send too");
+  const events = program.command("events").description("The feed of all events that webhooks send");
   withGlobalOptions(events.command("list").description("Events after a cursor, oldest first"))
     .option("--after <cursor>", "cursor of an event (default: the oldest event that is kept)")
     .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)

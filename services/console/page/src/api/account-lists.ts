@@ -27,6 +27,7 @@ interface Answers {
 /** Fields of the query of a list, by their names in the API; empty texts are left out. */
 export type ListQuery = Readonly<Record<string, string | number>>;
 
+/** Identifies an account. */
 export interface AccountName {
   readonly serverId: string;
   readonly accountNumber: string;

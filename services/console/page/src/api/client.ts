@@ -14,6 +14,7 @@ const LINE_FEED = 0x0a;
 /** Called with the rows received so far, and all rows if the server knows them. */
 export type DownloadProgress = (rows: number, total: number | null) => void;
 
+/** How a request differs from a GET without a body. */
 export interface RequestOptions {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly body?: unknown;

@@ -60,6 +60,7 @@ export interface AuditFilter {
   readonly to: string;
 }
 
+/** Fields of the query of a list of deliveries; empty texts filter nothing. */
 export interface DeliveryFilter {
   readonly page: number;
   readonly limit: number;
@@ -70,7 +71,10 @@ export interface DeliveryFilter {
 /** Fields of the query of GET /requests; `limit` is a number. */
 export type RequestFilter = Readonly<Record<string, string | number>>;
 
-/** The clocks of the gateway and of Redis differ less. */
+/**
+ * Usage is looked for this long before and after its request: the clocks of the gateway and of
+ * Redis differ by less.
+ */
 const USAGE_WINDOW_MS = 60_000;
 
 const webhook = (endpointId: string): string => `/webhooks/${encodeURIComponent(endpointId)}`;

@@ -10,6 +10,7 @@ export interface SignedIn {
   readonly session: ConsoleSession;
 }
 
+/** The session and the API, for all components of a signed-in page. */
 export const SignedInContext = createContext<SignedIn | null>(null);
 
 /** The signed-in user and their organization. */

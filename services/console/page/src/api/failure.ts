@@ -10,7 +10,7 @@ const FIRST_SERVER_ERROR = 500;
 export const UNAUTHORIZED = 401;
 export const FORBIDDEN = 403;
 const TOO_MANY_REQUESTS = 429;
-/** What an error answer tells besides its body. */
+/** What an error answer has besides its message. */
 interface Details {
   readonly issues?: readonly Issue[];
   readonly code?: string | null;

@@ -35,7 +35,7 @@ function useDark(): boolean {
 
 /** A chart as wide as its container, in the colours of the style sheet. */
 export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const latest = useRef({ data, look });
   latest.current = { data, look };
@@ -43,7 +43,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   const zone = currentZone();
   // Runs before the next frame, so that a chart is never shown in the colours of the other scheme.
   useLayoutEffect(() => {
-    const host = place.current;
+    const host = container.current;
     if (host === null) return undefined;
     const styles = getComputedStyle(host);
     const options = latest.current.look((property) => styles.getPropertyValue(property).trim());
@@ -64,7 +64,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   useEffect(() => {
     chart.current?.setData(data);
   }, [data]);
-  return <div ref={place} class="chart" role="img" aria-label={label} />;
+  return <div ref={container} class="chart" role="img" aria-label={label} />;
 }
 
 /** Time axes divide the days of the chosen time zone. */

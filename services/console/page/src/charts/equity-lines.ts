@@ -2,9 +2,12 @@
 import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
 import type { Samples } from "./samples.ts";
 
-/** A live sample further from the one before than this follows an unchanged equity. */
+/** If a live sample is later than this after the one before, the equity was unchanged between. */
 const STEP_MS = 1_000;
-/** Longer than a minute takes to be stored: samples before the first one may be missing. */
+/**
+ * Longer than it takes until a minute is stored. In this time before the first sample, values may
+ * be missing.
+ */
 const STORED_WITHIN_MS = 90_000;
 
 /** The values at one time; units of currency. */

@@ -130,12 +130,12 @@ function looks(lines: EvidenceLines, colour: Colour, scale: number): Omit<uPlot.
 function drawMarkers(chart: uPlot, { breach, extreme }: EvidenceLines, colour: Colour, scale: number): void {
   const { ctx, bbox } = chart;
   const ratio = uPlot.pxRatio * scale;
-  const placeOf = ({ timeS, value }: Point) =>
+  const positionOf = ({ timeS, value }: Point) =>
     [chart.valToPos(timeS, "x", true), chart.valToPos(value, "y", true)] as const;
   ctx.save();
   ctx.strokeStyle = colour("--bad");
   ctx.fillStyle = colour("--bad");
-  const [breachX, breachY] = placeOf(breach);
+  const [breachX, breachY] = positionOf(breach);
   ctx.lineWidth = ratio;
   ctx.setLineDash([BREACH_DASH_PX * ratio, BREACH_DASH_PX * ratio]);
   ctx.beginPath();
@@ -145,7 +145,7 @@ function drawMarkers(chart: uPlot, { breach, extreme }: EvidenceLines, colour: C
   ctx.beginPath();
   ctx.arc(breachX, breachY, BREACH_RADIUS_PX * ratio, 0, 2 * Math.PI);
   ctx.fill();
-  const [extremeX, extremeY] = placeOf(extreme);
+  const [extremeX, extremeY] = positionOf(extreme);
   ctx.setLineDash([]);
   ctx.strokeStyle = colour("--text");
   ctx.lineWidth = 2 * ratio;

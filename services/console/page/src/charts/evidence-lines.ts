@@ -14,6 +14,7 @@ export interface Point {
   readonly value: number;
 }
 
+/** The lines of the chart of a breach. */
 export interface EvidenceLines {
   /** Seconds since 1970. */
   readonly times: number[];

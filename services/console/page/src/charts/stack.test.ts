@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 
-import { type DayOfUse, MAX_LAYERS, stack } from "./stack.ts";
+import { type DayUsage, MAX_LAYERS, stack } from "./stack.ts";
 
-function day(date: string, used: Readonly<Record<string, number>>): DayOfUse {
+function day(date: string, used: Readonly<Record<string, number>>): DayUsage {
   const operations = Object.entries(used).map(([operation, credits]) => ({ operation, requests: 1, credits }));
   return { day: date, operations };
 }

@@ -1,5 +1,5 @@
 /** Usage of one day by operation, in credits. */
-export interface DayOfUse {
+export interface DayUsage {
   /** In UTC: `2026-11-21`. */
   readonly day: string;
   readonly operations: readonly { readonly operation: string; readonly requests: number; readonly credits: number }[];
@@ -23,7 +23,7 @@ const OTHERS = "other operations";
  * than usage on a day counts as 0 on that day, because a layer cannot be negative. The table shows
  * exact numbers.
  */
-export function stack(days: readonly DayOfUse[]): readonly Layer[] {
+export function stack(days: readonly DayUsage[]): readonly Layer[] {
   const totals = new Map<string, number>();
   for (const { operations } of days) {
     for (const { operation, credits } of operations) totals.set(operation, (totals.get(operation) ?? 0) + credits);

@@ -15,8 +15,8 @@ import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWor
 const PATH = "/audit";
 const ENTRIES_A_PAGE = 25;
 /** Number of people who are offered as a filter and whose names are shown. */
-const MOST_PEOPLE = 100;
-const MOST_CHARACTERS = 100;
+const MAX_PEOPLE = 100;
+const MAX_CHARACTERS = 100;
 
 function filterOf(query: URLSearchParams): AuditFilter {
   const of = (name: string): string => query.get(name) ?? "";
@@ -38,7 +38,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
   const filter = filterOf(query);
   const audit = useData(`audit ${query.toString()}`, (signal) => api.audit(filter, ENTRIES_A_PAGE, signal));
   const actors = useData("actors", async (signal) => {
-    const [people, keys] = await Promise.all([api.people.people(1, MOST_PEOPLE, signal), api.keys(signal)]);
+    const [people, keys] = await Promise.all([api.people.people(1, MAX_PEOPLE, signal), api.keys(signal)]);
     return { people: people.people, keys };
   });
   const emails = new Map(actors.value?.people.map(({ id, email }) => [id, email]));
@@ -135,7 +135,7 @@ function TextFilter({ query, label, field }: FilterProps) {
         <input
           {...tied}
           type="search"
-          maxLength={MOST_CHARACTERS}
+          maxLength={MAX_CHARACTERS}
           value={query.get(field) ?? ""}
           onChange={({ currentTarget }) => filterBy(PATH, query, { [field]: currentTarget.value.trim() })}
         />

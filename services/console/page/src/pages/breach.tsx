@@ -16,7 +16,7 @@ import { BreachFigures } from "./breach-figures.tsx";
 import { ruleInWords } from "./risk-words.ts";
 
 /** Pause between two requests for evidence that is pending, in milliseconds. */
-const AGAIN_MS = 3_000;
+const RELOAD_INTERVAL_MS = 3_000;
 /** Evidence is usually complete this long after the breach, in milliseconds. */
 const USUALLY_COMPLETE_MS = 90_000;
 /** Evidence that is pending for longer is late, in milliseconds. */
@@ -83,7 +83,7 @@ function useRepeatedWhilePending({ value, loading, reload }: Data<LoadedBreach>)
   const isWaiting = !loading && value?.breach.evidence.status === "pending";
   useEffect(() => {
     if (!isWaiting) return undefined;
-    const timer = setTimeout(reload, AGAIN_MS);
+    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
     return () => clearTimeout(timer);
   }, [isWaiting, reload]);
 }

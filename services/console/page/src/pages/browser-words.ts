@@ -15,7 +15,7 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bCrOS\b/, "ChromeOS"],
   [/\bLinux\b/, "Linux"],
 ];
-const MOST_CHARACTERS = 60;
+const MAX_CHARACTERS = 60;
 
 /** The browser and the system of a `User-Agent`; its beginning if the browser is unknown. */
 export function browserInWords(userAgent: string | null): string | null {
@@ -25,5 +25,5 @@ export function browserInWords(userAgent: string | null): string | null {
     const version = pattern.exec(userAgent)?.[1];
     if (version !== undefined) return `${name} ${version}${system === undefined ? "" : ` on ${system}`}`;
   }
-  return userAgent.slice(0, MOST_CHARACTERS);
+  return userAgent.slice(0, MAX_CHARACTERS);
 }

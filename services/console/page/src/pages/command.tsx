@@ -11,7 +11,7 @@ import { AccountLink, Block, Detail, DetailList, Moment, State } from "../parts/
 import { Link, part } from "../router.tsx";
 
 /** Poll interval of a command that is not final. */
-const AGAIN_MS = 2_000;
+const RELOAD_INTERVAL_MS = 2_000;
 
 interface CommandProps {
   readonly serverId: string;
@@ -25,7 +25,7 @@ export function CommandPage({ serverId, commandId }: CommandProps) {
   const { value, reload } = command;
   useEffect(() => {
     if (value === null || (value.status !== "queued" && value.status !== "leased")) return undefined;
-    const timer = setTimeout(reload, AGAIN_MS);
+    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
     return () => clearTimeout(timer);
   }, [value, reload]);
   return (

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import type { CreditUsage, Wallet } from "../api/shapes.ts";
-import { UseByDay } from "../charts/use-by-day.tsx";
+import { UsageByDay } from "../charts/usage-by-day.tsx";
 import { credits } from "../format.ts";
 import { Field } from "../parts/field.tsx";
 import { Loaded, Notice, Problem } from "../parts/notice.tsx";
@@ -15,18 +15,18 @@ import { Moment, Nothing } from "../parts/values.tsx";
 
 const LINES_A_PAGE = 20;
 /** Days that the chart can show. */
-const SPANS = [7, 30, 90] as const;
-const FIRST_SPAN = 30;
+const DAY_CHOICES = [7, 30, 90] as const;
+const INITIAL_DAYS = 30;
 /** The service's limit (contracts, `LowBalanceThresholdBody`). */
 const HIGHEST_THRESHOLD = 1_000_000_000_000;
 
 /** The wallet, the usage by day, and each billed request. */
 export function CreditsPage() {
   const api = useApi();
-  const [span, setSpan] = useState<number>(FIRST_SPAN);
+  const [shownDays, setShownDays] = useState<number>(INITIAL_DAYS);
   const [page, setPage] = useState(1);
   const wallet = useData("wallet", (signal) => api.wallet(signal));
-  const byDay = useData(`by-day ${span}`, (signal) => api.usageByDay(span, signal));
+  const byDay = useData(`by-day ${shownDays}`, (signal) => api.usageByDay(shownDays, signal));
   const lines = useData(`lines ${page}`, (signal) => api.usage(page, LINES_A_PAGE, signal));
   const refresh = (): void => [wallet, byDay, lines].forEach((data) => data.reload());
   return (
@@ -44,10 +44,10 @@ export function CreditsPage() {
       <section class="card">
         <div class="section-head">
           <h2>Usage by day</h2>
-          <Spans span={span} choose={setSpan} />
+          <DaysChoice days={shownDays} choose={setShownDays} />
         </div>
         <Loaded data={byDay} what="the usage by day">
-          {({ days }) => <UseByDay days={days} />}
+          {({ days }) => <UsageByDay days={days} />}
         </Loaded>
       </section>
       <section class="card">
@@ -144,11 +144,11 @@ function Threshold({ wallet, set }: BalanceProps) {
   );
 }
 
-function Spans({ span, choose }: { readonly span: number; readonly choose: (days: number) => void }) {
+function DaysChoice({ days: chosen, choose }: { readonly days: number; readonly choose: (days: number) => void }) {
   return (
     <div class="choice" role="group" aria-label="Days shown">
-      {SPANS.map((days) => (
-        <button key={days} type="button" aria-pressed={days === span} onClick={() => choose(days)}>
+      {DAY_CHOICES.map((days) => (
+        <button key={days} type="button" aria-pressed={days === chosen} onClick={() => choose(days)}>
           {days} days
         </button>
       ))}
@@ -156,9 +156,9 @@ function Spans({ span, choose }: { readonly span: number; readonly choose: (days
   );
 }
 
-type LinesOfUse = Data<Awaited<ReturnType<ReturnType<typeof useApi>["usage"]>>>;
+type UsageLines = Data<Awaited<ReturnType<ReturnType<typeof useApi>["usage"]>>>;
 
-function Lines({ lines, go }: { readonly lines: LinesOfUse; readonly go: (page: number) => void }) {
+function Lines({ lines, go }: { readonly lines: UsageLines; readonly go: (page: number) => void }) {
   return (
     <Loaded data={lines} what="the billed requests">
       {({ usage, pagination }) =>

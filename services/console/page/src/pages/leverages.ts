@@ -1,6 +1,6 @@
 const LOWEST = 1;
 const HIGHEST = 10_000;
-const MOST = 100;
+const MAX_LEVERAGES = 100;
 
 /**
  * Parses leverages: whole numbers separated by commas, semicolons or white space. If the text is
@@ -9,7 +9,7 @@ const MOST = 100;
 export function leveragesOf(text: string): readonly number[] | string {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "");
   if (parts.length === 0) return "Enter at least one leverage.";
-  if (parts.length > MOST) return `Enter at most ${MOST} leverages.`;
+  if (parts.length > MAX_LEVERAGES) return `Enter at most ${MAX_LEVERAGES} leverages.`;
   const wrong = parts.find((part) => !/^\d{1,5}$/.test(part) || Number(part) < LOWEST || Number(part) > HIGHEST);
   if (wrong !== undefined) return `“${wrong}” is not a whole number from ${LOWEST} to ${HIGHEST}.`;
   const numbers = parts.map(Number);

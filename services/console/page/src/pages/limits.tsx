@@ -17,7 +17,7 @@ const TYPES = { dailyLoss: "Daily loss", maxLoss: "Maximum loss" } as const;
 const DISTANCES = ["1", "5", "10", "25"] as const;
 const PAGE_LABELS = ["Nearer", "Further"] as const;
 
-/** Accounts whose limit of losses is nearest. */
+/** The accounts that are nearest to a loss limit. */
 export function LimitsPage() {
   const api = useApi();
   const state = useUrlState();

@@ -54,10 +54,10 @@ function Equity({ sums }: { readonly sums: Ok<"equity">["sums"] }) {
 }
 
 /** Each server while there are few; the sums of all otherwise. */
-const MOST_SERVER_ROWS = 10;
+const MAX_SERVER_ROWS = 10;
 
 function AccountStates({ servers }: { readonly servers: Servers }) {
-  if (servers.length > MOST_SERVER_ROWS) return <SumOfStates servers={servers} />;
+  if (servers.length > MAX_SERVER_ROWS) return <SumOfStates servers={servers} />;
   return (
     <>
       {servers.map(({ serverId, serverName, accounts }) => (

@@ -1,4 +1,4 @@
-/** The first page: what needs attention. Each number leads to the list behind it. */
+/** The overview: what needs attention. Each number links to its list. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -55,7 +55,7 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
       {isDirectoryAvailable ? null : (
         <Notice kind="warning">
           <strong>The list of your servers is unavailable now.</strong> What needs it is missing: equity, accounts,
-          limits, drawdowns, breaches and credits. Trading goes on. This page reads it again in a few seconds.
+          limits, drawdowns and breaches. Trading goes on. This page reads it again in a few seconds.
         </Notice>
       )}
       <Totals overview={overview} />

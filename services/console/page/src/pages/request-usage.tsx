@@ -27,7 +27,7 @@ export function RequestUsage({ request }: { readonly request: ConsoleRequest }) 
           <p class="quiet">
             {creditsCharged === 0
               ? "This request cost no credits."
-              : "Its usage is not recorded yet. It usually takes some seconds: load this page again."}
+              : "Its usage is not recorded yet. It usually takes a few seconds: load this page again."}
           </p>
         ) : (
           <>

@@ -109,7 +109,7 @@ function Results({ answer, keys, isFiltered }: ResultsProps) {
       {requests.length > 0 ? (
         <Table caption="Requests, newest first" columns={columns(keys)} rows={requests} keyOf={({ id }) => id} />
       ) : nextCursor === null ? (
-        <Nobody isFiltered={isFiltered} />
+        <NoRequests isFiltered={isFiltered} />
       ) : null}
       {isStopped ? (
         <p class="quiet">
@@ -121,7 +121,7 @@ function Results({ answer, keys, isFiltered }: ResultsProps) {
   );
 }
 
-function Nobody({ isFiltered }: Pick<ResultsProps, "isFiltered">) {
+function NoRequests({ isFiltered }: Pick<ResultsProps, "isFiltered">) {
   return isFiltered ? (
     <Empty next={<Link to="/requests">Show all requests</Link>}>No request matches.</Empty>
   ) : (

@@ -118,7 +118,7 @@ function CodeStep({ api, onSignedIn, onBack }: CodeStepProps) {
       <p class="brand">kapi console</p>
       <Page title="Enter your code" focused>
         <form class="card" onSubmit={submit}>
-          <p>Your password was correct. Enter a code within 5 minutes.</p>
+          <p>One step is left. Enter a code within 5 minutes.</p>
           <CodeField label="Code" value={code} onInput={setCode} error={complete.failure?.of("code") ?? null} />
           <Problem failure={complete.failure} fields={["code"]} />
           <div class="buttons">

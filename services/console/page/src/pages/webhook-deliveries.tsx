@@ -15,7 +15,7 @@ import { ALL_KINDS } from "./webhook-kinds.ts";
 
 const DELIVERIES_A_PAGE = 20;
 /** Poll interval of the list while a delivery on it is about to be sent. */
-const AGAIN_MS = 2_000;
+const RELOAD_INTERVAL_MS = 2_000;
 /** The list is polled while a delivery is due within this time. */
 const SOON_MS = 10_000;
 /** Every state, with its name in the filter. */
@@ -51,7 +51,7 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   const { value, reload } = deliveries;
   useEffect(() => {
     if (value?.deliveries.some(isUnderWay) !== true) return undefined;
-    const timer = setTimeout(reload, AGAIN_MS);
+    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
     return () => clearTimeout(timer);
   }, [value, reload]);
   const again = useAction(async () => {

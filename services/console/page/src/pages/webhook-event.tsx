@@ -13,7 +13,7 @@ import { isUnderWay } from "./webhook-deliveries.tsx";
 import { whyNotSent } from "./webhook-not-sent.ts";
 
 /** How often the page is loaded again while a delivery is about to be sent. */
-const AGAIN_MS = 2_000;
+const RELOAD_INTERVAL_MS = 2_000;
 
 type ShownEvent = EventDeliveriesAnswer["event"];
 
@@ -25,7 +25,7 @@ export function WebhookEventPage({ eventId }: { readonly eventId: string }) {
   const { value, reload } = event;
   useEffect(() => {
     if (value?.deliveries.some(isUnderWay) !== true) return undefined;
-    const timer = setTimeout(reload, AGAIN_MS);
+    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
     return () => clearTimeout(timer);
   }, [value, reload]);
   return (

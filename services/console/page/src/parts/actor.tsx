@@ -4,7 +4,7 @@ import type { Actor } from "../api/shapes.ts";
 import { useData } from "./use-data.ts";
 import { Nothing } from "./values.tsx";
 
-/** Names by the texts of actors. */
+/** Names of actors, by {@link actorText}. */
 export type ActorNames = Readonly<Record<string, string>>;
 
 const NO_NAMES: ActorNames = {};
@@ -15,7 +15,7 @@ export function actorText({ type, id }: Actor): string {
   return `${type}/${id}`;
 }
 
-/** The names of the actors of a list, asked for together. */
+/** The names of the actors of a list, read in one request. */
 export function useActorNames(actors: readonly (Actor | null | undefined)[]): ActorNames {
   const api = useApi();
   const named = actors.filter((actor) => actor !== null && actor !== undefined && actor.type !== "system");

@@ -14,7 +14,7 @@ interface DialogProps {
 /** A native modal dialog, open while it is rendered. Afterwards the focus returns. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const isGone = useRef(false);
+  const isUnmounted = useRef(false);
   const id = useId();
   useEffect(() => {
     const element = dialog.current;
@@ -22,7 +22,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     element?.showModal();
     element?.addEventListener("keydown", ignoreHeldEnter);
     return () => {
-      isGone.current = true;
+      isUnmounted.current = true;
       // Close first: while the dialog is open, no element behind it can have the focus.
       element?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -36,11 +36,11 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   };
   // The browser may still close the dialog. It reports `close` late: another dialog may be open.
   const closed = (): void => {
-    if (isGone.current) return;
+    if (isUnmounted.current) return;
     onClose();
     requestAnimationFrame(() => {
       const element = dialog.current;
-      if (!isGone.current && element?.isConnected === true && !element.open) element.showModal();
+      if (!isUnmounted.current && element?.isConnected === true && !element.open) element.showModal();
     });
   };
   return (

@@ -26,17 +26,17 @@ export function lazyPage<Props extends object>(load: () => Promise<ComponentType
     const [hasFailed, setFailed] = useState(false);
     useEffect(() => {
       if (loaded !== null) return undefined;
-      let isGone = false;
+      let isUnmounted = false;
       load()
         .then((page) => {
           loaded = page;
-          if (!isGone) setShown(() => page);
+          if (!isUnmounted) setShown(() => page);
         })
         .catch(() => {
-          if (!isGone) setFailed(true);
+          if (!isUnmounted) setFailed(true);
         });
       return () => {
-        isGone = true;
+        isUnmounted = true;
       };
     }, []);
     if (hasFailed) return <ReloadNotice />;

@@ -11,8 +11,11 @@ import { keptWith, NO_SAMPLES, type Samples } from "../charts/samples.ts";
 import { liveValues } from "./live-values.ts";
 
 /** Delay before a rejected or ended stream is opened again. */
-const AGAIN_MS = 5_000;
+const RECONNECT_DELAY_MS = 5_000;
 
+/**
+ * State of a stream. `lost`: it is opened again. `deleted`: the account does not exist any more.
+ */
 export type Connection = "connecting" | "live" | "lost" | "deleted";
 
 /** The stream of an account: its connection, and its samples since a part began to watch it. */
@@ -72,7 +75,7 @@ class Stream {
     if (this.#listeners.size === 1) this.#open();
   }
 
-  /** Returns whether nobody listens any more: the stream is closed. */
+  /** Returns whether no listener is left; the stream is then closed. */
   remove(listener: Listener): boolean {
     this.#listeners.delete(listener);
     if (this.#listeners.size > 0) return false;
@@ -112,7 +115,7 @@ class Stream {
   #openAgain(source: EventSource): void {
     source.close();
     this.#change({ connection: "lost" });
-    this.#timer = setTimeout(() => this.#open(), AGAIN_MS);
+    this.#timer = setTimeout(() => this.#open(), RECONNECT_DELAY_MS);
   }
 
   #change(change: Partial<LiveState>): void {

@@ -1,9 +1,9 @@
 import { Field } from "./field.tsx";
 
 /** The service's limits (contracts, `UserPassword`). */
-const FEWEST_CHARACTERS = 12;
-const MOST_CHARACTERS = 200;
-const MOST_CODE_CHARACTERS = 40;
+const MIN_CHARACTERS = 12;
+const MAX_CHARACTERS = 200;
+const MAX_CODE_CHARACTERS = 40;
 
 interface PasswordFieldProps {
   readonly label: string;
@@ -15,15 +15,15 @@ interface PasswordFieldProps {
 /** A new password, with the limits of its length. */
 export function NewPasswordField({ label, value, onInput, error }: PasswordFieldProps) {
   return (
-    <Field label={label} hint={`At least ${FEWEST_CHARACTERS} characters`} error={error}>
+    <Field label={label} hint={`At least ${MIN_CHARACTERS} characters`} error={error}>
       {(tied) => (
         <input
           {...tied}
           type="password"
           autoComplete="new-password"
           required
-          minLength={FEWEST_CHARACTERS}
-          maxLength={MOST_CHARACTERS}
+          minLength={MIN_CHARACTERS}
+          maxLength={MAX_CHARACTERS}
           value={value}
           onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />
@@ -68,7 +68,7 @@ export function CodeField({ label, value, onInput, error, recovery = true }: Cod
           autoCapitalize="off"
           spellcheck={false}
           required
-          maxLength={MOST_CODE_CHARACTERS}
+          maxLength={MAX_CODE_CHARACTERS}
           value={value}
           onInput={({ currentTarget }) => onInput(currentTarget.value)}
         />

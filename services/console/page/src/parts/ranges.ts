@@ -16,6 +16,7 @@ export const RANGES = {
   lastMonth: "Last month",
   custom: "From … to …",
 } as const;
+/** The name of a range in the address. */
 export type RangeName = keyof typeof RANGES;
 
 /** A range of time; `to` is excluded. Null: without a limit. */
@@ -72,8 +73,8 @@ function instantIn(text: string): number | null {
 }
 
 /**
- * A span as the fields of a query whose `to` is inclusive and in milliseconds, as in the management
- * API.
+ * A range of time as the fields of a query whose `to` is inclusive and in milliseconds, as in the
+ * management API.
  */
 export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
   return {

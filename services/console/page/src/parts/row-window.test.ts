@@ -26,12 +26,12 @@ describe("a table of 5,000 rows", () => {
 
   it("keeps the row with the focus, also far from the screen", () => {
     const heights = new RowHeights(ROW_PX);
-    for (const [focused, place] of [
+    for (const [focused, segment] of [
       [3, 0],
       [4_990, 1],
     ] as const) {
       const rows = rowsToRender(heights, { count: COUNT, topPx: 80_000, bottomPx: 80_800, focused });
-      expect(rows.segments[place]).toMatchObject({ from: focused, to: focused + 1 });
+      expect(rows.segments[segment]).toMatchObject({ from: focused, to: focused + 1 });
       expect(heightOf(rows, heights)).toBe(COUNT * ROW_PX);
     }
   });

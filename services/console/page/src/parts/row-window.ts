@@ -3,7 +3,7 @@
 /** Rows rendered above and below the screen. */
 const OVERSCAN_ROWS = 20;
 
-/** Some adjacent rows, and the height of the rows between them and the rows before. */
+/** Adjacent rendered rows, and the height of the skipped rows before them. */
 interface Segment {
   readonly from: number;
   /** Excluded. */

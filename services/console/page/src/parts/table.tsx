@@ -37,10 +37,10 @@ export function Table<Row>({ caption, columns, rows, keyOf, sort, onSort }: Tabl
   const body = useRef<HTMLTableSectionElement>(null);
   const virtual = useVirtualRows(body, rows.length);
   const choose = onSort ?? (() => undefined);
-  const place = useRef<HTMLDivElement>(null);
-  const scrolls = useOverflow(place);
+  const container = useRef<HTMLDivElement>(null);
+  const scrolls = useOverflow(container);
   return (
-    <div ref={place} class="wide" {...(scrolls ? { tabIndex: 0, role: "region", "aria-label": caption } : {})}>
+    <div ref={container} class="wide" {...(scrolls ? { tabIndex: 0, role: "region", "aria-label": caption } : {})}>
       {sort === undefined ? null : <SortChoice columns={columns} sort={sort} onSort={choose} />}
       <table role="table" class="list" aria-rowcount={virtual === null ? undefined : rows.length + 1}>
         <caption class="hidden">{caption}</caption>
@@ -71,8 +71,8 @@ function Body<Row>({ body, columns, rows, keyOf, virtual }: BodyProps<Row>) {
       aria-rowindex={virtual === null ? undefined : index + 2}
       data-index={virtual === null ? undefined : index}
     >
-      {columns.map((column, place) => (
-        <Cell key={column.head} column={column} row={of} first={place === 0} />
+      {columns.map((column, index) => (
+        <Cell key={column.head} column={column} row={of} first={index === 0} />
       ))}
     </tr>
   );

@@ -74,7 +74,7 @@ function moveFocus(nav: HTMLElement | null, event: KeyboardEvent): void {
 function showCurrent(nav: HTMLElement | null): void {
   const link = nav?.querySelector<HTMLElement>("a[aria-current]");
   if (nav === null || link === null || link === undefined) return;
-  const [place, around] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
-  if (place.left < around.left) nav.scrollLeft -= around.left - place.left;
-  else if (place.right > around.right) nav.scrollLeft += place.right - around.right;
+  const [box, around] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
+  if (box.left < around.left) nav.scrollLeft -= around.left - box.left;
+  else if (box.right > around.right) nav.scrollLeft += box.right - around.right;
 }

@@ -4,7 +4,7 @@
  */
 import { useMemo } from "preact/hooks";
 
-import { goToQuery, usePlace } from "../router.tsx";
+import { goToQuery, usePageAddress } from "../router.tsx";
 
 const PAGE = "page";
 const CURSOR = "cursor";
@@ -43,7 +43,7 @@ interface Trail {
 
 /** `prefix` tells apart several lists on one page: `deals.` */
 export function useUrlState(prefix = ""): UrlState {
-  const { query } = usePlace();
+  const { query } = usePageAddress();
   const text = query.toString();
   return useMemo(() => urlState(new URLSearchParams(text), prefix), [text, prefix]);
 }

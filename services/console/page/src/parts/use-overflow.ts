@@ -5,16 +5,16 @@ import { useEffect, useState } from "preact/hooks";
  * Whether the content of an element is wider than the element, so that it scrolls sideways. Only
  * then the keyboard must reach it.
  */
-export function useOverflow(place: RefObject<HTMLElement | null>): boolean {
+export function useOverflow(container: RefObject<HTMLElement | null>): boolean {
   const [overflows, setOverflows] = useState(false);
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (element === null) return undefined;
     const compare = (): void => setOverflows(element.scrollWidth > element.clientWidth);
     const sizes = new ResizeObserver(compare);
     sizes.observe(element);
     for (const child of element.children) sizes.observe(child);
     return () => sizes.disconnect();
-  }, [place]);
+  }, [container]);
   return overflows;
 }

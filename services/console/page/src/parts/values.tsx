@@ -76,7 +76,7 @@ export function AccountLink({ serverId, accountNumber }: AccountLinkProps) {
 interface CommandLinkProps {
   readonly serverId: string;
   readonly commandId: string;
-  /** The id if absent. */
+  /** Text of the link; absent: the id of the command. */
   readonly children?: ComponentChildren;
 }
 

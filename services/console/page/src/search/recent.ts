@@ -4,6 +4,7 @@ import type { Hit } from "./results.ts";
 const STORED = "kapi:found:";
 const MAX_KEPT = 5;
 
+/** The last opened results, newest first; none if the browser forbids storage. */
 export function recentHits(userId: string): readonly Hit[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(STORED + userId) ?? "[]");
@@ -13,6 +14,7 @@ export function recentHits(userId: string): readonly Hit[] {
   }
 }
 
+/** Adds an opened result to the last ones. */
 export function keepHit(userId: string, hit: Hit): void {
   const kept = [hit, ...recentHits(userId).filter(({ to }) => to !== hit.to)].slice(0, MAX_KEPT);
   try {

@@ -10,11 +10,13 @@ export interface Hit {
   readonly detail: string;
 }
 
+/** Results of one kind. */
 export interface HitGroup {
   readonly title: string;
   readonly hits: readonly Hit[];
 }
 
+/** Names of the sources of the search, within a sentence. */
 export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
   accounts: "accounts",
   commands: "commands",
@@ -57,7 +59,7 @@ function hitOf(result: SearchResult): Hit {
     }
     case "transaction": {
       const { serverId, commandId, type, amount, currency, accountNumber, recordedAt } = result;
-      // The command that booked it tells its whole story.
+      // The page of the command that booked it shows more than the page of the account.
       const to = commandId === null ? accountPath(result) : `/commands/${part(serverId)}/${part(commandId)}`;
       const title = `${type.replaceAll("_", " ")} ${money(amount, currency)}`;
       return { to, title, detail: `account ${accountNumber} · ${moment(recordedAt)}` };

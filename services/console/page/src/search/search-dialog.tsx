@@ -48,6 +48,7 @@ function useSearch(text: string): SearchState {
   return state;
 }
 
+/** The dialog of the global search. */
 export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const { user } = useSession();
   const id = useId();

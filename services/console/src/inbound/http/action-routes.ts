@@ -33,6 +33,7 @@ export function registerActionRoutes(
   }
 }
 
+/** Path of an action on an account, as a route. */
 export function accountActionPath(action: string): string {
   return `/servers/:serverId/accounts/:accountNumber/actions/${action}`;
 }

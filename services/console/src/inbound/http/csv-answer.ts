@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { CSV_TOTAL_HEADER } from "@kapi/contracts";
 import { type FastifyReply, sendStream } from "@kapi/http";
 
+/** A file to send as CSV. */
 export interface CsvAnswer {
   /** Name of the file, without its ending. */
   readonly name: string;

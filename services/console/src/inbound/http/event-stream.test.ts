@@ -22,8 +22,8 @@ it("for a browser that does not read, only the newest sample is kept, and sent w
   get({ host: "127.0.0.1", port: (server.address() as AddressInfo).port }, reading.resolve);
   const response = await answered.promise;
   const stream = new EventStream(response);
-  const gone = Promise.withResolvers<void>();
-  stream.begin({}, gone.resolve);
+  const closed = Promise.withResolvers<void>();
+  stream.begin({}, closed.resolve);
   const reader = await reading.promise;
 
   for (let sequence = 1; sequence <= FRAMES; sequence += 1) {
@@ -35,7 +35,7 @@ it("for a browser that does not read, only the newest sample is kept, and sent w
   response.once("drain", () => setImmediate(() => stream.end("restart")));
   let text = "";
   for await (const piece of reader.setEncoding("utf8")) text += String(piece);
-  await gone.promise;
+  await closed.promise;
   server.close();
 
   const sequences = [...text.matchAll(/"sequence":(\d+)/g)].map(([, sequence]) => Number(sequence));

@@ -22,14 +22,14 @@ export class EventStream implements LiveSink {
     this.#response = response;
   }
 
-  /** Begins the answer. `onGone` is called once the connection is closed, also by `end`. */
-  begin(headers: OutgoingHttpHeaders, onGone: () => void): void {
-    if (this.#isGone()) return onGone();
+  /** Begins the answer. `onClosed` is called once the connection is closed, also by `end`. */
+  begin(headers: OutgoingHttpHeaders, onClosed: () => void): void {
+    if (this.#isClosed()) return onClosed();
     const timer = setInterval(() => this.#write(COMMENT), COMMENT_INTERVAL_MS);
     this.#response.on("drain", () => this.#drained());
     this.#response.once("close", () => {
       clearInterval(timer);
-      onGone();
+      onClosed();
     });
     this.#response.writeHead(OK, { ...headers, "content-type": "text/event-stream", "x-accel-buffering": "no" });
     this.#write(COMMENT);
@@ -41,10 +41,10 @@ export class EventStream implements LiveSink {
   }
 
   end(reason: LiveEnd["reason"]): void {
-    if (!this.#isGone()) this.#response.end(eventOf(LIVE_EVENTS.end, { reason }));
+    if (!this.#isClosed()) this.#response.end(eventOf(LIVE_EVENTS.end, { reason }));
   }
 
-  #isGone(): boolean {
+  #isClosed(): boolean {
     return this.#response.destroyed || this.#response.writableEnded;
   }
 
@@ -56,7 +56,7 @@ export class EventStream implements LiveSink {
   }
 
   #write(text: string): void {
-    if (!this.#isFull && !this.#isGone()) this.#isFull = !this.#response.write(text);
+    if (!this.#isFull && !this.#isClosed()) this.#isFull = !this.#response.write(text);
   }
 }
 

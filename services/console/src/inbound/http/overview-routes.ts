@@ -5,7 +5,7 @@ import { listNearLimits, listRecentBreaches, type RiskListDependencies } from ".
 import type { Overviews } from "../../operations/read-overview.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
-/** The first page, and the lists of risks behind it. */
+/** The overview, and the lists of accounts near a limit and of breaches that it links to. */
 export function registerOverviewRoutes(
   routes: SignedInRoutes,
   dependencies: RiskListDependencies & { readonly overviews: Overviews },

@@ -13,6 +13,11 @@ const SECURE_PREFIX = "__Host-";
 const PENDING_COOKIE = "kapi_sign_in";
 /** The cookie of a sign-in at the provider of OpenID Connect. */
 const PROVIDER_COOKIE = "kapi_provider";
+/**
+ * How long the browser keeps the cookie of a sign-in that is not complete. The service keeps the
+ * sign-in for 5 minutes (`SECOND_FACTOR_LIFE_MS`), or at the provider for as long as the cookie
+ * (`PROVIDER_LIFE_MS`).
+ */
 const PENDING_LIFE_S = 600;
 
 interface Cookie {
@@ -54,6 +59,7 @@ export function pendingIdOf(request: FastifyRequest, secure: boolean): string | 
   return read(PENDING, request, secure);
 }
 
+/** Sets the cookie of a sign-in that waits for its second factor; null deletes it. */
 export function setPendingCookie(reply: FastifyReply, pendingId: string | null, secure: boolean): void {
   write(PENDING, reply, pendingId, secure);
 }
@@ -63,6 +69,7 @@ export function providerIdOf(request: FastifyRequest, secure: boolean): string |
   return read(PROVIDER, request, secure);
 }
 
+/** Sets the cookie of a sign-in at the provider; null deletes it. */
 export function setProviderCookie(reply: FastifyReply, id: string | null, secure: boolean): void {
   write(PROVIDER, reply, id, secure);
 }

@@ -31,7 +31,7 @@ export function startRequestConsumer({
     // The pages have priority in this process.
     concurrentPartitions: 1,
     minIntervalMs: MIN_INTERVAL_MS,
-    // The log is best effort: after the topic was recreated it goes on with the new one.
+    // The log may have gaps: if the topic was recreated, the reader continues with the new topic.
     restartBeyondEnd: true,
     logger,
     fatal,

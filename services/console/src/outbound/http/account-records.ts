@@ -7,7 +7,7 @@ const OK = 200;
 const NOT_FOUND = 404;
 /** Longer than the account service takes to bring open positions up to date. */
 const TIMEOUT_MS = 6_000;
-/** In every page of this release. In texts of records the quotation marks are escaped. */
+/** Every page of this release has this text. Texts of records do not: they escape its quotes. */
 const NEXT_CURSOR = Buffer.from('"nextCursor":');
 
 /** The clients of the services that own the lists. */

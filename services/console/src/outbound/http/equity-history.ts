@@ -4,7 +4,10 @@ import { toIso } from "@kapi/kernel";
 
 import type { EquityHistories } from "../../domain/equity-history.ts";
 
-/** Far above the time of 30 days of minutes, which are read until their hours are stored. */
+/**
+ * Far above the time that 30 days of minutes take. They are read as long as their hours are not
+ * stored yet.
+ */
 const TIMEOUT_MS = 8_000;
 const OPTIONS = { repeatable: true, timeoutMs: TIMEOUT_MS };
 

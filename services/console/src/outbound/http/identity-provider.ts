@@ -7,6 +7,7 @@ const REQUEST_TIMEOUT_S = 10;
 const SCOPE = "openid email";
 const LOCAL_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
+/** The console's registration at a provider of OpenID Connect. */
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;

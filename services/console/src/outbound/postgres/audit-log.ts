@@ -42,9 +42,12 @@ const FILTERS = `($3::uuid is null or entry.organization_id = $3)
   and ($6::text is null or entry.action = $6)
   and ($7::text is null or entry.subject_type = $7) and ($8::text is null or entry.subject_id = $8)
   and ($9::timestamptz is null or entry.at >= $9) and ($10::timestamptz is null or entry.at < $10)`;
-/** `leading` is the condition whose index leads to the entries: a plan must hold for all values. */
-const selectBy = (leading: string): string =>
-  `${ENTRIES} where ${PAGE} and ${leading} and ${FILTERS} order by entry.id desc limit $2`;
+/**
+ * Entries that meet `condition`, and the filters. `condition` chooses the index: one plan must do
+ * for all values.
+ */
+const selectBy = (condition: string): string =>
+  `${ENTRIES} where ${PAGE} and ${condition} and ${FILTERS} order by entry.id desc limit $2`;
 const SELECT_ALL = statement<AuditRow>("audit_select", selectBy("true"));
 const SELECT_OF = statement<AuditRow>("audit_select_of", selectBy("entry.organization_id = $3"));
 const SELECT_OF_ACTOR = statement<AuditRow>(
@@ -98,7 +101,8 @@ export function createAuditLog(database: Queryable): AuditLog {
 }
 
 /**
- * The statement along the index with the fewest entries: of a subject, an actor, an action, all.
+ * The statement whose index has the fewest matching entries: by subject, else by actor, else by
+ * action, else by organization.
  */
 function selectFor(organizationId: string | null, { actorId, action, subjectId }: AuditFilters): typeof SELECT_ALL {
   if (organizationId === null) return SELECT_ALL;

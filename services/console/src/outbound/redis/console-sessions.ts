@@ -26,7 +26,7 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
     open: async (sessionHash, { userId, version, csrfToken, proof, address, userAgent }) => {
       const agent = (userAgent ?? "").slice(0, MAX_USER_AGENT_CHARACTERS);
       const args = [userId, version, csrfToken, life.idleMs, proof, address, agent];
-      // The list first: a session outside of it could not be ended alone.
+      // The list is written first: a session that is not in it could not be ended alone.
       const list = consoleSessionsOfKey(userId);
       await commands.zadd(list, Date.now(), sessionHash);
       await commands.pexpire(list, life.absoluteMs);

@@ -47,10 +47,10 @@ local function counters(keys)
 end
 
 -- BEGIN SIGN-IN. keys: counter of the e-mail address, counter of the network address, counter of
--- the e-mail address from this network, mark of an earlier sign-in from this network. args: windowMs firstWaitMs maxWaitMs freePerEmail
--- freePerAddress. If the attempt must wait, returns the wait in milliseconds and counts nothing.
--- Otherwise returns 0 and counts the attempt as failed until it is taken back, so concurrent
--- attempts count too.
+-- the e-mail address from this network, mark of an earlier sign-in from this network.
+-- args: windowMs firstWaitMs maxWaitMs freePerEmail freePerAddress.
+-- If the attempt must wait, returns the wait in milliseconds and counts nothing. Otherwise returns
+-- 0 and counts the attempt as failed until it is taken back, so concurrent attempts count too.
 local function begin_sign_in(keys, args)
   local now, wait = now_ms(), 0
   local counted = counters(keys)

@@ -17,7 +17,7 @@ export const recoveryAddressKey = (network: string): string => `console:recovery
 /** Counts requests for mails in Redis. */
 export function createRecoveryLimits({ commands }: RedisConnection): RecoveryLimits {
   const count = async (key: string): Promise<number> => {
-    // The life first: a key without one would be counted for good.
+    // The lifetime is set first: a key without one would be kept for good.
     await commands.set(key, 0, "PX", RECOVERY_WINDOW_MS, "NX");
     return commands.incr(key);
   };

@@ -10,6 +10,7 @@ export const FREE_FAILURES_PER_EMAIL = 5;
 export const FREE_FAILURES_PER_ADDRESS = 20;
 /** The first wait; each further failure doubles it. */
 export const FIRST_SIGN_IN_WAIT_MS = 1_000;
+/** Maximum wait between two attempts after many failures. */
 export const MAX_SIGN_IN_WAIT_MS = 60_000;
 /** Time for which a network is known after a sign-in from it. */
 export const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;

@@ -24,6 +24,7 @@ export interface CheckableWallet extends LedgerWallet {
   readonly closing: Pick<WalletCheck, "epoch" | "sums"> | null;
 }
 
+/** Some wallets of a shard, at one epoch. */
 export interface WalletPage {
   /** Ordered by organization. */
   readonly wallets: readonly CheckableWallet[];
@@ -39,11 +40,13 @@ export interface EntriesAfter {
   readonly afterEpoch: number;
 }
 
+/** Number and sums of some entries of a wallet. */
 export interface EntrySums {
   readonly entries: number;
   readonly sums: WalletDelta;
 }
 
+/** The reads and writes of the drift check in the ledger. */
 export interface WalletChecks {
   /** Shards that have wallets. */
   shards(): Promise<Shard[]>;

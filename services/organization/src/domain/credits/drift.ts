@@ -1,9 +1,11 @@
 import { type LedgerEntry, type WalletDelta, deltasByOrganization, plus } from "./ledger-entry.ts";
 
+/** The sums of a wallet, in credits. */
 export interface WalletSums extends WalletDelta {
   readonly available: number;
 }
 
+/** A wallet with its sums in the ledger. */
 export interface LedgerWallet {
   readonly organizationId: string;
   readonly sums: WalletDelta;

@@ -46,6 +46,7 @@ export function deltaOf({ kind, credits, action }: Pick<LedgerEntry, "kind" | "c
   }
 }
 
+/** The sum of two changes. */
 export function plus(one: WalletDelta, other: WalletDelta = NOTHING): WalletDelta {
   return {
     purchased: one.purchased + other.purchased,
@@ -75,6 +76,7 @@ export function distinctInOrder(entries: Iterable<LedgerEntry>): LedgerEntry[] {
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
 }
 
+/** An entry as the ledger has it after a call. */
 export interface RecordedEntry {
   readonly entry: LedgerEntry;
   /** The shard's epoch when it was first recorded. */

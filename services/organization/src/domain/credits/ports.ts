@@ -14,6 +14,7 @@ export interface OpenCommand {
   readonly reservedCredits: number;
 }
 
+/** State of a command, as far as command-status knows it. */
 export type CommandState = "unknown" | "open" | "final";
 
 /** Every call rejects when command-status is unavailable. */
@@ -94,6 +95,7 @@ export interface CreditMonths {
   countRefused(): Promise<number>;
 }
 
+/** Which old reservations to read: those without a settlement that were made before a time. */
 export interface OldReservations {
   /** Upper bound of the creation time. */
   readonly beforeMs: number;
@@ -114,14 +116,17 @@ export interface UsageRange {
   readonly after: CursorKey<"usage"> | null;
 }
 
+/** A line, and the key by which a cursor names it. */
 export interface PlacedLine {
   readonly place: CursorKey<"usage">;
   readonly line: UsageLine;
 }
 
+/** The list of usage, and its sums per day. */
 export interface UsageLines {
   /** Newest first, each with its place in the list. */
   page(organizationId: string, filter: UsageFilter, range: UsageRange): Promise<PlacedLine[]>;
+  /** Number of lines that the filter matches. */
   total(organizationId: string, filter: UsageFilter): Promise<number>;
   /** Sums per day and operation since `firstDay`, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
@@ -141,7 +146,7 @@ export interface CreditTransaction extends AuditTransaction {
    * without a wallet are left out; entries that a dropped month may have are put aside.
    */
   recordEntries(entries: Iterable<LedgerEntry>, nowMs: number): Promise<RecordedEntry[]>;
-  /** Notes that the ledger has all command events of these partitions before `nextOffset`. */
+  /** Records that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
   /** Settlements of these charges, each with its epoch; open charges are left out. */
   readSettlements(chargeIds: readonly string[]): Promise<SettlementRequest[]>;
@@ -157,6 +162,7 @@ export interface CreditTransaction extends AuditTransaction {
   setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
 }
 
+/** Reads and single writes of the ledger outside its transactions. */
 export interface CreditStore {
   transaction<T>(work: (tx: CreditTransaction) => Promise<T>): Promise<T>;
   organizationExists(id: string): Promise<boolean>;

@@ -17,6 +17,7 @@ export interface UsageDay {
   readonly credits: number;
 }
 
+/** The day of a time in UTC: `2026-11-21`. */
 export function dayOf(atMs: number): string {
   return toIso(atMs).slice(0, "2026-11-21".length);
 }
@@ -37,6 +38,7 @@ export function usageDayOf(
   };
 }
 
+/** The change that takes back `change`. */
 export function withdrawn(change: UsageDay): UsageDay {
   return { ...change, requests: -change.requests, credits: -change.credits };
 }
@@ -74,6 +76,7 @@ export function usageByDay(found: readonly UsageDay[], days: number, nowMs: numb
   });
 }
 
+/** The first of the last `days` days up to `nowMs`. */
 export function firstDay(days: number, nowMs: number): string {
   return dayOf(nowMs - (days - 1) * DAY_MS);
 }

@@ -2,7 +2,7 @@ import type { Actor, CreditUsage } from "@kapi/contracts";
 
 import type { LedgerEntry } from "./ledger-entry.ts";
 
-/** A line of the usage list: an entry with the request behind it. */
+/** A line of the usage list: an entry with its request. */
 export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
@@ -18,7 +18,8 @@ export interface UsageLine {
 /**
  * Whether an entry is a line of the usage list (decisions, 7.4). Lines sum up to lifetimeConsumed +
  * reservedCredits. Consuming a reservation only moves credits between the two, so it is no line.
- * Keep the condition of migrations/0003 the same.
+ * The same condition is in `usage-lines.ts` and in the indexes of migrations/0003 and 0015: a
+ * change of it needs new indexes.
  */
 export function isUsageLine({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): boolean {
   return credits > 0 && (kind === "consume" || kind === "refund" || kind === "reserve" || action === "release");

@@ -3,18 +3,22 @@ import type { DirectoryEntry, FormerUser, KeyEntry, PageQuery, Prices, ServerEnt
 import type { AuditTransaction } from "../audit.ts";
 import type { ManagementKey } from "./management-key.ts";
 
+/** A key to create: it starts active. */
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
+/** A server to create, or the values that it gets. */
 export type NewServer = Pick<
   ServerEntry,
   "serverId" | "organizationId" | "tradingServerUrl" | "configuration" | "sealedToken"
 >;
 
+/** A created or changed server. */
 export interface RegisteredServer {
   readonly server: ServerEntry;
   /** Null: the server is new. */
   readonly before: NewServer | null;
 }
 
+/** An organization as the operator's routes list it. */
 export interface Organization {
   readonly organizationId: string;
   readonly name: string;
@@ -49,6 +53,7 @@ export interface Page<Row> {
   readonly total: number;
 }
 
+/** Reads of the directory: organizations, keys, servers and prices. */
 export interface DirectoryStore {
   transaction<T>(work: (tx: DirectoryTransaction) => Promise<T>): Promise<T>;
   readOrganization(id: string): Promise<Organization | null>;
@@ -65,7 +70,7 @@ export interface DirectoryStore {
   readAllServers(page: PageQuery): Promise<Page<ServerEntry>>;
   /** Null: removed, or not in the organization. */
   readServer(organizationId: string, serverId: string): Promise<ServerEntry | null>;
-  /** All entries, some hundred at a time. */
+  /** All entries, a few hundred at a time. */
   readDirectory(): AsyncIterable<readonly DirectoryEntry[]>;
 }
 

@@ -7,10 +7,11 @@ import { inBatchSpan, type Traceparent } from "@kapi/runtime";
 import type { LedgerContext } from "../../operations/credits/ledger-context.ts";
 import { recordSettlements, type ReachedOffset } from "../../operations/credits/record-settlements.ts";
 
+/** Maximum number of partitions whose batches one transaction records. */
 const MAX_PARTITIONS_TOGETHER = 4;
 
 /** A batch of one partition. */
-interface Part {
+interface PartitionBatch {
   readonly events: readonly CommandEvent[];
   readonly reached: ReachedOffset;
   /** Spans of its traced messages. */
@@ -22,7 +23,7 @@ interface Part {
  * a transaction.
  */
 export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => Promise<BatchOutcome> {
-  const take = batcher<Part, void>({
+  const record = batcher<PartitionBatch, void>({
     load: async (parts) => {
       const reached = parts.map((part) => part.reached);
       const events = parts.flatMap((part) => part.events);
@@ -45,7 +46,7 @@ export function consumeCommandEvents(context: LedgerContext): (batch: Batch) => 
     if (last === undefined) return { deadLetters };
     const reached = { partition, nextOffset: last.offset + 1n };
     const members = messages.map(({ traceparent }) => traceparent);
-    await retryingTransient(() => take({ events, reached, members }));
+    await retryingTransient(() => record({ events, reached, members }));
     return { deadLetters };
   };
 }

@@ -25,17 +25,18 @@ const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
-  let taken = 0;
+  let accepted = 0;
   for (;;) {
     const changes = await context.store.readPending(MAX_CHANGES_PER_BATCH, [...skipped], REPEATED_WITHIN_MS);
     const { applied, waiting } = await applyChanges(context, changes);
-    taken += applied;
+    accepted += applied;
     const known = skipped.size;
     for (const shard of waiting) skipped.add(shard);
-    if (changes.length < MAX_CHANGES_PER_BATCH || skipped.size === known) return taken;
+    if (changes.length < MAX_CHANGES_PER_BATCH || skipped.size === known) return accepted;
   }
 }
 
+/** What became of pending changes: how many Redis accepted, and which shards must wait. */
 export interface AppliedChanges {
   readonly applied: number;
   /** Unsynced or unreachable shards. */
@@ -53,19 +54,19 @@ export async function applyChanges(
 ): Promise<AppliedChanges> {
   const applied: string[] = [];
   const waiting = await unsyncShardsOfOld(context, changes);
-  const take = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
+  const collect = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
     if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
   };
   for (const change of changes) {
     if (change.kind !== "purchase" || waiting.has(shardOf(change.organizationId))) continue;
-    take(change, await applyPurchase(context, change));
+    collect(change, await applyPurchase(context, change));
   }
   const settlements = changes.flatMap(({ kind, ...change }) =>
     kind === "purchase" || waiting.has(shardOf(change.organizationId)) ? [] : [{ ...change, action: kind }],
   );
   const replies = await settle(context.redis, settlements, (error) => warnWaiting(context, error));
-  for (const [index, settlement] of settlements.entries()) take(settlement, replies[index]);
+  for (const [index, settlement] of settlements.entries()) collect(settlement, replies[index]);
   await context.store.deletePending(applied);
   return { applied: applied.length, waiting };
 }

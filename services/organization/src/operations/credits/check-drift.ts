@@ -34,6 +34,7 @@ const walletsInDrift = gauge(
 );
 const greatestDrift = gauge("organization.greatest_drift", "Greatest drift of a wallet, in credits", "{credit}");
 
+/** What the drift check needs besides the ledger. */
 export interface DriftContext extends LedgerContext {
   readonly checks: WalletChecks;
   /** Shorter in tests. */
@@ -61,6 +62,7 @@ export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   return found;
 }
 
+/** A page of wallets with its differences from Redis. */
 interface ComparedPage extends WalletPage {
   readonly driftsOfRedis: readonly Drift[];
 }
@@ -128,9 +130,9 @@ async function checkEntries(
   await checks.keep(
     wallets.flatMap(({ organizationId, sums }) => {
       const base = bases.get(organizationId);
-      const isNews =
+      const hasNewSums =
         base === undefined || base === null || base.wholeAtMs === null || (added.get(organizationId)?.entries ?? 0) > 0;
-      if (wrong.has(organizationId) || !isNews) return [];
+      if (wrong.has(organizationId) || !hasNewSums) return [];
       return [{ organizationId, sums, epoch: throughEpoch, wholeAtMs: base?.wholeAtMs ?? nowMs }];
     }),
   );

@@ -8,26 +8,31 @@ import type { UsageEntry } from "@kapi/admission/redis";
 import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CreditTransaction } from "../../domain/credits/ports.ts";
 
-/** `asked`: charge ids of refunds that the ledger decided. */
+/** The ledger entries of usage, among them the refunds that the ledger decided. */
 export interface ConvertedUsage {
   readonly entries: readonly LedgerEntry[];
-  readonly asked: ReadonlySet<string>;
+  /** Charge ids of the refunds that the ledger decided. */
+  readonly refundedByLedger: ReadonlySet<string>;
 }
 
-/** A charge that was never consumed is not refunded. */
+/**
+ * Converts usage entries; of the requested refunds only those of charges that were consumed, with
+ * the consumed credits.
+ */
 export async function convertUsage(tx: CreditTransaction, usage: readonly UsageEntry[]): Promise<ConvertedUsage> {
   const entries = usage.filter(({ asksLedger }) => asksLedger !== true).map(entryFromUsage);
-  const questions = usage.filter(({ asksLedger }) => asksLedger === true);
-  if (questions.length === 0) return { entries, asked: new Set() };
-  const consumed = new Map(await tx.readConsumed(questions.map(({ chargeId }) => chargeId)));
+  const refundRequests = usage.filter(({ asksLedger }) => asksLedger === true);
+  if (refundRequests.length === 0) return { entries, refundedByLedger: new Set() };
+  const consumed = new Map(await tx.readConsumed(refundRequests.map(({ chargeId }) => chargeId)));
   for (const { kind, chargeId, credits } of entries) if (kind === "consume") consumed.set(chargeId, credits);
-  const refunds = questions.flatMap((used) => {
+  const refunds = refundRequests.flatMap((used) => {
     const credits = consumed.get(used.chargeId);
     return credits === undefined ? [] : [{ ...entryFromUsage(used), credits }];
   });
-  return { entries: entries.concat(refunds), asked: new Set(refunds.map(({ chargeId }) => chargeId)) };
+  return { entries: entries.concat(refunds), refundedByLedger: new Set(refunds.map(({ chargeId }) => chargeId)) };
 }
 
+/** The ledger entry of a usage entry: a `release` there is a `settle` here. */
 export function entryFromUsage({ kind, createdBy, chargeId, ...used }: UsageEntry): LedgerEntry {
   const { organizationId, credits, operation, requestId, commandId, atMs } = used;
   const [entryKind, action] = kind === "release" ? (["settle", kind] as const) : ([kind, null] as const);

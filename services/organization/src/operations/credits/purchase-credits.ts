@@ -7,6 +7,7 @@ import { applyChanges } from "./apply-pending.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordUnderLocks } from "./record-under-locks.ts";
 
+/** Credits to add to an organization's wallet. */
 export interface PurchaseCredits {
   readonly organizationId: string;
   readonly credits: number;

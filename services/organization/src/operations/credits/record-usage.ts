@@ -26,6 +26,7 @@ const usageRecorded = counter(
   "{entry}",
 );
 
+/** What became of one batch of the usage streams. */
 export interface RecordedUsage {
   /** Number of entries; 0: all readable streams are empty. */
   readonly moved: number;
@@ -92,13 +93,15 @@ export async function recordInTransaction(
   nowMs: number,
   inSpan: InSpan = (_members, record) => record(),
 ): Promise<RecordedUsageEntries> {
-  const { entries, asked } = await convertUsage(tx, usage);
+  const { entries, refundedByLedger } = await convertUsage(tx, usage);
   const recorded = await traceUsage(usage, (members) =>
     inSpan(members, () => tx.recordEntries(entries.concat(others), nowMs)),
   );
   // Wallets in Redis do not have new refunds that the ledger decided, so their shards are synced
   // again.
-  const refunds = recorded.filter(({ entry, isNew }) => isNew && entry.kind === "refund" && asked.has(entry.chargeId));
+  const refunds = recorded.filter(
+    ({ entry, isNew }) => isNew && entry.kind === "refund" && refundedByLedger.has(entry.chargeId),
+  );
   await tx.insertPending(refunds.map((refund) => pendingRelease(refund, true)));
   return { converted: entries, recorded, repeated: await repeatedSettlements(tx, entries, recorded) };
 }

@@ -68,6 +68,6 @@ export async function repeatedSettlements(
       entry.kind === "reserve" && reservedAgain.has(entry.chargeId) && (!isNew || givenBack.has(entry.chargeId)),
   );
   if (known.length === 0) return [];
-  const ends = await tx.readSettlements(known.map(({ entry }) => entry.chargeId));
-  return ends.map((end) => Object.assign(end, { isOld: true }));
+  const settlements = await tx.readSettlements(known.map(({ entry }) => entry.chargeId));
+  return settlements.map((settlement) => Object.assign(settlement, { isOld: true }));
 }

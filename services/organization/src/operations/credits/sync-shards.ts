@@ -15,13 +15,15 @@ const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
 const RESERVATIONS_PER_BATCH = 1_000;
 /** Organizations per request for open commands. */
-const WALLETS_PER_QUESTION = 500;
+const ORGANIZATIONS_PER_REQUEST = 500;
 
+/** What a sync of shards needs besides the ledger. */
 export interface SyncContext extends LedgerContext {
   readonly commandStatus: CommandStatus;
   readonly eventLog: EventLog;
 }
 
+/** What became of the unsynced shards. */
 export interface SyncResult {
   readonly synced: readonly Shard[];
   /** Redis did not accept their wallets or stopped answering; the next round retries. */
@@ -58,7 +60,7 @@ async function recordOpenReservations(context: SyncContext, shards: readonly Sha
   let organizations = 0;
   let after: WalletPlace | null = null;
   for (;;) {
-    const page: readonly WalletPlace[] = await store.walletsOf(shards, after, WALLETS_PER_QUESTION);
+    const page: readonly WalletPlace[] = await store.walletsOf(shards, after, ORGANIZATIONS_PER_REQUEST);
     if (page.length === 0) return organizations;
     if (after === null) await commandStatus.caughtUp();
     await recordReservations(context, await commandStatus.open(page.map(({ organizationId }) => organizationId)));

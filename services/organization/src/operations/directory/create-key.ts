@@ -19,6 +19,7 @@ const MAX_ACTIVE_KEYS = 100;
  */
 const MAX_KEYS = 10_000;
 
+/** The properties of a key that the caller chooses. */
 export type CreateKey = Pick<
   KeyEntry,
   "organizationId" | "scopes" | "serverIds" | "expiresAt" | "rateLimit" | "allowedNetworks"
@@ -62,7 +63,7 @@ function rejectTooMany({ active, total }: { readonly active: number; readonly to
   const message =
     active >= MAX_ACTIVE_KEYS
       ? `an organization has at most ${MAX_ACTIVE_KEYS} keys that can be used: revoke one first`
-      : `an organization has at most ${MAX_KEYS} keys, with revoked and expired ones`;
+      : `an organization has at most ${MAX_KEYS} keys, including revoked and expired keys`;
   if (active < MAX_ACTIVE_KEYS && total < MAX_KEYS) return;
   throw new ApiError("VALIDATION_FAILED", { issues: [{ path: [], code: "too_many_keys", message }] });
 }

@@ -5,6 +5,7 @@ import type { Store } from "../../domain/ports.ts";
 import type { LedgerContext } from "../credits/ledger-context.ts";
 import { applyNow, recordPurchase } from "../credits/purchase-credits.ts";
 
+/** An organization to create, with its first purchase. */
 export interface CreateOrganization {
   readonly name: string;
   /** Credits of the first purchase. */

@@ -6,6 +6,7 @@ import { type AuditCaller, originOf } from "../../domain/audit.ts";
 import type { NewServer } from "../../domain/directory/ports.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 
+/** What the registration of a server needs besides the directory. */
 export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
     /** Keys that seal the tokens. */
@@ -31,6 +32,7 @@ const NO_TOKEN_FOR_ADDRESS = {
   message: "The token of this server is for its old address: give a token for the new one",
 };
 
+/** A trading server to register or to change. */
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
   /** A known server with this id is changed. A new server gets this id; absent: a new id. */
   readonly serverId?: string | undefined;

@@ -2,6 +2,7 @@ import type { AuditCaller } from "../../domain/audit.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 import { getServer, type ShownServerEntry } from "./list-directory.ts";
 
+/** The wanted status of a server. */
 export interface SetServerStatus {
   readonly organizationId: string;
   readonly serverId: string;

@@ -14,6 +14,7 @@ const REPEATABLE = { repeatable: true };
 type LookedUp = z.output<typeof LOOK_UP_STATUSES.answer>["commands"][number];
 const FINAL: ReadonlySet<string> = new Set(FINAL_COMMAND_STATUSES);
 
+/** The command-status service over internal HTTP. */
 export function createCommandStatus(client: InternalClient): CommandStatus {
   return {
     caughtUp: async () => {

@@ -30,6 +30,7 @@ const INSERT_FIRST_USES = statement<Record<string, never>>(
    ) from used`,
 );
 
+/** The audit entries of a transaction: they wait in `audit_outbox` for the console service. */
 export function auditTransaction(tx: Pick<Transaction, "execute">): AuditTransaction {
   return {
     recordAudit: (records) => {

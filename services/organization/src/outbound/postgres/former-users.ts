@@ -28,6 +28,7 @@ const MARK_MOVED = statement<Record<string, never>>(
    from unnest($1::uuid[], $2::integer[]) as moved (id, version) where users.id = moved.id`,
 );
 
+/** The table `users` of earlier releases. */
 export function createFormerUsers(database: Queryable): FormerUsers {
   return {
     unmoved: async (limit) => (await database.query(SELECT_UNMOVED, [limit])).map(fromRow),

@@ -37,6 +37,7 @@ const ItemParams = z.object({ id: z.string() });
 
 const ACCOUNT = "/control/v1/servers/:serverId/accounts/:accountNumber";
 
+/** Registers the routes of accounts, orders and positions. */
 export function registerControlAccountRoutes(app: FastifyInstance, engine: Engine): void {
   registerAccountRoutes(app, engine);
   registerOrderRoutes(app, engine);
@@ -137,7 +138,7 @@ function positionOf(account: Account, params: unknown): Position {
   return position;
 }
 
-/** 409 with a sentence and a code. */
+/** Answers 409 with a text and a code. */
 function sendRejection(reply: FastifyReply, { code, message }: TradeRejection): FastifyReply {
   return reply.code(409).send({ error: message, reason: code });
 }

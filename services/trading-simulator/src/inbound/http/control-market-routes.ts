@@ -27,7 +27,7 @@ const FaultParams = z.object({ serverId: Guid, faultId: z.string() });
 
 const SERVER = "/control/v1/servers/:serverId";
 
-/** `tickIntervalMs`: duration of a requested tick. */
+/** Registers the routes of markets and faults. `tickIntervalMs`: duration of a requested tick. */
 export function registerControlMarketRoutes(app: FastifyInstance, engine: Engine, tickIntervalMs: number): void {
   registerPriceRoutes(app, engine);
   registerMarketRoutes(app, engine, tickIntervalMs);

@@ -9,14 +9,17 @@ import { SYMBOLS, volumeFromLots } from "../../domain/symbols.ts";
 const MAX_DELAY_MS = 600_000;
 const MAX_TICKS = 10_000;
 
-/** Operations whose requests have no account number: a fault with both would never match. */
+/**
+ * Operations whose requests have no account number, with the error for a fault that has one: it
+ * would never match.
+ */
 const WITHOUT_ACCOUNT: Partial<Record<FaultOperation, string>> = {
   settle: "a settle request has no account number: give the `reference`, which is the command id",
   configure: "a configure request has no account number: leave it out",
   quotes: "a quotes request has no account number: leave it out",
 };
 
-/** Case-insensitive. */
+/** The name of a symbol, in upper or lower case. */
 export const SymbolName = z
   .string()
   .toUpperCase()

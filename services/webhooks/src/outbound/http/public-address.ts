@@ -57,6 +57,7 @@ export function isPublicAddress(address: string): boolean {
   return plain === address && global6.check(address, "ipv6") && !special.check(address, "ipv6");
 }
 
+/** Which URLs endpoints may have. */
 export interface AddressRules {
   readonly allowedPorts: readonly number[];
   /** Also allows http, private addresses and any port. */

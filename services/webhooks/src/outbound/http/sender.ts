@@ -21,6 +21,7 @@ const USER_AGENT = "kapi-webhooks/1";
 /** Errors of an idle connection that the receiver had closed. */
 const STALE_CODES = new Set(["ECONNRESET", "EPIPE"]);
 
+/** What the sender of deliveries needs. */
 export interface SenderOptions {
   readonly rules: AddressRules;
   readonly resolve: Resolve;

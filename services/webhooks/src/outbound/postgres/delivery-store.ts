@@ -120,6 +120,7 @@ const COUNT_OPEN = statement<{ open: number }>(
      select from deliveries where due_at is not null limit $1) as counted`,
 );
 
+/** A listed delivery as the database returns it. */
 export interface DeliveryRow {
   /** `created_at` with the precision of the database. */
   readonly listed_at: string;

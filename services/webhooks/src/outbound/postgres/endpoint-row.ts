@@ -3,6 +3,7 @@ import type { SealedPassword } from "@kapi/kernel";
 
 import type { Endpoint } from "../../domain/endpoint.ts";
 
+/** An endpoint as the database returns it. */
 export interface EndpointRow {
   readonly id: string;
   readonly organization_id: string;
@@ -20,9 +21,11 @@ export interface EndpointRow {
   readonly updated_at: Date;
 }
 
+/** The columns of an {@link EndpointRow}. */
 export const ENDPOINT_COLUMNS = `id, organization_id, url, description, kinds, server_ids::text[] as server_ids, status,
   disabled_reason, secret, previous_secret, previous_until, failing_since, created_at, updated_at`;
 
+/** The endpoint of a row. Its secrets stay sealed. */
 export function fromRow(row: EndpointRow): Endpoint {
   return {
     id: row.id,

@@ -3,6 +3,7 @@ import { statement } from "@kapi/postgres";
 
 import { ENDPOINT_COLUMNS, type EndpointRow } from "./endpoint-row.ts";
 
+/** An organization, and the position of its newest event. */
 export interface OrganizationRow {
   readonly organization_id: string;
   readonly last_position: number;
@@ -17,6 +18,7 @@ export const LOCK_ORGANIZATIONS = statement<OrganizationRow>(
    order by organization_id for update`,
 );
 
+/** $1: organizations; known ones are unchanged. */
 export const INSERT_ORGANIZATIONS = statement<Record<string, never>>(
   "webhooks_insert_organizations",
   `insert into organizations (organization_id, last_position)
@@ -33,6 +35,7 @@ export const KNOWN_EVENTS = statement<{ event_id: string }>(
        where e.organization_id = given.organization_id and e.event_id = given.event_id and e.day >= $3::date limit 1) as known`,
 );
 
+/** How far the events of an account are recorded; null: unknown. */
 export interface AccountRow {
   readonly server_id: string;
   readonly account_number: string;
@@ -55,6 +58,7 @@ export const ACCOUNT_SEQUENCES = statement<AccountRow>(
      join accounts as a on a.server_id = given.server_id and a.account_number = given.account_number`,
 );
 
+/** $1: organizations. */
 export const ENABLED_ENDPOINTS = statement<EndpointRow>(
   "webhooks_enabled_endpoints",
   `select ${ENDPOINT_COLUMNS} from endpoints where organization_id = any($1::uuid[]) and status = 'enabled'`,
@@ -105,17 +109,20 @@ export const INSERT_DELIVERIES = statement<Record<string, never>>(
    from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::timestamptz[], $9::boolean[]) as given`,
 );
 
+/** Whether any enabled endpoint subscribes to command events. */
 export const HAS_COMMAND_SUBSCRIBERS = statement<{ subscribed: boolean }>(
   "webhooks_has_command_subscribers",
   `select exists (select from endpoints
      where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired']) as subscribed`,
 );
 
+/** $1: organization. */
 export const LAST_POSITION = statement<{ last_position: number }>(
   "webhooks_last_position",
   "select last_position from organizations where organization_id = $1",
 );
 
+/** $1 organization, $2 position (exclusive). */
 export const FIRST_POSITION = statement<{ position: number }>(
   "webhooks_first_position",
   "select position from events where organization_id = $1 and position > $2 order by position limit 1",
@@ -138,11 +145,13 @@ const REPLAYED = `organization_id = $1 and created_at >= $2 and created_at < $3 
      and type <> 'webhook.test'
      and day >= ($2::timestamptz at time zone 'UTC')::date and day <= ($3::timestamptz at time zone 'UTC')::date`;
 
+/** $1-$5 as in {@link REPLAYED}, $6 the number up to which events are counted. */
 export const COUNT_FOR_REPLAY = statement<{ events: number }>(
   "webhooks_count_for_replay",
   `select count(*) as events from (select from events where ${REPLAYED} limit $6) as counted`,
 );
 
+/** $1-$5 as in {@link REPLAYED}, $6 the position after which the list begins, $7 limit. */
 export const LIST_FOR_REPLAY = statement<{ position: number; day: string; event_id: string; type: string }>(
   "webhooks_list_for_replay",
   `select position, day::text as day, event_id, type from events where ${REPLAYED} and position > $6

@@ -130,8 +130,8 @@ function ChangeWarning({ rules: { template } }: { readonly rules: AccountRiskRul
     <>
       <p>
         All rules of the account are replaced together. A rule that keeps its name and type keeps its breach and its
-        highest value; any other starts anew. If the account exceeds a limit already, it is breached at once, and the
-        action is carried out.
+        highest value; any other rule starts anew. If the account exceeds a limit already, it is breached at once, and
+        the action is carried out.
       </p>
       {template === null ? null : (
         <p>

@@ -1,6 +1,7 @@
 /** Risk rules while a person edits them: every number is a text. */
 import type { Issue, RiskAction, RiskRule } from "../../api/shapes.ts";
 
+/** A rule while it is edited: every field is a text or a choice. */
 export interface RuleDraft {
   /** Tells rules apart while they are edited. */
   readonly key: string;
@@ -51,6 +52,7 @@ export function createDraft(type: RiskRule["type"], others: readonly RuleDraft[]
   return { ...NEW_RULE, key: crypto.randomUUID(), type, id };
 }
 
+/** The draft of an existing rule. */
 export function draftOf(rule: RiskRule): RuleDraft {
   const limit = rule.type === "profitTarget" ? rule.target : rule.limit;
   return {
@@ -118,6 +120,7 @@ export interface RuleChanges {
   readonly removed: readonly RiskRule[];
 }
 
+/** The rules in which two versions differ. */
 export function changesOf(before: readonly RiskRule[], after: readonly RiskRule[]): RuleChanges {
   const find = (rules: readonly RiskRule[], { id, type }: RiskRule): RiskRule | undefined =>
     rules.find((rule) => rule.id === id && rule.type === type);

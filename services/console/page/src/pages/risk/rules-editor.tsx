@@ -38,7 +38,7 @@ export function RulesEditor(props: RulesEditorProps) {
   const [asked, setAsked] = useState<readonly RiskRule[] | null>(null);
   const [conflict, setConflict] = useState<Failure | null>(null);
   const change = (changed: readonly RuleDraft[]): void => {
-    // The issues of a rule end with its change, and all of them if rules change their places.
+    // A change of a rule removes its issues; a change of the order of rules removes all issues.
     const isSame = (index: unknown): boolean =>
       changed.length === drafts.length && typeof index === "number" && changed[index] === drafts[index];
     setIssues(issues.filter(({ path: [list, index] }) => list !== "rules" || isSame(index)));

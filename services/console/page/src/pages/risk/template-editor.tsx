@@ -21,6 +21,7 @@ interface TemplateEditorProps {
   readonly onClose: () => void;
 }
 
+/** The form of a new or existing template. */
 export function TemplateEditor({ template, currency, start, readAgain, onClose }: TemplateEditorProps) {
   const [name, setName] = useState(template?.name ?? "");
   const [statuses, setStatuses] = useState<readonly Status[]>(template?.appliesTo.status ?? []);

@@ -15,6 +15,7 @@ export function useTemplateIntent(serverId: string, onDone: () => void): Current
   return useIntent({ serverId, subject: "risk templates", send }, onDone);
 }
 
+/** What an intent does to its template. */
 export function templateIntentText({ action, fields }: Intent): string {
   return `${action === "delete-template" ? "Deletion" : "Change"} of the template ${String(fields["name"])}`;
 }

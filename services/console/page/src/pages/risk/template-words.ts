@@ -2,6 +2,7 @@
 import type { RiskTemplate, RiskTemplateSelection } from "../../api/shapes.ts";
 import { credits as whole } from "../../format.ts";
 
+/** States of an account in words. */
 export const STATUS_NAMES = {
   active: "active",
   close_only: "close-only",

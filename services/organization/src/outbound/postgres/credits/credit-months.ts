@@ -28,6 +28,7 @@ const COUNT_REFUSED = statement<{ count: number }>(
   `select count(*) from refused_credit_entries`,
 );
 
+/** The ledger's partitions in PostgreSQL. */
 export function createCreditMonths(database: Database): CreditMonths {
   return {
     keep: async (month) => {

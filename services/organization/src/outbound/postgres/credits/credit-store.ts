@@ -25,6 +25,7 @@ const SELECT_OFFSETS = statement<{ partition: number; nextOffset: number }>(
   `select partition_number as partition, next_offset as "nextOffset" from consumed_offsets`,
 );
 
+/** Reads of the ledger, and its pending wallet changes, in PostgreSQL. */
 export function creditStore(database: Database): Omit<CreditStore, "transaction" | "organizationExists"> {
   return {
     ...walletStore(database),
@@ -36,6 +37,7 @@ export function creditStore(database: Database): Omit<CreditStore, "transaction"
   };
 }
 
+/** The ledger's part of a transaction. It keeps the positions of the shards that it locked. */
 export function creditTransaction(tx: OutboxTransaction): Omit<CreditTransaction, keyof AuditTransaction> {
   const positions = new Map<Shard, LedgerPosition>();
   return {

@@ -73,6 +73,7 @@ export async function insertEntries(
   return new Set(inserted.flat().map(entryName));
 }
 
+/** The price and operation of a reservation. */
 export interface Reserved {
   readonly chargeId: string;
   readonly credits: number;
@@ -80,17 +81,20 @@ export interface Reserved {
   readonly operation: string | null;
 }
 
+/** Reservations of charges, by their entries. */
 export const selectReserved = perTable<Reserved>(
   "entries_select_reserved",
   (table) =>
     `select charge_id as "chargeId", credits, null as operation from ${table}
      where charge_id = any($1::uuid[]) and leg = 'reserve'`,
 );
+/** The same for open reservations, whose entries may be in a dropped month. */
 export const SELECT_OPEN_RESERVATIONS = statement<Reserved>(
   "entries_select_open_reservations",
   `select charge_id as "chargeId", credits, operation from open_reservations where charge_id = any($1::uuid[])`,
 );
 
+/** An entry that the ledger already had. */
 export interface KnownEntry extends EntryKey, Pick<LedgerEntry, "credits" | "action"> {
   readonly epoch: number;
   /** A reservation that only a final event or a sync has reported so far. */
@@ -128,6 +132,7 @@ export const selectSettlements = perTable<SettlementRequest>(
      where charge_id = any($1::uuid[]) and leg = 'settle'`,
 );
 
+/** Consumed credits of charges. */
 export const selectConsumed = perTable<{ chargeId: string; credits: number }>(
   "entries_select_consumed",
   (table) =>
@@ -141,7 +146,7 @@ const INSERT_PURCHASE_ROWS = statement<{ purchaseId: string }>(
    on conflict (purchase_id) do nothing
    returning purchase_id as "purchaseId"`,
 );
-// Reads the entry too: the previous release does not write `purchases`.
+/** A purchase by its id. Reads the entry too: the previous release does not write `purchases`. */
 export const SELECT_PURCHASE = statement<{ organizationId: string; credits: number }>(
   "entries_select_purchase",
   `select organization_id as "organizationId", credits from all_credit_entries where charge_id = $1 and leg = 'purchase'

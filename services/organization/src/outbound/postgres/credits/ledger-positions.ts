@@ -26,6 +26,7 @@ export interface PositionRow {
   readonly months_from: number;
 }
 
+/** The position of a row of `tags`. */
 export function positionFromRow({ epoch, previous_epoch, months_from }: PositionRow): LedgerPosition {
   return {
     epoch,

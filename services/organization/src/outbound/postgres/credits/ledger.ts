@@ -119,18 +119,21 @@ export async function recordEntries(
   const tables = tablesOf(distinct.map(positionOf));
   const wanted = distinct.filter((entry) => !past.has(entryName(entry)));
   const [others, settlements] = [wanted.filter((entry) => !isSettlement(entry)), wanted.filter(isSettlement)];
-  const [added, ends] = await Promise.all([
+  const [added, atPrice] = await Promise.all([
     insertOthers(tx, others, positionOf),
     // Also reads the reservations that were just inserted.
     atReservedPrice(tx, tables, settlements),
   ]);
-  for (const name of await insertEntries(tx, ends, positionOf)) added.add(name);
-  const entries = [...others, ...ends];
+  for (const name of await insertEntries(tx, atPrice, positionOf)) added.add(name);
+  const entries = [...others, ...atPrice];
   const fresh = entries.filter((entry) => added.has(entryName(entry)));
   const repeated = entries.filter((entry) => !added.has(entryName(entry)));
-  keepReservations(tx, fresh);
+  updateOpenReservations(tx, fresh);
   // In this order: the write of the usage days is the last one, because it may wait for long.
-  const [, earlier] = await Promise.all([keepWallets(tx, fresh, nowMs), keepDays(tx, tables, fresh, repeated)]);
+  const [, earlier] = await Promise.all([
+    updateWallets(tx, fresh, nowMs),
+    updateUsageDays(tx, tables, fresh, repeated),
+  ]);
   return [...entries, ...distinct.filter((entry) => past.has(entryName(entry)))].map((entry) => {
     const before = earlier.get(entryName(entry)) ?? past.get(entryName(entry));
     return {
@@ -169,29 +172,33 @@ async function insertOthers(
 async function atReservedPrice(
   tx: Queryable,
   tables: readonly string[],
-  ends: readonly LedgerEntry[],
+  settlements: readonly LedgerEntry[],
 ): Promise<LedgerEntry[]> {
-  if (ends.length === 0) return [];
+  if (settlements.length === 0) return [];
   const reserved = new Map<string, Reserved>();
   for (const select of [...tables.map(selectReserved), SELECT_OPEN_RESERVATIONS]) {
-    const missing = ends.filter((entry) => !reserved.has(entry.chargeId)).map((entry) => entry.chargeId);
+    const missing = settlements.filter((entry) => !reserved.has(entry.chargeId)).map((entry) => entry.chargeId);
     if (missing.length === 0) break;
     for (const row of await tx.query(select, [missing])) reserved.set(row.chargeId, row);
   }
-  return ends.map((entry) => {
+  return settlements.map((entry) => {
     const { credits, operation } = reserved.get(entry.chargeId) ?? entry;
     return { ...entry, credits, operation: operation ?? entry.operation };
   });
 }
 
+/** The entries whose organization has a wallet. */
 async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry[]): Promise<LedgerEntry[]> {
   const rows = await tx.query(SELECT_ORGANIZATIONS, [[...new Set(entries.map((entry) => entry.organizationId))]]);
   const known = new Set(rows.map(({ organizationId }) => organizationId));
   return entries.filter((entry) => known.has(entry.organizationId));
 }
 
-/** A reservation that is settled by the same entries is never open. */
-function keepReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void {
+/**
+ * Adds new reservations to `open_reservations` and removes settled ones. A reservation that the
+ * same entries settle is never open.
+ */
+function updateOpenReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void {
   const begun = chargesOf(fresh, "reserve");
   const ended = chargesOf(fresh, "settle");
   const reserved = fresh.filter((entry) => entry.kind === "reserve" && !ended.has(entry.chargeId));
@@ -210,7 +217,8 @@ function chargesOf(entries: readonly LedgerEntry[], kind: LedgerEntryKind): Set<
   return new Set(entries.filter((entry) => entry.kind === kind).map((entry) => entry.chargeId));
 }
 
-async function keepWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[], nowMs: number): Promise<void> {
+/** Adds new entries to the wallets, and announces wallets that fell to their threshold. */
+async function updateWallets(tx: OutboxTransaction, fresh: readonly LedgerEntry[], nowMs: number): Promise<void> {
   const deltas = deltasByOrganization(fresh);
   if (deltas.size === 0) return;
   const lines = Map.groupBy(fresh.filter(isUsageLine), (entry) => entry.organizationId);
@@ -241,7 +249,7 @@ function announceLowBalance(tx: OutboxTransaction, wallet: ChangedWallet, nowMs:
 }
 
 /** Updates usage per day; returns the ledger's entries for `known`, by name. */
-async function keepDays(
+async function updateUsageDays(
   tx: Transaction,
   tables: readonly string[],
   fresh: readonly LedgerEntry[],

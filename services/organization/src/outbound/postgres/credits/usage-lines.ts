@@ -15,24 +15,24 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
 
 /** How far back the reservation of a release is looked for: no command is open for longer. */
 const MAX_RESERVED_DAYS = 62;
-/** Timeout of a read with filters, in milliseconds. It reads every line of the span. */
+/** Timeout of a read with filters, in milliseconds. It reads every line of the time range. */
 const FILTERED_TIMEOUT_MS = 2_000;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 /** The place before the first line. */
 const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as const;
 
 /** $1 organization, $2 from (inclusive), $3 to (exclusive); null: unbounded. */
-const IN_SPAN = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
+const IN_RANGE = `organization_id = $1 and ${IS_LINE} and at >= coalesce($2::timestamptz, '-infinity')
          and at < coalesce($3::timestamptz, 'infinity')`;
 /**
- * The lines of the span that meet `condition`; those of credit_legs have no epoch. `end` is
+ * The lines of the time range that meet `condition`; those of credit_legs have no epoch. `end` is
  * appended to the select of each of the two tables.
  */
 function linesOf(condition: string, end = ""): string {
   return `
-       (select charge_id, leg, at, epoch from credit_entries where ${IN_SPAN} and ${condition} ${end})
+       (select charge_id, leg, at, epoch from credit_entries where ${IN_RANGE} and ${condition} ${end})
        union all
-       (select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_SPAN} and ${condition} ${end})`;
+       (select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_RANGE} and ${condition} ${end})`;
 }
 /**
  * The whole entry of each row of `page`, from the month of its epoch, as `line`, and for a release
@@ -67,7 +67,7 @@ const AFTER = "(at, charge_id, leg) < ($4::timestamptz, $5::uuid, $6::text)";
 const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
 
 /**
- * $1 to $3 as {@link IN_SPAN}, $4 to $6 the key of the line before the page, $7 limit, $8 offset.
+ * $1 to $3 as {@link IN_RANGE}, $4 to $6 the key of the line before the page, $7 limit, $8 offset.
  * The newest lines of each table are read in the order of its index, without the entries. An order
  * of both tables together would read and sort every line of the organization.
  */
@@ -85,8 +85,8 @@ export const SELECT_PAGE = statement<UsageRow>(
    select ${COLUMNS} from page ${WITH_ENTRY}
    order by ${NEWEST_FIRST}`,
 );
-const COUNT_SPAN = statement<{ total: number }>(
-  "usage_lines_count_span",
+const COUNT_RANGE = statement<{ total: number }>(
+  "usage_lines_count_range",
   `select count(*) as total from (${linesOf("true")}
    ) as page`,
 );
@@ -112,7 +112,7 @@ const SELECT_FILTERED = statement<UsageRow>(
    order by ${NEWEST_FIRST}
    limit $7 offset $8`,
 );
-/** {@link COUNT_SPAN} with the filters $4 to $6. */
+/** {@link COUNT_RANGE} with the filters $4 to $6. */
 const COUNT_FILTERED = statement<{ total: number }>(
   "usage_lines_count_filtered",
   `select count(*) as total from (${linesOf(mayMatch(4))}
@@ -138,12 +138,13 @@ const SELECT_DAYS = statement<UsageDay>(
    from usage_days where organization_id = $1 and day >= $2::date and (requests <> 0 or credits <> 0)`,
 );
 
+/** The list of usage in PostgreSQL. */
 export function createUsageLines(database: Database): UsageLines {
   return {
     page: async (organizationId, filter, range) => {
       const { from = null, to = null } = filter;
-      const span = [organizationId, from, to];
-      const values = [...span, ...(range.after ?? LIST_START), range.limit, range.offset];
+      const inRange = [organizationId, from, to];
+      const values = [...inRange, ...(range.after ?? LIST_START), range.limit, range.offset];
       const rows = isFiltered(filter)
         ? await readFiltered(database, SELECT_FILTERED, [...values, ...filtersOf(filter)])
         : await database.query(SELECT_PAGE, values);
@@ -151,12 +152,12 @@ export function createUsageLines(database: Database): UsageLines {
     },
     total: async (organizationId, filter) => {
       const { from = null, to = null } = filter;
-      const span = [organizationId, from, to];
+      const inRange = [organizationId, from, to];
       const [counted] = isFiltered(filter)
-        ? await readFiltered(database, COUNT_FILTERED, [...span, ...filtersOf(filter)])
+        ? await readFiltered(database, COUNT_FILTERED, [...inRange, ...filtersOf(filter)])
         : from === null && to === null
           ? await database.query(SELECT_TOTAL, [organizationId])
-          : await readFiltered(database, COUNT_SPAN, span);
+          : await readFiltered(database, COUNT_RANGE, inRange);
       return counted?.total ?? 0;
     },
     byDay: (organizationId, firstDay) => database.query(SELECT_DAYS, [organizationId, firstDay]),

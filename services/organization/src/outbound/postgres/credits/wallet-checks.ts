@@ -104,6 +104,7 @@ const UPSERT_CHECKS = statement<Record<string, never>>(
    where wallet_checks.epoch < excluded.epoch`,
 );
 
+/** The wallets, entries and last checks that the drift check reads. */
 export function createWalletChecks(database: Database): WalletChecks {
   return {
     shards: async () => (await database.query(SELECT_SHARDS, [])).map((row) => row.tag),

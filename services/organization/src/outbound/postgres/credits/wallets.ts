@@ -94,6 +94,7 @@ const SELECT_OLD_RESERVATIONS = statement<Reservation>(
 );
 const BEFORE_ALL = { at: "-infinity", chargeId: "00000000-0000-0000-0000-000000000000" };
 
+/** The wallets' part of a transaction. */
 export function walletTransaction(
   tx: Queryable,
 ): Pick<CreditTransaction, "insertWallet" | "readWallet" | "setLowBalanceThreshold"> {
@@ -108,6 +109,7 @@ export function walletTransaction(
   };
 }
 
+/** Reads of wallets and open reservations. */
 export function walletStore(
   database: Database,
 ): Pick<CreditStore, "readWallet" | "walletsOf" | "readForSync" | "oldReservations"> {

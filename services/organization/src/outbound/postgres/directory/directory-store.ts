@@ -19,6 +19,7 @@ const UPSERT_PRICES_ROW = statement<PricesRow>(
 );
 const SELECT_PRICES_ROWS = statement<PricesRow>("directory_select_prices", `select prices, version from prices`);
 
+/** Reads of the directory from PostgreSQL. */
 export function directoryStore(database: Database): Omit<DirectoryStore, "transaction"> {
   return {
     ...organizationStore(database),
@@ -32,6 +33,7 @@ export function directoryStore(database: Database): Omit<DirectoryStore, "transa
   };
 }
 
+/** The directory's part of a transaction; each change is announced through the outbox. */
 export function directoryTransaction(tx: OutboxTransaction): Omit<DirectoryTransaction, keyof AuditTransaction> {
   return {
     ...organizationTransaction(tx),

@@ -65,6 +65,7 @@ const SELECT_KEY_NAMES = statement<{ keyId: string; name: string }>(
 );
 const SELECT_KEY_ROWS = statement<KeyRow>("directory_select_keys", `select ${ROW} from management_keys`);
 
+/** Reads of management keys, without the hashes of their secrets. */
 export function keyStore(database: Queryable): Pick<DirectoryStore, "readKeys" | "readKeyNames"> {
   return {
     readKeys: (organizationId, page) => readPage(database, KEYS_OF_ORGANIZATION, [organizationId], page),
@@ -73,6 +74,7 @@ export function keyStore(database: Queryable): Pick<DirectoryStore, "readKeys" |
   };
 }
 
+/** The keys' part of a transaction; each change is announced through the outbox. */
 export function keyTransaction(
   tx: OutboxTransaction,
 ): Pick<DirectoryTransaction, "lockAndCountKeys" | "insertKey" | "revokeKey"> {
@@ -111,6 +113,7 @@ export function keyTransaction(
   };
 }
 
+/** All keys with the hashes of their secrets, {@link ROWS_PER_READ} at a time. */
 export async function* readKeyEntries(database: Database): AsyncGenerator<KeyEntry[]> {
   for await (const rows of database.stream(SELECT_KEY_ROWS, [], ROWS_PER_READ)) yield rows.map(keyEntryOf);
 }

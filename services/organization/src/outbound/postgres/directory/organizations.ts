@@ -26,6 +26,7 @@ const ORGANIZATIONS = {
   from: fromRow,
 };
 
+/** The organizations' part of a transaction. */
 export function organizationTransaction(tx: Queryable): Pick<DirectoryTransaction, "insertOrganization"> {
   return {
     insertOrganization: async (id, name, nowMs) => {
@@ -34,6 +35,7 @@ export function organizationTransaction(tx: Queryable): Pick<DirectoryTransactio
   };
 }
 
+/** Reads of organizations. */
 export function organizationStore(
   database: Queryable,
 ): Pick<DirectoryStore, "readOrganization" | "organizationExists" | "readOrganizations"> {

@@ -71,6 +71,7 @@ const SERVERS_OF_ALL = {
 };
 const SELECT_SERVER_ROWS = statement<ServerRow>("directory_select_servers", `select ${ROW} from servers`);
 
+/** Reads of servers, without their tokens. */
 export function serverStore(
   database: Queryable,
 ): Pick<DirectoryStore, "readServers" | "readAllServers" | "readServer"> {
@@ -84,6 +85,7 @@ export function serverStore(
   };
 }
 
+/** The servers' part of a transaction; each change is announced through the outbox. */
 export function serverTransaction(
   tx: OutboxTransaction,
 ): Pick<DirectoryTransaction, "setServerStatus" | "upsertServer"> {
@@ -105,6 +107,7 @@ export function serverTransaction(
   };
 }
 
+/** All servers with their sealed tokens, {@link ROWS_PER_READ} at a time. */
 export async function* readServerEntries(database: Database): AsyncGenerator<ServerEntry[]> {
   for await (const rows of database.stream(SELECT_SERVER_ROWS, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
 }

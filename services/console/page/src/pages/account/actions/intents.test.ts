@@ -1,8 +1,16 @@
 import { expect, it } from "vitest";
 
-import { decidedAtMs, type Intent, intentPlace, isRefused, keepIntent, loadIntent, createIntent } from "./intents.ts";
+import {
+  decidedAtMs,
+  type Intent,
+  intentStorageKey,
+  isRefused,
+  keepIntent,
+  loadIntent,
+  createIntent,
+} from "./intents.ts";
 
-const PLACE = intentPlace("user", "server", "10000001");
+const STORAGE_KEY = intentStorageKey("user", "server", "10000001");
 const NOW_MS = Date.UTC(2026, 10, 27, 12);
 
 class Tab {
@@ -21,17 +29,21 @@ class Tab {
 it("a reload while an action is sent keeps its key, and says that the outcome is unknown", () => {
   const tab = new Tab();
   const intent = createIntent("deposit", { amount: 100 }, NOW_MS);
-  keepIntent(tab, PLACE, intent);
-  expect(loadIntent(tab, PLACE)).toEqual({ ...intent, state: "unknown" });
-  keepIntent(tab, PLACE, null);
-  expect(loadIntent(tab, PLACE)).toBeNull();
+  keepIntent(tab, STORAGE_KEY, intent);
+  expect(loadIntent(tab, STORAGE_KEY)).toEqual({ ...intent, state: "unknown" });
+  keepIntent(tab, STORAGE_KEY, null);
+  expect(loadIntent(tab, STORAGE_KEY)).toBeNull();
 });
 
 it("every intent has a key of its own, and is kept for one person and account", () => {
   const keys = [1, 2].map(() => createIntent("deposit", {}, NOW_MS).key);
   expect(new Set(keys).size).toBe(2);
-  const places = [PLACE, intentPlace("other", "server", "10000001"), intentPlace("user", "server", "10000002")];
-  expect(new Set(places).size).toBe(3);
+  const storageKeys = [
+    STORAGE_KEY,
+    intentStorageKey("other", "server", "10000001"),
+    intentStorageKey("user", "server", "10000002"),
+  ];
+  expect(new Set(storageKeys).size).toBe(3);
 });
 
 it.each([

@@ -12,6 +12,7 @@ const FIRST_SERVER_ERROR = 500;
  */
 const DECIDED_WITHIN_MS = 16 * 60_000;
 
+/** A change that a person began, as the browser tab keeps it. */
 export interface Intent {
   readonly action: AccountAction | TemplateAction;
   /** The same for all attempts: the action is carried out once. */
@@ -54,8 +55,8 @@ export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;
 }
 
-/** Where the intent on something of a server is kept; only the person's own. */
-export function intentPlace(userId: string, serverId: string, subject: string): string {
+/** The key under which the person's intent on `subject`, something of a server, is stored. */
+export function intentStorageKey(userId: string, serverId: string, subject: string): string {
   return `kapi.action ${userId} ${serverId} ${subject}`;
 }
 
@@ -63,8 +64,8 @@ export function intentPlace(userId: string, serverId: string, subject: string): 
  * The kept intent; null without one. An attempt that was running when the page was left may have
  * been accepted.
  */
-export function loadIntent(storage: Pick<Storage, "getItem">, place: string): Intent | null {
-  const text = storage.getItem(place);
+export function loadIntent(storage: Pick<Storage, "getItem">, storageKey: string): Intent | null {
+  const text = storage.getItem(storageKey);
   if (text === null) return null;
   const kept = JSON.parse(text) as Intent;
   return kept.state === "sending" ? { ...kept, state: "unknown" } : kept;
@@ -73,9 +74,9 @@ export function loadIntent(storage: Pick<Storage, "getItem">, place: string): In
 /** Keeps the intent, before it is sent; null: forgets it. */
 export function keepIntent(
   storage: Pick<Storage, "setItem" | "removeItem">,
-  place: string,
+  storageKey: string,
   intent: Intent | null,
 ): void {
-  if (intent === null) storage.removeItem(place);
-  else storage.setItem(place, JSON.stringify(intent));
+  if (intent === null) storage.removeItem(storageKey);
+  else storage.setItem(storageKey, JSON.stringify(intent));
 }

@@ -8,7 +8,7 @@ import {
   acceptedAs,
   decidedAtMs,
   type Intent,
-  intentPlace,
+  intentStorageKey,
   isRefused,
   keepIntent,
   loadIntent,
@@ -31,6 +31,7 @@ export interface IntentTarget {
   readonly send: (intent: Intent) => Promise<CommandEnvelope>;
 }
 
+/** The intent on a target, and how far it is. */
 export interface CurrentIntent {
   /** Null: no action is in progress, and no outcome is shown. */
   readonly intent: Intent | null;
@@ -55,8 +56,8 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
   const { serverId } = target;
   const api = useApi();
   const { user } = useSession();
-  const place = intentPlace(user.id, serverId, target.subject);
-  const [intent, setIntent] = useState(() => loadIntent(sessionStorage, place));
+  const storageKey = intentStorageKey(user.id, serverId, target.subject);
+  const [intent, setIntent] = useState(() => loadIntent(sessionStorage, storageKey));
   const [command, setCommand] = useState<Command | null>(null);
   const [password, setPassword] = useState<string | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -65,7 +66,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
   done.current = onDone;
 
   const keep = (next: Intent | null): void => {
-    keepIntent(sessionStorage, place, next);
+    keepIntent(sessionStorage, storageKey, next);
     setIntent(next);
   };
   const forget = (): void => {
@@ -77,7 +78,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
   };
 
   /** Whether the command was found while an attempt was running. */
-  const isFound = (): boolean => (loadIntent(sessionStorage, place)?.commandId ?? null) !== null;
+  const isFound = (): boolean => (loadIntent(sessionStorage, storageKey)?.commandId ?? null) !== null;
 
   const send = async (given: Intent): Promise<void> => {
     let { state } = given;
@@ -118,7 +119,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
       found: (found) => {
         if (intent.commandId === null) {
           const accepted = acceptedAs(intent, found);
-          keepIntent(sessionStorage, place, accepted);
+          keepIntent(sessionStorage, storageKey, accepted);
           setIntent(accepted);
         }
         setCommand(found);
@@ -127,7 +128,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
       overdue: () => setOverdue(true),
     });
     return () => stop.abort();
-  }, [api, serverId, user.id, place, intent, isWatched]);
+  }, [api, serverId, user.id, storageKey, intent, isWatched]);
 
   return {
     intent,

@@ -5,6 +5,7 @@ import { credits as whole, money } from "../../../format.ts";
 /** The actions that have a button; risk rules have an editor. */
 export type ButtonAction = Exclude<AccountAction, "set-risk-rules" | "delete-risk-rules">;
 
+/** The texts of an action that has a button of its own. */
 export interface ActionWords {
   /** The button. */
   readonly name: string;
@@ -108,6 +109,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
   },
 };
 
+/** Whether the action has a button of its own. */
 export function isButtonAction(action: string): action is ButtonAction {
   return Object.hasOwn(ACTIONS, action);
 }

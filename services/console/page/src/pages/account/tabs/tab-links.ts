@@ -15,6 +15,7 @@ export const TABS = {
   breaches: "Breaches",
   audit: "Audit",
 } as const;
+/** The name of a tab in the address. */
 export type TabName = keyof typeof TABS;
 
 /** The tab that the address names; the overview if it names none. */

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { credits, day, longDay, short } from "../format.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { axis, Chart, type Colour } from "./chart.tsx";
-import { type DayOfUse, type Layer, stack } from "./stack.ts";
+import { type DayUsage, type Layer, stack } from "./stack.ts";
 
 const HEIGHT_PX = 240;
 /** Share of a day's space that its bar fills, and the bar's maximum width in pixels. */
@@ -16,7 +16,7 @@ const DAYS_PX = 32;
 /**
  * Credits used by day and operation: a stacked chart, its legend, and the same numbers as a table.
  */
-export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
+export function UsageByDay({ days }: { readonly days: readonly DayUsage[] }) {
   const layers = stack(days);
   if (layers.length === 0) return <p class="quiet">No credits were used in these {days.length} days.</p>;
   const total = layers.reduce((sum, layer) => sum + layer.credits.reduce((a, b) => a + b, 0), 0);
@@ -46,7 +46,7 @@ export function UseByDay({ days }: { readonly days: readonly DayOfUse[] }) {
   );
 }
 
-function looks(days: readonly DayOfUse[], layers: number, colour: Colour): Omit<uPlot.Options, "width" | "height"> {
+function looks(days: readonly DayUsage[], layers: number, colour: Colour): Omit<uPlot.Options, "width" | "height"> {
   const bars = uPlot.paths.bars?.({ size: BAR });
   const labels = days.map((of) => day(of.day));
   return {
@@ -106,7 +106,7 @@ const COLUMNS: readonly Column<Row>[] = [
   { head: "Credits", numeric: true, cell: (row) => credits(row.credits) },
 ];
 
-function rowsOf(days: readonly DayOfUse[]): Row[] {
+function rowsOf(days: readonly DayUsage[]): Row[] {
   return days.toReversed().flatMap((of) => of.operations.map((used) => ({ day: of.day, ...used })));
 }
 

@@ -26,7 +26,7 @@ import { createLogger, Health, type Started } from "@kapi/runtime";
 import { serverEntry } from "@kapi/testkit";
 import { z } from "zod";
 
-import { installRecords, type RecordData } from "./neighbour-records.ts";
+import { installRecords, type RecordData } from "./stand-in-records.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
@@ -36,7 +36,7 @@ const Numbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
 /** The data of the services that the console calls; tests set it. */
-export interface Neighbours extends RecordData {
+export interface StandInServices extends RecordData {
   readonly url: string;
   /** Newest sample, per account number. */
   readonly samples: Map<string, AccountMetricsFrame>;
@@ -49,11 +49,11 @@ export interface Neighbours extends RecordData {
   /** Changes of configurations that arrived. */
   readonly changes: { serverId: string; change: unknown }[];
   /** For each request for samples, the number of requested accounts. */
-  readonly sampleQuestions: number[];
+  readonly sampleRequests: number[];
   /** Requests whose path matches get no answer: their connection is closed. */
   unanswered: RegExp | null;
   /** Whether the webhooks service closes the connection of every request. */
-  webhooksAway: boolean;
+  webhooksUnavailable: boolean;
   /** Entries for the audit log that the console has not confirmed. */
   readonly auditEvents: Map<string, unknown>;
   /** Paths of all requests except requests for entries of the audit log. */
@@ -64,12 +64,12 @@ export interface Neighbours extends RecordData {
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * One server in place of account, command-status, metrics, risk and webhooks. The end-to-end tests
- * cover the path with the real services.
+ * One server in place of all services that the console calls, except organization. The end-to-end
+ * tests cover the path with the real services.
  */
-export async function startNeighbours(): Promise<Started<Neighbours>> {
+export async function startStandInServices(): Promise<Started<StandInServices>> {
   const app = createHttpServer({
-    logger: createLogger({ service: "neighbours", level: "silent" }),
+    logger: createLogger({ service: "stand-in-services", level: "silent" }),
     health: new Health(),
   });
   app.addHook("onRequest", ({ headers }, _reply, done) => {
@@ -77,7 +77,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     const isKnown = typeof token === "string" && KNOWN_CALLER.test(token);
     done(isKnown ? undefined : new ApiError("AUTHENTICATION_REQUIRED"));
   });
-  const state: Omit<Neighbours, "url"> = {
+  const state: Omit<StandInServices, "url"> = {
     accounts: new Map(),
     samples: new Map(),
     commands: new Map(),
@@ -86,9 +86,9 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     breaches: new Map(),
     endpoints: new Map(),
     changes: [],
-    sampleQuestions: [],
+    sampleRequests: [],
     unanswered: null,
-    webhooksAway: false,
+    webhooksUnavailable: false,
     auditEvents: new Map(),
     asked: [],
   };
@@ -96,7 +96,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
     // The console requests these entries once a second in every test.
     if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
     const isUnanswered = state.unanswered?.test(request.url) === true;
-    if (isUnanswered || (state.webhooksAway && request.url.includes("/webhooks"))) request.raw.destroy();
+    if (isUnanswered || (state.webhooksUnavailable && request.url.includes("/webhooks"))) request.raw.destroy();
     else done();
   });
   installAccount(app, state);
@@ -113,7 +113,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
   });
   app.post("/internal/samples/latest", (request) => {
     const { accounts } = parse(Names, request.body);
-    state.sampleQuestions.push(accounts.length);
+    state.sampleRequests.push(accounts.length);
     return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
   });
   const started = await startListening(app, { host: "127.0.0.1", port: 0 });
@@ -122,7 +122,7 @@ export async function startNeighbours(): Promise<Started<Neighbours>> {
 
 type App = ReturnType<typeof createHttpServer>;
 
-function installAccount(app: App, { accounts, changes }: Omit<Neighbours, "url">): void {
+function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "url">): void {
   app.post("/internal/servers/overview", (request) => {
     const { serverIds } = parse(z.object({ serverIds: z.array(z.guid()) }), request.body);
     return {
@@ -193,7 +193,7 @@ function installFinance(app: App): void {
   app.post("/internal/transactions/find", () => ({ transaction: null }));
 }
 
-function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): void {
+function installCommandStatus(app: App, { commands }: Omit<StandInServices, "url">): void {
   app.post("/internal/commands/caught-up", () => ({}));
   app.post("/internal/commands/open", () => ({ commands: [] }));
   app.post("/internal/commands/read", (request, reply) => {
@@ -207,7 +207,7 @@ function installCommandStatus(app: App, { commands }: Omit<Neighbours, "url">): 
 }
 
 /** Each server has one active account with an equity of 100.10, 5.05 less than in the morning. */
-function installOverview(app: App, { accounts }: Omit<Neighbours, "url">): void {
+function installOverview(app: App, { accounts }: Omit<StandInServices, "url">): void {
   const ServerIds = z.object({ serverIds: z.array(z.guid()) });
   const perServer = (request: FastifyRequest, answer: object): object => ({
     servers: parse(ServerIds, request.body).serverIds.map(() => answer),
@@ -235,7 +235,7 @@ function nearLimit(serverId: string, accountNumber: string): NearLimit {
 }
 
 /** Answers contain the request, so that tests can check it. */
-function installRisk(app: App, { breaches }: Omit<Neighbours, "url">): void {
+function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void {
   const place = "/internal/servers/:serverId/accounts/:accountNumber";
   const BreachPath = AccountPath.extend({ breachId: z.guid() });
   const breachIn = (params: unknown) => {
@@ -261,7 +261,7 @@ function installRisk(app: App, { breaches }: Omit<Neighbours, "url">): void {
 }
 
 /** Answers contain the request, so that tests can check it. */
-function installWebhooks(app: App, { endpoints }: Omit<Neighbours, "url">): void {
+function installWebhooks(app: App, { endpoints }: Omit<StandInServices, "url">): void {
   const place = "/internal/organizations/:organizationId/webhooks";
   const Organization = z.object({ organizationId: z.guid() });
   app.post(place, (request, reply) => {
