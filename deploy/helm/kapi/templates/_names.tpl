@@ -207,9 +207,9 @@ the one with the role `windows` of metrics, or else the one with the role `strea
 {{ toJson $jobs }}
 {{- end }}
 
-{{/* The pod of the operator's command line, as in kapi.pods; empty without it. */}}
+{{/* The pod of the operator's command line, as in kapi.pods; empty without it. Its `partitions grow` uses Kafka. */}}
 {{- define "kapi.cli" -}}
-{{- $needs := get (include "kapi.programs" . | fromJson) "cli" -}}
+{{- $needs := set (get (include "kapi.programs" . | fromJson) "cli") "servers" (list "kafka") -}}
 {{- $service := dict "name" "cli" "program" "cli" "needs" $needs "prefix" "" -}}
 {{ .Values.cli.enabled | ternary (dict "cli" (dict "program" "cli" "services" (list $service))) dict | toJson }}
 {{- end }}
