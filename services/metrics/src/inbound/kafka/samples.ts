@@ -93,8 +93,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
       const starts = await restoreAccounts(options, latest, restoring, partitions);
       if (checkpoints === null) await latest.remove(partitions);
       // A recreated topic has no checkpoints: nothing may be numbered from that.
-      await watch.check();
-      await reader.add(starts);
+      await Promise.all([watch.check(), reader.add(starts)]);
     } catch (error) {
       await drop(partitions);
       throw error;
@@ -115,12 +114,12 @@ async function restoreAccounts(
   const first = watch.positions.samples;
   const restoration = new Restoration(unreadable);
   for (const partition of partitions) restoring.set(partition, restoration);
-  await latest.add(new Map(partitions.map((partition) => [partition, "beginning"])));
   const nowMs = clock.nowMs();
   const [begins, windowOffsets, oldestWindows] = await Promise.all([
     beginOffsets(kafka, TOPICS.metricsSamples),
     offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - readBackMs),
     offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - OLDEST_WINDOWS * windowMs),
+    latest.add(new Map(partitions.map((partition) => [partition, "beginning"]))),
   ]);
   const { starts, stale } = restoration.finish(
     log,
