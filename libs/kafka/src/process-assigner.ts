@@ -2,13 +2,25 @@ import { hash, randomUUID } from "node:crypto";
 
 import kafkajs, { type PartitionAssigner } from "kafkajs";
 
+import type { ConsumerOptions } from "./consumer-options.ts";
+
 /** Taken from the default export: Node finds no such named export in kafkajs. */
-const { AssignerProtocol } = kafkajs;
+const { AssignerProtocol, PartitionAssigners } = kafkajs;
 
 /** Every member of this process has this name, in every group. */
 const PROCESS_NAME = randomUUID();
 const NAME = "KapiProcessAssigner";
 const VERSION = 0;
+
+/**
+ * The assigners of a group, by preference. The group uses the first one that all members know:
+ * round robin while members of a release without assignment by process are in it.
+ */
+export function assignersOf({
+  isAssignedByProcess,
+}: Pick<ConsumerOptions, "isAssignedByProcess">): PartitionAssigner[] {
+  return [...(isAssignedByProcess === true ? [assignByProcess] : []), PartitionAssigners.roundRobin];
+}
 
 /** A member of a group, and the name of its process. */
 export interface NamedMember {
@@ -20,7 +32,7 @@ export interface NamedMember {
  * Assigns partitions by the names of the processes. A process has the same partition numbers in
  * each group of the same processes, and few partitions move when a process joins or leaves.
  */
-export const assignByProcess: PartitionAssigner = ({ cluster }) => ({
+const assignByProcess: PartitionAssigner = ({ cluster }) => ({
   name: NAME,
   version: VERSION,
   assign: ({ members, topics }) => {

@@ -39,8 +39,8 @@ export interface SamplesOptions {
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
   /**
-   * Whether partitions come and go while the process runs. Then they are read from their checkpoints
-   * on, without the windows, so that a takeover is short.
+   * Whether partitions come and go while the process runs. Then they are read from their
+   * checkpoints on, without the windows, so that a takeover is short.
    */
   readonly isAssigned: boolean;
   /** Maximum age of the samples of a window. */
@@ -139,7 +139,7 @@ async function restoreAccounts(
   return positionsOf(starts, -first);
 }
 
-/** Like `Promise.all`, but also rejects only when all have ended: then partitions can be dropped. */
+/** Like `Promise.all`, but rejects only when all have ended: then partitions can be dropped. */
 async function allEnded<T extends readonly Promise<unknown>[]>(
   ...works: T
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
