@@ -66,16 +66,6 @@ const assignByProcess: PartitionAssigner = ({ cluster }) => ({
 });
 
 /**
- * The ways to assign partitions that a member of a group knows, the preferred one first. Members of
- * the previous release know only round robin: then the group uses that.
- */
-export function assignersOf({ isAssignedByProcess }: { readonly isAssignedByProcess?: boolean }): PartitionAssigner[] {
-  return isAssignedByProcess === true
-    ? [assignByProcess, PartitionAssigners.roundRobin]
-    : [PartitionAssigners.roundRobin];
-}
-
-/**
  * Divides partitions equally: each goes to the member with the highest hash of process and
  * partition that has room. The numbers of two members differ by at most one.
  */
