@@ -13,8 +13,11 @@ import { processorTimes, secondsPerMillion } from "./processor-time.ts";
 
 const COUNTS = [1, 2, 4];
 const ACCOUNTS = 2_000;
-const PER_SECOND = 4_000;
-const WARM_UP_MS = 10_000;
+/** More than the sequencers number, so that they are busy and read large batches. */
+const PER_SECOND = 25_000;
+/** Until every sequencer has dropped the partitions that a later one got. */
+const WARM_UP_MS = 36_000;
+const WARM_UP_PER_SECOND = 1_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
 /** Accounts of the takeovers, and their valuations per second. */
 const MOVED_ACCOUNTS = 10_000;
@@ -56,10 +59,9 @@ async function costOfSequencers(count: number): Promise<number[]> {
     const pids = new Map<string, number>();
     for (let number = 0; number < count; number += 1) pids.set(String(number), (await startSequencer(harness)).pid);
     const source = await harness.source(ACCOUNTS);
-    await source.call("run", { perSecond: PER_SECOND, durationMs: WARM_UP_MS });
+    await source.call("run", { perSecond: WARM_UP_PER_SECOND, durationMs: WARM_UP_MS });
     const before = { times: processorTimes(pids), samples: await harness.samples() };
     await source.call("run", { perSecond: PER_SECOND, durationMs: MEASURE_MS });
-    await setTimeout(1_000);
     const samples = (await harness.samples()) - before.samples;
     const after = processorTimes(pids);
     const each = Array.from(pids.keys(), (name) => secondsPerMillion(before.times, after, name, samples));

@@ -93,7 +93,7 @@ async function startTier(harness: LiveHarness, count: number): Promise<{ tier: M
 
 /** Processor seconds of each windows process per million samples of all. */
 interface WindowsCost {
-  /** At `PER_SECOND`: most of it is the cost of waking up, which is equal for each process. */
+  /** At `PER_SECOND`: mostly the cost of being woken, which is the same for each process. */
   readonly live: readonly number[];
   /** Of samples that wait for the process, as they do when it has no time left. */
   readonly busy: readonly number[];

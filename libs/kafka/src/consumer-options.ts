@@ -75,7 +75,7 @@ export interface ConsumerOptions {
    */
   readonly restartBeyondEnd?: boolean;
   /**
-   * Whether partitions are assigned by the process (see process-assigner.ts): for groups of which a
+   * Whether partitions are assigned by the process (`process-assigner.ts`): for groups of which a
    * process needs the same partition numbers. Default: round robin.
    */
   readonly isAssignedByProcess?: boolean;

@@ -1,13 +1,7 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { observed, type Started } from "@kapi/runtime";
-import {
-  type Cluster,
-  type Consumer as KafkaConsumer,
-  type ConsumerConfig,
-  type EachBatchPayload,
-  type Offsets,
-} from "kafkajs";
+import type { Cluster, Consumer as KafkaConsumer, ConsumerConfig, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { connectWaiting, consumerWithCluster } from "./cluster.ts";

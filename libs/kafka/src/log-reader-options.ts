@@ -22,6 +22,11 @@ export interface LogReaderOptions {
   readonly fatal: (error: Error) => void;
   /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
   readonly busyIntervalMs?: number;
+  /**
+   * Maximum time that the broker holds an empty fetch. An added partition waits for that fetch.
+   * Default 2,000.
+   */
+  readonly idleWaitMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
   readonly minBytes?: number;
   readonly clock?: Clock;
@@ -33,8 +38,8 @@ export interface LogReader {
   /** The offset of `partition` before which all records have been handled. */
   position(partition: number): bigint;
   /**
-   * Reads more partitions: from these offsets, or from their beginning. Resolves when all records
-   * that were in them at the call have been handled.
+   * Reads more partitions, which it does not read yet: from these offsets, or from their beginning.
+   * Resolves when all records that were in them at the call have been handled.
    * @throws PositionBeyondEnd for an offset beyond the end of the log; the error of the cluster if
    * it does not name the offsets. No partition was added then.
    */

@@ -1,4 +1,4 @@
-import { backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock, retry } from "@kapi/kernel";
+import { assert, backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock, retry } from "@kapi/kernel";
 import { observed, type Started } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
@@ -20,11 +20,6 @@ const MAX_WAIT_MS = 2_000;
  * removed the last records, only an empty fetch shows that the end is reached.
  */
 const MAX_WAIT_FOR_END_MS = 100;
-/**
- * The same for a reader whose partitions change: the first fetch after a change waits behind the
- * fetch that the broker holds.
- */
-const MAX_WAIT_CHANGING_MS = 250;
 const MAX_BYTES = 10 * 1024 * 1024;
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 5_000;
@@ -177,7 +172,11 @@ class FetchingReader implements LogReader {
       const offset = wanted === "beginning" ? begin : wanted;
       return [partition, this.#inLog(partition, offset, begin, ends.get(partition) ?? begin)];
     });
-    for (const [partition, position] of positions) this.#positions.set(partition, position);
+    for (const [partition, position] of positions) {
+      // A running handler would overwrite the position.
+      assert(!this.#positions.has(partition), `partition ${partition} of ${this.#topic} is read already`);
+      this.#positions.set(partition, position);
+    }
     return ends;
   }
 
@@ -294,11 +293,11 @@ class FetchingReader implements LogReader {
     from: ReadonlyMap<number, bigint | null> = new Map(),
   ): Promise<readonly FetchedPartition[]> {
     const broker = await this.#cluster.findBroker({ nodeId });
-    const maxWaitMs = this.#options.from === "nothing" ? MAX_WAIT_CHANGING_MS : MAX_WAIT_MS;
+    const { idleWaitMs = MAX_WAIT_MS } = this.#options;
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
       isolationLevel: READ_UNCOMMITTED,
-      maxWaitTime: this.#waiters.isEmpty ? maxWaitMs : MAX_WAIT_FOR_END_MS,
+      maxWaitTime: this.#waiters.isEmpty ? idleWaitMs : MAX_WAIT_FOR_END_MS,
       minBytes: this.#options.minBytes ?? 1,
       maxBytes: MAX_BYTES,
       topics: [

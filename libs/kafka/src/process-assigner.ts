@@ -2,6 +2,8 @@ import { hash, randomUUID } from "node:crypto";
 
 import kafkajs, { type PartitionAssigner } from "kafkajs";
 
+import type { ConsumerOptions } from "./consumer-options.ts";
+
 /** Taken from the default export: Node finds no such named export in kafkajs. */
 const { AssignerProtocol, PartitionAssigners } = kafkajs;
 
@@ -9,6 +11,16 @@ const { AssignerProtocol, PartitionAssigners } = kafkajs;
 const PROCESS_NAME = randomUUID();
 const NAME = "KapiProcessAssigner";
 const VERSION = 0;
+
+/**
+ * The assigners of a group, by preference. The group uses the first one that all members know:
+ * round robin while members of a release without assignment by process are in it.
+ */
+export function assignersOf({
+  isAssignedByProcess,
+}: Pick<ConsumerOptions, "isAssignedByProcess">): PartitionAssigner[] {
+  return [...(isAssignedByProcess === true ? [assignByProcess] : []), PartitionAssigners.roundRobin];
+}
 
 /** A member of a group, and the name of its process. */
 export interface NamedMember {
@@ -52,16 +64,6 @@ const assignByProcess: PartitionAssigner = ({ cluster }) => ({
     metadata: AssignerProtocol.MemberMetadata.encode({ version: VERSION, topics, userData: Buffer.from(PROCESS_NAME) }),
   }),
 });
-
-/**
- * The ways to assign partitions that a member of a group knows, the preferred one first. Members of
- * the previous release know only round robin: then the group uses that.
- */
-export function assignersOf({ isAssignedByProcess }: { readonly isAssignedByProcess?: boolean }): PartitionAssigner[] {
-  return isAssignedByProcess === true
-    ? [assignByProcess, PartitionAssigners.roundRobin]
-    : [PartitionAssigners.roundRobin];
-}
 
 /**
  * Divides partitions equally: each goes to the member with the highest hash of process and

@@ -272,33 +272,6 @@ test("when a second process joins, no partition is handled by both and no messag
   expect([...seen.values()].filter((times) => times > 1)).toEqual([]);
 });
 
-test("a member of a release without assignment by process shares its group's partitions with one that has it", async () => {
-  const owned = new Map<string, readonly number[]>();
-  const member = (name: string, isAssignedByProcess: boolean): Promise<Started<Consumer>> =>
-    consumer(TOPICS.financeEvents, {
-      groupId: "mixed",
-      isAssignedByProcess,
-      onAssigned: (assignment) => {
-        const partitions = assignment.flatMap((topic) => topic.partitions);
-        return Promise.resolve(void owned.set(name, partitions));
-      },
-      onBatch: () => Promise.resolve({}),
-    });
-  const isShared = (...names: string[]): boolean => {
-    const all = names.flatMap((name) => owned.get(name) ?? []).toSorted((left, right) => left - right);
-    const isFair = names.every((name) => owned.get(name)?.length === PARTITIONS / names.length);
-    return isFair && new Set(all).size === PARTITIONS;
-  };
-  const earlier = await member("earlier", false);
-  const first = await member("first", true);
-  await until("both releases have partitions", () => isShared("earlier", "first"));
-  await earlier.stop();
-  const second = await member("second", true);
-  await until("both processes have partitions", () => isShared("first", "second"));
-  await first.stop();
-  await second.stop();
-});
-
 test("a member whose batch takes longer than the session stays in its group", async () => {
   const topic = TOPICS.creditsEvents;
   await publish(topic, 1, 0);

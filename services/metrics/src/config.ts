@@ -79,8 +79,8 @@ export const ConfigSchema = z
     WINDOWS_URLS: windowsUrls.optional(),
     /**
      * Base URL of metrics processes that have the samples of all accounts: stream processes without
-     * WINDOWS_URLS, or windows processes. A process with the only role `sequencer` needs it: it
-     * reads the samples of its own accounts only, and asks there for the newest samples of others.
+     * WINDOWS_URLS, or windows processes. Required for a process with the only role `sequencer`: it
+     * reads only some samples, and asks there for the newest samples of accounts.
      */
     SAMPLES_URL: configFields.serviceUrl.optional(),
     /**

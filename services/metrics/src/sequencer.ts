@@ -44,8 +44,7 @@ export interface PreparedSequencer {
 
 /**
  * The sequencer listens to all samples from the first one on. It numbers samples of a partition
- * only after the acceptance rule was applied to every sample that the partition had at the
- * assignment.
+ * only after the acceptance rule was applied to all samples of the partition at the assignment.
  */
 export async function prepareSequencer(
   context: Context,

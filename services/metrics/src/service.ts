@@ -4,7 +4,7 @@ import type { Directory } from "@kapi/admission";
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { type FastifyInstance, type InternalClient, serviceCredentials, startInternalClient } from "@kapi/http";
 import { partitionCounts, partitionOfKey, startProducer } from "@kapi/kafka";
-import { assertDefined, type Clock } from "@kapi/kernel";
+import { assertDefined, type Clock, monotonicClock } from "@kapi/kernel";
 import { type Database, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
@@ -197,8 +197,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
     partitionOf,
     watch,
     unreadable,
-    // A sequencer needs no replay window, and takes a partition over sooner without.
-    readBackMs: assigns ? 0 : WINDOW_MS,
+    isAssigned: assigns,
     windowMs: WINDOW_MS,
     clock: samplesClock,
     logger,
@@ -276,10 +275,10 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
 
 /** The partitions that the groups of a sequencer assign to it. */
 async function startAssignedPartitions(
-  { scope, clock, logger }: Context,
+  { scope, logger }: Context,
   { restore, drop }: SampleReader,
 ): Promise<AssignedPartitions> {
-  const assigned = new AssignedPartitions({ restore, drop, clock, logger });
+  const assigned = new AssignedPartitions({ restore, drop, clock: monotonicClock, logger });
   await scope.start("released partitions", () => startTimer(DROP_INTERVAL_MS, () => assigned.dropReleased()));
   return assigned;
 }

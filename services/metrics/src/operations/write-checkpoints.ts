@@ -93,8 +93,8 @@ export class Checkpoints implements SampleListener {
   /**
    * Writes the last checkpoints of these partitions before the process ends. "all" is for a
    * recreated topic: a partition's last writer may have stopped, so every sequencer writes the
-   * partitions that it reads. A start uses the checkpoint of each account with the highest
-   * sequence.
+   * partitions that it reads. A start uses the checkpoint with the highest sequence of each
+   * account.
    */
   async leave(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;

@@ -6,6 +6,7 @@ import {
   startLogReader,
   type KafkaConnection,
   type LogReader,
+  type LogReaderOptions,
   type Message,
   offsetsForTime,
 } from "@kapi/kafka";
@@ -24,6 +25,8 @@ import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 const RECORDS_PER_TURN = 300;
 /** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 5;
+/** A new partition of an idle reader waits for the fetch that the broker holds. */
+const IDLE_WAIT_MS = 250;
 /** A checkpoint is written seconds after its window was that old; a takeover comes later. */
 const OLDEST_WINDOWS = 2;
 
@@ -36,8 +39,11 @@ export interface SamplesOptions {
   readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
-  /** Age of the samples read again for the windows; 0: only samples after the checkpoints. */
-  readonly readBackMs: number;
+  /**
+   * Whether partitions come and go while the process runs. Then they are read from their
+   * checkpoints on, without the windows, so that a takeover is short.
+   */
+  readonly isAssigned: boolean;
   /** Maximum age of the samples of a window. */
   readonly windowMs: number;
   readonly clock: Clock;
@@ -74,6 +80,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
         await applyInTurns(log, partition, records, BigInt(first));
       },
       busyIntervalMs: BUSY_INTERVAL_MS,
+      ...idleWait(options),
       logger,
       fatal: (error) => void watch.fail(error, fatal),
     }),
@@ -91,8 +98,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
       const starts = await restoreAccounts(options, latest, restoring, partitions);
       if (checkpoints === null) await latest.remove(partitions);
       // A recreated topic has no checkpoints: nothing may be numbered from that.
-      await watch.check();
-      await reader.add(starts);
+      await allEnded(watch.check(), reader.add(starts));
     } catch (error) {
       await drop(partitions);
       throw error;
@@ -109,17 +115,17 @@ async function restoreAccounts(
   restoring: Map<number, Restoration>,
   partitions: readonly number[],
 ): Promise<Map<number, bigint>> {
-  const { kafka, log, watch, unreadable, readBackMs, windowMs, clock } = options;
+  const { kafka, log, watch, unreadable, isAssigned, windowMs, clock } = options;
   const first = watch.positions.samples;
   const restoration = new Restoration(unreadable, options.partitionOf);
   for (const partition of partitions) restoring.set(partition, restoration);
-  await latest.add(new Map(partitions.map((partition) => [partition, "beginning"])));
   const nowMs = clock.nowMs();
-  const [begins, windowOffsets, oldestWindows] = await Promise.all([
+  const [begins, windowOffsets, oldestWindows] = await allEnded(
     beginOffsets(kafka, TOPICS.metricsSamples),
-    offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - readBackMs),
+    offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - (isAssigned ? 0 : windowMs)),
     offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - OLDEST_WINDOWS * windowMs),
-  ]);
+    latest.add(new Map(partitions.map((partition) => [partition, "beginning"]))),
+  );
   const { starts, stale } = restoration.finish(
     log,
     positionsOf(new Map(Array.from(begins).filter(([partition]) => partitions.includes(partition))), first),
@@ -129,6 +135,14 @@ async function restoreAccounts(
   for (const partition of partitions) restoring.delete(partition);
   for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
   return positionsOf(starts, -first);
+}
+
+/** Like `Promise.all`, but rejects only when all have ended: then partitions can be dropped. */
+async function allEnded<T extends readonly Promise<unknown>[]>(
+  ...works: T
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /**
@@ -165,6 +179,7 @@ function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<n
   return startLogReader(kafka, {
     topic: TOPICS.metricsLatest,
     from: "nothing",
+    ...idleWait(options),
     onBatch: (partition, records) => {
       const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
       const restoration = restoring.get(partition);
@@ -178,6 +193,10 @@ function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<n
     logger,
     fatal: (error) => void watch.fail(error, fatal),
   });
+}
+
+function idleWait({ isAssigned }: SamplesOptions): Pick<LogReaderOptions, "idleWaitMs"> {
+  return isAssigned ? { idleWaitMs: IDLE_WAIT_MS } : {};
 }
 
 function readBack({ checkpoints, unreadable }: SamplesOptions, key: string, value: Buffer): void {
