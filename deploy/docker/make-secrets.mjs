@@ -1,7 +1,10 @@
 /**
  * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates missing secrets of the
  * programs in <folder>, one file for each secret. Then creates a folder for each program, with only
- * the secrets that the program uses. For Docker Compose; other platforms have secret stores.
+ * the secrets that the program uses. For Docker Compose.
+ *
+ * make-secrets.mjs --kubernetes <name>: prints new secrets as a Secret with that name, with the
+ * keys that the Helm chart reads. Keep it: data that was sealed with these keys needs them.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +18,9 @@ const KEY_BYTES = 32;
 const READABLE = 0o444;
 
 const [, , folder, table, programsFolder] = process.argv;
-if (folder === undefined) throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>]");
+if (folder === undefined || (folder === "--kubernetes" && table === undefined)) {
+  throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>] | --kubernetes <name>");
+}
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
 /** The callers of services, and the file of each caller's token. A token starts with the name. */
@@ -38,29 +43,43 @@ const secrets = {
   trading_server_sealing_keys: () => `k1:${key()}`,
   console_sealing_keys: () => `k1:${key()}`,
 };
-mkdirSync(folder, { recursive: true });
-for (const [name, make] of Object.entries(secrets)) {
-  const file = path.join(folder, name);
-  if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
-}
-/** With digests a service can authenticate its callers, but cannot impersonate them. */
-const digests = Array.from(callers, ([name, file]) => {
-  const text = readFileSync(path.join(folder, file));
-  return `${name}:${createHash("sha256").update(text).digest("hex")}`;
-});
-writeFileSync(path.join(folder, "service_token_digests"), digests.join(","), { mode: READABLE });
 
-if (table !== undefined && programsFolder !== undefined) {
-  const programs = JSON.parse(readFileSync(table, "utf8"));
+/** With digests a service can authenticate its callers, but cannot impersonate them. */
+function digestsOf(textOf) {
+  const digests = Array.from(callers, ([name, file]) => {
+    return `${name}:${createHash("sha256").update(textOf(file)).digest("hex")}`;
+  });
+  return digests.join(",");
+}
+
+if (folder === "--kubernetes") {
+  const made = Object.fromEntries(Object.entries(secrets).map(([name, make]) => [name, make()]));
+  const all = { ...made, service_token_digests: digestsOf((name) => made[name]) };
+  const stringData = Object.fromEntries(Object.entries(all).map(([name, text]) => [name.replaceAll("_", "-"), text]));
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: table }, type: "Opaque", stringData };
+  console.log(JSON.stringify(secret, null, 2));
+} else {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, make] of Object.entries(secrets)) {
+    const file = path.join(folder, name);
+    if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
+  }
+  const digests = digestsOf((name) => readFileSync(path.join(folder, name)));
+  writeFileSync(path.join(folder, "service_token_digests"), digests, { mode: READABLE });
+  if (table !== undefined && programsFolder !== undefined) writeProgramFolders(folder, table, programsFolder);
+}
+
+function writeProgramFolders(all, programsFile, into) {
+  const programs = JSON.parse(readFileSync(programsFile, "utf8"));
   for (const [program, uses] of Object.entries(programs)) {
-    const own = path.join(programsFolder, program);
+    const own = path.join(into, program);
     mkdirSync(own, { recursive: true });
     // An earlier version may have given the program more secrets.
     for (const file of readdirSync(own)) rmSync(path.join(own, file));
     for (const secret of [...uses.secrets, ...(uses.optionalSecrets ?? [])]) {
       const name = secret.replaceAll("-", "_");
       const made = secret === "service-token" ? `${name}_${program.replaceAll("-", "_")}` : name;
-      writeFileSync(path.join(own, name), readFileSync(path.join(folder, made)), { mode: READABLE });
+      writeFileSync(path.join(own, name), readFileSync(path.join(all, made)), { mode: READABLE });
     }
   }
 }

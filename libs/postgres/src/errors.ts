@@ -7,6 +7,8 @@ const CHECK_VIOLATION = "23514";
  * server going down.
  */
 const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
+/** Out of connections; the server is stopping or starting. */
+const NOT_ACCEPTING_CODES = new Set(["53300", "57P01", "57P02", "57P03"]);
 /** The server is a standby: it was demoted, or another server was promoted. */
 const READ_ONLY = "25006";
 /** A statement was ignored, because an earlier statement of its transaction failed. */
@@ -61,6 +63,15 @@ export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof DatabaseError) return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return NETWORK_CODES.has(code) || CONNECTION_LOST.test(error.message);
+}
+
+/**
+ * Whether the start of a connection failed because the server does not answer, or accepts no
+ * connection at the moment. A server that rejects the password or the certificate is reachable.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return isConnectionLost(reason) || (reason instanceof DatabaseError && NOT_ACCEPTING_CODES.has(reason.code ?? ""));
 }
 
 /**

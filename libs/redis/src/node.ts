@@ -164,6 +164,31 @@ export function wasNotCarriedOut(error: unknown): boolean {
   return error instanceof Error && NOT_CARRIED_OUT.test(error.message);
 }
 
+const UNREACHABLE_CODES = new Set([
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+/** ioredis sets no code on these errors; LOADING is a reply of a Redis that reads its files. */
+const UNREACHABLE =
+  /^(Command timed out|Connection is closed|Socket timeout|Stream isn't writeable|LOADING |its cluster is not ready|none of its masters answers)/;
+
+/**
+ * Whether the start of a connection failed because Redis does not answer yet. A Redis that rejects
+ * the password or the certificate is reachable.
+ */
+export function isUnreachable(error: unknown): boolean {
+  const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (!(reason instanceof Error)) return UNREACHABLE.test(String(reason));
+  const code = "code" in reason && typeof reason.code === "string" ? reason.code : "";
+  return UNREACHABLE_CODES.has(code) || UNREACHABLE.test(reason.message);
+}
+
 /** Whether a call failed because Redis does not have the library. It had no effect. */
 export function isMissingFunction(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("ERR Function not found");

@@ -1,13 +1,16 @@
 /** The PostgreSQL schema of a service: its migrations and its connections. */
 import {
   type Database,
+  isUnreachable,
   migrate,
   type MigrateOptions,
   migrationOptions,
   postgresOptions,
   startPool,
 } from "@kapi/postgres";
-import type { MainContext, MigrationContext, PostgresSettings } from "@kapi/runtime";
+import type { MainContext, MigrationContext, PostgresSettings, Started } from "@kapi/runtime";
+
+import { connectWhenReachable } from "./reach.ts";
 
 /** The schema that a service owns. */
 export interface ServiceSchema extends Pick<MigrateOptions, "directory" | "directories" | "appendOnly"> {
@@ -29,19 +32,21 @@ export interface DatabaseOptions {
 
 /**
  * Brings the schema of a service up to date: the command "migrate", and the first step of every
- * start.
+ * start. Waits a limited time for a PostgreSQL that does not answer.
  * @throws what `migrate` of `@kapi/postgres` throws.
  */
 export function migrateSchema(
   { service: _service, ...schema }: ServiceSchema,
   { config, logger }: MigrationContext,
 ): Promise<void> {
-  return migrate({ ...migrationOptions(config), ...schema, logger });
+  const run = (): Promise<void> => migrate({ ...migrationOptions(config), ...schema, logger });
+  return connectWhenReachable("postgres", run, isUnreachable, logger);
 }
 
 /**
- * Migrates the schema, and starts the connections to it.
- * @throws if PostgreSQL does not answer, or a migration fails.
+ * Migrates the schema, and starts the connections to it. Waits a limited time for a PostgreSQL that
+ * does not answer.
+ * @throws if PostgreSQL cannot be used, or a migration fails.
  */
 export async function startDatabase(
   context: Pick<MainContext<DatabaseSettings>, "config" | "scope" | "logger" | "health">,
@@ -50,7 +55,7 @@ export async function startDatabase(
 ): Promise<Database> {
   const { config, scope, logger, health } = context;
   await migrateSchema(schema, context);
-  return scope.start("postgres", () =>
+  const connect = (): Promise<Started<Database>> =>
     startPool({
       ...postgresOptions(config),
       schema: schema.schema,
@@ -59,6 +64,6 @@ export async function startDatabase(
       genericPlans,
       ...(isReadyWithout ? {} : { health }),
       logger,
-    }),
-  );
+    });
+  return scope.start("postgres", () => connectWhenReachable("postgres", connect, isUnreachable, logger));
 }

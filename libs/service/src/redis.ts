@@ -1,6 +1,8 @@
 /** Redis, as a service connects to it. */
-import { type RedisConnection, redisOptions, startRedis } from "@kapi/redis";
-import type { MainContext, RedisSettings } from "@kapi/runtime";
+import { isUnreachable, type RedisConnection, redisOptions, startRedis } from "@kapi/redis";
+import type { MainContext, RedisSettings, Started } from "@kapi/runtime";
+
+import { connectWhenReachable } from "./reach.ts";
 
 export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis beside each of its connections. */
@@ -14,22 +16,22 @@ export interface ServiceRedisOptions {
 }
 
 /**
- * Starts the connections to Redis.
- * @throws if Redis does not answer.
+ * Starts the connections to Redis. Waits a limited time for a Redis that does not answer.
+ * @throws if Redis cannot be used.
  */
 export async function startServiceRedis(
   { config, scope, logger, health }: Pick<MainContext<RedisSettings>, "config" | "scope" | "logger" | "health">,
   { service, library, commandTimeoutMs, isReadyWithout = false }: ServiceRedisOptions,
 ): Promise<RedisConnection> {
-  const redis = await scope.start("redis", () =>
+  const connect = (): Promise<Started<RedisConnection>> =>
     startRedis({
       ...redisOptions(config),
       clientName: service,
       ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
       functionLibraries: [library],
       logger,
-    }),
-  );
+    });
+  const redis = await scope.start("redis", () => connectWhenReachable("redis", connect, isUnreachable, logger));
   if (!isReadyWithout) health.readiness("redis", () => redis.check());
   return redis;
 }
