@@ -1,13 +1,35 @@
 {{- define "kapi.fullname" -}}
-{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}{{ else if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{ end -}}
 {{- end }}
 
 {{- define "kapi.labels" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ include "kapi.labelValue" (.Values.image.tag | default .Chart.AppVersion) | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+helm.sh/chart: {{ include "kapi.labelValue" (printf "%s-%s" .Chart.Name .Chart.Version) }}
+{{- end }}
+
+{{/* A text as the value of a label: a tag may have a digest, and a version a plus sign. */}}
+{{- define "kapi.labelValue" -}}
+{{ regexReplaceAll "[^A-Za-z0-9._-]" . "-" | trunc 63 | trimAll "-._" }}
+{{- end }}
+
+{{/*
+Whether the cluster has an API of another project, such as that of the Prometheus operator: empty if not. Resources of an
+unknown kind would fail the whole installation. `helm template` needs `--api-versions`.
+*/}}
+{{- define "kapi.hasApi" -}}
+{{- if .root.Capabilities.APIVersions.Has .api }}yes{{ end -}}
+{{- end }}
+
+{{/* Not empty if services scale on consumer lag. */}}
+{{- define "kapi.keda" -}}
+{{- if .Values.keda.enabled }}{{ include "kapi.hasApi" (dict "root" . "api" "keda.sh/v1alpha1") }}{{ end -}}
+{{- end }}
+
+{{- define "kapi.secretName" -}}
+{{ ternary (printf "%s-secrets" (include "kapi.fullname" .)) .Values.secrets.existingSecret .Values.secrets.generate }}
 {{- end }}
 
 {{- define "kapi.selector" -}}
@@ -28,14 +50,28 @@ So a policy that an earlier release left behind applies to no job without the la
 {{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "kapi.fullname" .) }}{{ else }}{{ .Values.serviceAccount.name | default "default" }}{{ end -}}
 {{- end }}
 
+{{/* "override" is the whole address of an image: `image` of a service, of `topics`, `cli` or `combined`. */}}
 {{- define "kapi.image" -}}
 {{- $image := .root.Values.image -}}
+{{- if .override }}{{ .override }}{{ else -}}
 {{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}/{{ .program }}:{{ $image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* Where the pods of "values" run: its own setting, otherwise that of the release. */}}
+{{- define "kapi.placement" -}}
+{{- $root := .root -}}
+{{- range $setting := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $.values $setting | default (get $root.Values $setting) }}
+{{ $setting }}: {{ toJson . }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* Not empty if the processes serve metrics. */}}
 {{- define "kapi.measured" -}}
-{{- if or .Values.telemetry.metrics.enabled .Values.telemetry.serviceMonitor.enabled }}yes{{ end -}}
+{{- $telemetry := .Values.telemetry -}}
+{{- if or $telemetry.metrics.enabled $telemetry.serviceMonitor.enabled $telemetry.podMonitor.enabled }}yes{{ end -}}
 {{- end }}
 
 {{/* Security of every container: a read-only file system, no capabilities, no new privileges. */}}
@@ -91,12 +127,12 @@ stands for another system, always has a pod of its own.
 {{- end -}}
 {{- $services = append $services $service -}}
 {{- else -}}
-{{- $_ := set $pods $name (dict "program" $values.program "services" (list $service) "ports" $values.ports) -}}
+{{- $_ := set $pods $name (dict "program" $values.program "services" (list $service) "ports" $values.ports "image" $values.image) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if $isCombined -}}
-{{- $_ := set $pods "combined" (dict "program" "combined" "services" $services "ports" $ports) -}}
+{{- $_ := set $pods "combined" (dict "program" "combined" "services" $services "ports" $ports "image" .Values.combined.image) -}}
 {{- end -}}
 {{ toJson $pods }}
 {{- end }}
@@ -139,7 +175,7 @@ order; empty without one.
 {{- $jobs := dict -}}
 {{- $topics := dict "program" "topics" "prefix" "" "needs" (dict "servers" (list "kafka") "secrets" list "calls" list) -}}
 {{- if .Values.topics.enabled -}}
-{{- $_ := set $jobs "topics" (dict "program" "topics" "services" (list $topics) "weight" "-10" "args" list "server" "kafka") -}}
+{{- $_ := set $jobs "topics" (dict "program" "topics" "services" (list $topics) "weight" "-10" "args" list "server" "kafka" "image" .Values.topics.image) -}}
 {{- end -}}
 {{- range $component, $pod := include "kapi.pods" . | fromJson -}}
 {{- $migrated := list -}}
@@ -149,10 +185,45 @@ order; empty without one.
 {{- end -}}
 {{- end -}}
 {{- if $migrated -}}
-{{- $_ := set $jobs (printf "migrate-%s" $component) (dict "program" $pod.program "services" $migrated "weight" "-5" "args" (list "migrate") "server" "postgres") -}}
+{{- $_ := set $jobs (printf "migrate-%s" $component) (dict "program" $pod.program "services" $migrated "weight" "-5" "args" (list "migrate") "server" "postgres" "image" $pod.image) -}}
 {{- end -}}
 {{- end -}}
 {{ toJson $jobs }}
+{{- end }}
+
+{{/* The pod of the operator's command line, as in kapi.pods; empty without it. */}}
+{{- define "kapi.cli" -}}
+{{- $needs := get (include "kapi.programs" . | fromJson) "cli" -}}
+{{- $service := dict "name" "cli" "program" "cli" "needs" $needs "prefix" "" -}}
+{{ .Values.cli.enabled | ternary (dict "cli" (dict "program" "cli" "services" (list $service))) dict | toJson }}
+{{- end }}
+
+{{/*
+The public hosts, as JSON: for each its path, and the Service and the port behind it. The live stream and the console are
+at the service that has their port. Two hosts may be the same: the path of the stream is then the more exact one.
+*/}}
+{{- define "kapi.edges" -}}
+{{- $root := . -}}
+{{- $full := include "kapi.fullname" . -}}
+{{- $edges := list -}}
+{{- range $edge, $path := dict "stream" "/api/v1/management/live-metrics" "gateway" "/" "console" "/" -}}
+{{- $host := get $root.Values.hosts $edge -}}
+{{- if $host -}}
+{{- $port := get (dict "stream" "live" "gateway" "http" "console" "console") $edge -}}
+{{- $found := "" -}}
+{{- range $name, $values := $root.Values.services -}}
+{{- if and (ne (toString $values.enabled) "false") (hasKey $values.ports $port) (or (ne $edge "gateway") (eq $values.program "gateway")) -}}
+{{- $found = $name -}}
+{{- end -}}
+{{- end -}}
+{{- if not $found -}}
+{{- fail (printf "hosts.%s: no enabled service has the port %s" $edge $port) -}}
+{{- end -}}
+{{- $number := get (get $root.Values.services $found).ports $port -}}
+{{- $edges = append $edges (dict "edge" $edge "host" $host "path" $path "service" (printf "%s-%s" $full $found) "port" $number) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $edges }}
 {{- end }}
 
 {{/* The distinct entries of the list "of" ("servers", "outside") in the needs of "services", as JSON. */}}
@@ -262,7 +333,7 @@ services of the process, "job" whether it is a job. Secrets are files.
 {{- $ports := dict }}
 {{- range $services }}{{ $_ := set $ports .program .port }}{{ end }}
 {{- range $called := include "kapi.union" (dict "services" $services "of" "calls") | fromJsonArray }}
-{{- $url := printf "http://%s-%s:8080" $full $called }}
+{{- $url := printf "http://%s-%s:%d" $full $called (dig $called "ports" "http" 8080 $root.Values.services | int) }}
 {{- if hasKey $ports $called }}{{ $url = printf "http://127.0.0.1:%d" (get $ports $called | int) }}{{ end }}
 {{- if eq $called "gateway" }}
 {{- $host := ternary "127.0.0.1" (printf "%s-gateway" $full) $isCombined }}
@@ -308,7 +379,7 @@ The secrets that a container mounts, by the name of the folder: the secret and t
 {{- $outside := include "kapi.union" (dict "services" .services "of" "outside") | fromJsonArray -}}
 {{- with include "kapi.secretsOf" . | fromJsonArray }}
 secrets:
-  secret: {{ $values.secrets.existingSecret }}
+  secret: {{ include "kapi.secretName" $.root }}
   items:
     {{- range . }}
     - { key: {{ .key }}, path: {{ .path }} }
@@ -359,6 +430,25 @@ trading-server-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- range $volume, $of := include "kapi.secretVolumes" . | fromYaml }}
 - { name: {{ $volume }}, secret: { secretName: {{ $of.secret }}, defaultMode: 0440, items: {{ toJson $of.items }} } }
 {{- end }}
+{{- end }}
+
+{{/*
+A checksum of the mounted keys, so that a changed secret restarts the pods that use it. The uid, which only readers of the
+secret know, keeps a weak password from being guessed from the checksum. Without a cluster (`helm template`) it is constant.
+*/}}
+{{- define "kapi.secretsChecksum" -}}
+{{- $root := .root -}}
+{{- $all := list -}}
+{{- range $volume, $of := include "kapi.secretVolumes" . | fromYaml -}}
+{{- if not (and $root.Values.secrets.generate (eq $volume "secrets")) -}}
+{{- with lookup "v1" "Secret" $root.Release.Namespace $of.secret -}}
+{{- $data := .data | default dict -}}
+{{- $all = append $all .metadata.uid -}}
+{{- range $of.items }}{{ $all = append $all (get $data .key) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{ join "," $all | sha256sum }}
 {{- end }}
 
 {{/* Peers of a NetworkPolicy: the given peers; without any, private addresses. */}}
