@@ -75,6 +75,25 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /ports: \[\{ port: metrics, protocol: TCP \}\]/g,
     times: 1,
   },
+  { what: "each public host has an Ingress", pattern: /^kind: Ingress$/gm, times: 3 },
+  {
+    what: "the Ingress of the live stream keeps sockets open",
+    pattern: /name: kapi-stream$[^]*?proxy-read-timeout: "3600"$[^]*?path: \/api\/v1\/management\/live-metrics$/gm,
+    times: 1,
+  },
+  {
+    what: "each public host has a route to its Service",
+    pattern:
+      /^kind: HTTPRoute$[^]*?backendRefs: \[{ name: kapi-(console, port: 8082|gateway, port: 8080|stream, port: 8081) }\]$/gm,
+    times: 3,
+  },
+  { what: "the route of the live stream has no timeout", pattern: /timeouts: { request: 0s }$/gm, times: 1 },
+  { what: "pods spread over zones", pattern: /topologyKey: topology\.kubernetes\.io\/zone$/gm, times: 11 },
+  {
+    what: "all pods but the test's have the priority class",
+    pattern: /^ {6}priorityClassName: "trading"$/gm,
+    times: 21,
+  },
   { what: "the alerts are rendered", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   {

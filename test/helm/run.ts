@@ -13,6 +13,8 @@ import path from "node:path";
 import { connectionFields } from "@kapi/runtime";
 
 import { COMBINED, EXPECTED, LARGE } from "./expected.ts";
+import { REFUSED } from "./refused.ts";
+import { platformChecks } from "./platform.ts";
 import { counted, jobsHeldBy, jobsWithoutPolicy, policiesToAnyAddress } from "./egress.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
@@ -25,92 +27,9 @@ const INSTALL_TIMEOUT_MS = 900_000;
 const RUN_TIMEOUT_MS = 60_000;
 const SEPARATOR = /^---$/m;
 /** Resources of other projects, for which Kubernetes has no schemas. */
-const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com)\//m;
-
-/** Invalid values, and the text that the error must contain. */
-const REFUSED: readonly { readonly what: string; readonly set: readonly string[]; readonly named: RegExp }[] = [
-  { what: "no brokers", set: ["kafka.brokers="], named: /kafka\/brokers/ },
-  { what: "a broker without a port", set: ["kafka.brokers=kafka"], named: /kafka\/brokers/ },
-  { what: "no secret for PostgreSQL", set: ["postgres.existingSecret="], named: /postgres\/existingSecret/ },
-  { what: "a certificate authority without encryption", set: ["kafka.tls.caSecret=ca"], named: /kafka\/tls\/caSecret/ },
-  {
-    what: "a client certificate without encryption",
-    set: ["kafka.tls.clientSecret=client"],
-    named: /kafka\/tls\/clientSecret/,
-  },
-  { what: "a user without a password", set: ["kafka.sasl.mechanism=PLAIN"], named: /kafka\/sasl\/existingSecret/ },
-  {
-    what: "a password without a SASL mechanism",
-    set: ["kafka.sasl.existingSecret=user"],
-    named: /kafka\/sasl\/existingSecret/,
-  },
-  {
-    what: "a SASL mechanism that kapi does not support",
-    set: ["kafka.sasl.mechanism=GSSAPI", "kafka.sasl.existingSecret=user"],
-    named: /kafka\/sasl\/mechanism/,
-  },
-  { what: "no partitions", set: ["kafka.partitions=0"], named: /kafka\/partitions/ },
-  {
-    what: "the simulator under its name in 0.1.0",
-    set: ["services.trading-server.enabled=true"],
-    named: /services\/trading-server/,
-  },
-  { what: "an unknown value", set: ["replicas=3"], named: /replicas/ },
-  {
-    what: "an unknown service",
-    set: ["services.gateway.program=gatway"],
-    named: /services\/gateway\/program/,
-  },
-  { what: "a sample ratio of traces above one", set: ["telemetry.tracesSampleRatio=2"], named: /tracesSampleRatio/ },
-  { what: "a runbook URL that is not an address", set: ["telemetry.alerts.runbookUrl=wiki"], named: /runbookUrl/ },
-  {
-    what: "a console without its trusted proxies",
-    set: ["services.console.env.CONSOLE_PORT=console"],
-    named: /CONSOLE_TRUSTED_PROXIES/,
-  },
-  {
-    what: "a console setting of the organization service",
-    set: ["services.organization.env.CONSOLE_PORT=console"],
-    named: /services\.console/,
-  },
-  {
-    what: "an egress policy without name servers",
-    set: ["networkPolicies.egress.dns.to=null"],
-    named: /networkPolicies\/egress/,
-  },
-  {
-    what: "an egress policy without the trading servers",
-    set: ["networkPolicies.egress.tradingServers.to=[]"],
-    named: /networkPolicies\.egress\.tradingServers\.to/,
-  },
-  {
-    what: "a malformed port of a broker",
-    set: ["networkPolicies.egress.kafka.ports={65536}"],
-    named: /networkPolicies\/egress\/kafka\/ports/,
-  },
-  {
-    what: "a malformed port",
-    set: ["networkPolicies.egress.redis.ports={0}"],
-    named: /networkPolicies\/egress\/redis\/ports/,
-  },
-  {
-    what: "two services of the same program in one process",
-    set: ["combined.enabled=true"],
-    named: /services\.metrics and services\.stream have the same program/,
-  },
-  {
-    what: "scaled windows processes",
-    set: [
-      "services.windows.enabled=true",
-      "services.windows.scaling.by=cpu",
-      "services.windows.scaling.minReplicas=2",
-      "services.windows.scaling.maxReplicas=4",
-      "services.windows.scaling.cpuUtilization=60",
-    ],
-    named: /services\.windows\.scaling/,
-  },
-  { what: "an unknown kind of scaling", set: ["services.finance.scaling.by=moon"], named: /finance\/scaling\/by/ },
-];
+const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com|gateway\.networking\.k8s\.io)\//m;
+/** The kinds of other projects that the cluster has. */
+const FOREIGN_APIS = ["keda.sh/v1alpha1", "monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"];
 
 const SIMULATOR = "services.trading-simulator.enabled=true";
 
@@ -156,11 +75,17 @@ function report(what: string, ok: boolean, output: string): void {
   console.log(`  ${ok ? "✓" : "✗"} ${what}${ok ? "" : `\n${output}`}`);
 }
 
-function render(helm: string, values: string, ...set: readonly string[]): Outcome {
+function renderWith(apis: readonly string[], helm: string, values: string, ...set: readonly string[]): Outcome {
   const file = path.join(VALUES, values);
-  // --set cannot express an empty list.
-  const more = set.flatMap((value) => [value.endsWith("=[]") ? "--set-json" : "--set", value]);
-  return run(helm, ["template", "kapi", CHART, "--kube-version", `${KUBERNETES_VERSION}.0`, "-f", file, ...more]);
+  // --set cannot express lists.
+  const more = set.flatMap((value) => [/=(?:\[|{")/.test(value) ? "--set-json" : "--set", value]);
+  const known = apis.flatMap((api) => ["--api-versions", api]);
+  const cluster = ["--kube-version", `${KUBERNETES_VERSION}.0`, ...known];
+  return run(helm, ["template", "kapi", CHART, ...cluster, "-f", file, ...more]);
+}
+
+function render(helm: string, values: string, ...set: readonly string[]): Outcome {
+  return renderWith(FOREIGN_APIS, helm, values, ...set);
 }
 
 /** Folders of files that containers read but do not mount. */
@@ -180,8 +105,9 @@ function missingVariables(manifests: string): string[] {
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** The optional secret that the chart mounts by default. */
-const OPTIONAL_SECRET = "trading-server-token";
+/** The optional secrets that the chart mounts by default, and with the values of the quickstart. */
+const OPTIONAL_SECRETS = ["trading-server-token"];
+const QUICKSTART_SECRETS = [...OPTIONAL_SECRETS, "control-token", "console-sealing-keys"];
 
 interface ProgramSecrets {
   readonly secrets: readonly string[];
@@ -190,9 +116,13 @@ interface ProgramSecrets {
 }
 
 /** The keys of the secrets that a pod of these programs needs. */
-function secretKeys(programs: readonly (readonly [string, ProgramSecrets])[], duringUpgrade: boolean): string[] {
+function secretKeys(
+  programs: readonly (readonly [string, ProgramSecrets])[],
+  duringUpgrade: boolean,
+  optional: readonly string[],
+): string[] {
   const keys = programs.flatMap(([program, { secrets, optionalSecrets = [], upgradeSecrets = [] }]) => {
-    const own = [...secrets, ...optionalSecrets.filter((secret) => secret === OPTIONAL_SECRET)];
+    const own = [...secrets, ...optionalSecrets.filter((secret) => optional.includes(secret))];
     const uses = duringUpgrade ? [...own, ...upgradeSecrets] : own;
     return uses.map((secret) => (secret === "service-token" ? `${secret}-${program}` : secret));
   });
@@ -200,7 +130,7 @@ function secretKeys(programs: readonly (readonly [string, ProgramSecrets])[], du
 }
 
 /** Containers whose secrets differ from deploy/programs.json. A job has none of these secrets. */
-function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
+function wrongSecrets(manifests: string, duringUpgrade = false, optional = OPTIONAL_SECRETS): string[] {
   const programs = JSON.parse(readFileSync(path.join(ROOT, "deploy/programs.json"), "utf8")) as Readonly<
     Record<string, ProgramSecrets>
   >;
@@ -213,7 +143,7 @@ function wrongSecrets(manifests: string, duringUpgrade = false): string[] {
     const named = Array.from(manifest.matchAll(/value: \/run\/kapi\/secrets\/([a-z-]+)/g), ([, key = ""]) => key);
     const [, services = program] = /name: SERVICES, value: "([a-z,-]+)"/.exec(manifest) ?? [];
     const pairs = services.split(",").map((name) => [name, programs[name] ?? { secrets: ["unknown"] }] as const);
-    const keys = kind === "Job" ? [] : secretKeys(pairs, duringUpgrade);
+    const keys = kind === "Job" ? [] : secretKeys(pairs, duringUpgrade, optional);
     const files = program === "combined" ? keys : keys.map((key) => key.replace(`-${program}`, ""));
     const isRight = mounted.join() === keys.join() && named.toSorted().join() === files.toSorted().join();
     return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${named.join()}, not ${keys.join()}`];
@@ -246,7 +176,8 @@ for (const values of readdirSync(VALUES).toSorted()) {
   report(`${values}: rendered`, rendered.ok, rendered.output);
   const missing = missingFiles(rendered.text);
   report(`${values}: every file that a container reads is mounted`, missing.length === 0, missing.join("\n"));
-  const wrong = wrongSecrets(rendered.text);
+  const optional = values === "quickstart.yaml" ? QUICKSTART_SECRETS : OPTIONAL_SECRETS;
+  const wrong = wrongSecrets(rendered.text, false, optional);
   report(`${values}: every program has exactly its own secrets`, rendered.ok && wrong.length === 0, wrong.join("\n"));
   if (values === "external.yaml") {
     const missingNames = missingVariables(rendered.text);
@@ -297,7 +228,8 @@ report(
   simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),
   simulated.output,
 );
-const combined = render(helm, "external.yaml", "combined.enabled=true", "services.stream.enabled=false");
+const ONE_PROCESS = ["combined.enabled=true", "services.stream.enabled=false", "hosts.stream="];
+const combined = render(helm, "external.yaml", ...ONE_PROCESS);
 const wrongCombined = [
   ...wrongSecrets(combined.text),
   ...missingFiles(combined.text),
@@ -321,6 +253,11 @@ for (const { what, pattern, times } of LARGE) {
   const found = [...large.matchAll(pattern)].length;
   report(`large.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
 }
+const platform = platformChecks({
+  render: (values, ...set) => render(helm, values, ...set).text,
+  renderBare: (values) => renderWith([], helm, values).text,
+});
+for (const { what, problems } of platform) report(what, problems.length === 0, problems.join("\n"));
 for (const { what, set, named } of REFUSED) {
   // `helm lint` would not fail at an error of a template.
   const { ok, output } = render(helm, "plain.yaml", ...set);

@@ -1,0 +1,89 @@
+/** Helm and kubectl for one namespace of the cluster of `KUBECONFIG`. */
+import { spawn } from "node:child_process";
+
+const COMMAND_TIMEOUT_MS = 600_000;
+
+/** Runs a command without blocking. Returns its standard output. */
+async function output(command: string, args: readonly string[], input = ""): Promise<string> {
+  const child = spawn(command, args, { timeout: COMMAND_TIMEOUT_MS });
+  const text = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => (text.stdout += String(chunk)));
+  child.stderr.on("data", (chunk) => (text.stderr += String(chunk)));
+  child.stdin.end(input);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  if (code === 0) return text.stdout;
+  throw new Error(`${command} ${args.join(" ")} ended with ${code}: ${text.stdout}${text.stderr}`);
+}
+
+interface Listed {
+  readonly items: readonly {
+    readonly kind: string;
+    readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
+  }[];
+}
+
+export class Cluster {
+  readonly namespace: string;
+
+  constructor(namespace: string) {
+    this.namespace = namespace;
+  }
+
+  kubectl(...args: readonly string[]): Promise<string> {
+    return output("kubectl", ["-n", this.namespace, ...args]);
+  }
+
+  apply(manifests: string): Promise<string> {
+    return output("kubectl", ["-n", this.namespace, "apply", "-f", "-"], manifests);
+  }
+
+  helm(...args: readonly string[]): Promise<string> {
+    return output("helm", ["-n", this.namespace, ...args]);
+  }
+
+  /** Runs the operator's command line in its pod. */
+  async admin<T>(...args: readonly string[]): Promise<T> {
+    const command = ["node", "src/main.ts", "admin", ...args, "--json"];
+    return JSON.parse(await this.kubectl("exec", "deploy/kapi-cli", "--", ...command)) as T;
+  }
+
+  /** Names of the objects of these kinds, `kind/name`, with this label of the release. */
+  async named(kinds: string): Promise<string[]> {
+    const selector = "app.kubernetes.io/instance=kapi";
+    const { items } = JSON.parse(await this.kubectl("get", kinds, "-l", selector, "-o", "json")) as Listed;
+    return items.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+  }
+
+  /** A pod of this component of kapi. */
+  async podOf(component: string): Promise<string> {
+    const selector = `app.kubernetes.io/instance=kapi,app.kubernetes.io/component=${component}`;
+    const pods = await this.kubectl("get", "pods", "-l", selector, "-o", "name");
+    const [pod] = pods.trim().split("\n");
+    if (pod === undefined || pod === "") throw new Error(`${component} has no pod`);
+    return pod;
+  }
+
+  async nodes(): Promise<string[]> {
+    const text = await output("kubectl", ["get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"]);
+    return text.split(" ");
+  }
+
+  /** The port of the nodes of a Service. */
+  nodePort(service: string): Promise<string> {
+    return this.kubectl("get", "service", service, "-o", "jsonpath={.spec.ports[0].nodePort}");
+  }
+
+  /** The address of a node. */
+  address(node: string): Promise<string> {
+    return output("kubectl", [
+      "get",
+      "node",
+      node,
+      "-o",
+      'jsonpath={.status.addresses[?(@.type=="InternalIP")].address}',
+    ]);
+  }
+}
