@@ -108,7 +108,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   const demo = await step("an organization, its server and its key are created", () => createDemo(cluster, address));
   const client = new OutsideClient(demo);
   const accounts = await step(`${ACCOUNTS} accounts are open`, () => openAccounts(client));
-  await step("a webhook is delivered", () => deliverWebhook(client, accounts[0] ?? ""));
+  await step("a webhook is delivered", () => deliverWebhook(cluster, client, accounts[0] ?? ""));
 
   const traffic = new Traffic({ client, accounts, random: new RandomSource(1), violations });
   const watches = Array.from({ length: SOCKETS }, () => new LiveWatch(demo, accounts, violations));
@@ -129,7 +129,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   await disturb("the chart is upgraded", () => cluster.helm("upgrade", ...release, "--set", `image.tag=${nextTag}`));
   for (const component of DELETED) {
     await disturb(`a pod of ${component} is replaced`, async () => {
-      await cluster.kubectl("delete", "--wait=false", await cluster.podOf(component));
+      await cluster.kubectl("delete", await cluster.podOf(component));
       await cluster.kubectl("rollout", "status", `deploy/kapi-${component}`, `--timeout=${WAIT}`);
     });
   }
@@ -157,7 +157,9 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
     await checkCredits(client, violations);
   });
   for (const watch of watches) await watch.stop();
-  await step("the chart is uninstalled", () => cluster.helm("uninstall", "kapi", "--wait", "--timeout", WAIT));
+  await step("the chart is uninstalled", () =>
+    cluster.helm("uninstall", "kapi", "--cascade", "foreground", "--wait", "--timeout", WAIT),
+  );
   await step("nothing but the documented objects is left", async () => {
     const left = await cluster.named("all,configmap,secret,networkpolicy,serviceaccount,pdb,ingress,hpa");
     const unexpected = left.filter(
@@ -227,9 +229,10 @@ interface Deliveries {
 }
 
 /** Creates an endpoint, makes a deposit, and waits for the delivery of its event. */
-async function deliverWebhook(client: OutsideClient, account: string): Promise<void> {
+async function deliverWebhook(cluster: Cluster, client: OutsideClient, account: string): Promise<void> {
   const created = await client.call<{ endpoint: { id: string } }>("POST", "/webhooks", {
-    body: { url: "http://receiver:8080/", kinds: ["transaction.recorded"] },
+    // The whole name: webhooks does not search the domains of the cluster.
+    body: { url: `http://receiver.${cluster.namespace}.svc.cluster.local:8080/`, kinds: ["transaction.recorded"] },
   });
   if (created.status !== 201)
     throw new Error(`the endpoint was answered ${created.status} ${JSON.stringify(created.body)}`);
