@@ -57,7 +57,7 @@ if (folder === "--kubernetes") {
   const all = { ...made, service_token_digests: digestsOf((name) => made[name]) };
   const stringData = Object.fromEntries(Object.entries(all).map(([name, text]) => [name.replaceAll("_", "-"), text]));
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: table }, type: "Opaque", stringData };
-  console.log(JSON.stringify(secret, null, 2));
+  process.stdout.write(`${JSON.stringify(secret, null, 2)}\n`);
 } else {
   mkdirSync(folder, { recursive: true });
   for (const [name, make] of Object.entries(secrets)) {

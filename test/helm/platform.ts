@@ -120,9 +120,12 @@ export function platformChecks({ render, renderBare }: Renders): Check[] {
   ];
 }
 
-/** The manifests that `kind` matches and that lack `text`. */
+/** The names of the manifests that `kind` matches and that lack `text`. */
 function without(manifests: string, kind: RegExp, text: string): string[] {
-  return manifests.split(SEPARATOR).filter((manifest) => kind.test(manifest) && !manifest.includes(text));
+  return manifests
+    .split(SEPARATOR)
+    .filter((manifest) => kind.test(manifest) && !manifest.includes(text))
+    .flatMap(names);
 }
 
 function lacks(manifests: string, ...patterns: readonly RegExp[]): string[] {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => environment.stop());
 
 /** A proxy in front of the server at `url` that refuses connections for {@link DOWN_MS}. */
-async function downAtFirst(url: string): Promise<{ readonly url: string; close(): Promise<void> }> {
+async function downAtFirst(url: string): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const { proxy, url: proxied } = await TcpProxy.inFrontOf(url);
   await proxy.refuse();
   setTimeout(() => void proxy.pass(), DOWN_MS);
