@@ -92,7 +92,10 @@ function lookAtImage(program: string): void {
   const image = `kapi/${program}`;
   const user = run("docker", ["image", "inspect", "-f", "{{.Config.User}}", image]).text.trim();
   const size = Number(run("docker", ["image", "inspect", "-f", "{{.Size}}", image]).text);
-  report(`${image}: runs as a user without rights (${Math.round(size / 1e6)} MB)`, expectation(user === "1000:1000", user));
+  report(
+    `${image}: runs as a user without rights (${Math.round(size / 1e6)} MB)`,
+    expectation(user === "1000:1000", user),
+  );
   const resolve =
     "for (const name of ['vitest', 'typescript', 'oxlint', 'vite']) try { require.resolve(name); console.log(name) } catch {}";
   const found = run("docker", ["run", "--rm", "--network", "none", "--entrypoint", "node", image, "-e", resolve]);
