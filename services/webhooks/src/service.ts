@@ -12,7 +12,7 @@ import {
   type Started,
 } from "@kapi/runtime";
 import {
-  startServiceKafka,
+  createServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -172,7 +172,7 @@ export async function startService(
     },
   });
 
-  const kafka = await startServiceKafka(context, SERVICE);
+  const kafka = createServiceKafka(context, SERVICE);
   await startReader(context, "event consumer", () =>
     startEventConsumer({
       kafka,

@@ -6,7 +6,6 @@ import {
   RiskEvent,
   type TopicContract,
   TOPICS,
-  WEBHOOKS_GROUP,
 } from "@kapi/contracts";
 import { type Consumer, startConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -22,6 +21,8 @@ import {
   type IncomingEvent,
 } from "../../domain/events.ts";
 
+/** Kafka stores the offsets of the group under this name, so it must not change. */
+const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;
 /** Events wait at most this long, so that fewer and larger transactions record them. */
@@ -61,7 +62,7 @@ export function startEventConsumer({
   fatal,
 }: EventConsumerDependencies): Promise<Started<Consumer>> {
   return startConsumer(kafka, {
-    groupId: WEBHOOKS_GROUP,
+    groupId: GROUP,
     topics: [...TRANSLATORS.keys()],
     maxBatchMessages: MAX_BATCH_MESSAGES,
     concurrentPartitions: MAX_CONCURRENT_PARTITIONS,
