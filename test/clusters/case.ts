@@ -30,6 +30,7 @@ export interface TransactionView {
 /** A command, as the API shows it. */
 export interface CommandView {
   readonly id: string;
+  readonly operation: string;
   readonly status: string;
   readonly errorCode: string | null;
   /** Null for a command of a release that did not record it. */

@@ -23,7 +23,7 @@ export interface BreachView {
 
 /**
  * Every limit that the log of valuations reaches has exactly one breach, and no other limit has
- * one. Each breach with an action has one command, which has succeeded. Risk rules have queued no
+ * one. Each breach with an action has one command, which was carried out. Risk rules have queued no
  * other command. Returns the breaches.
  */
 export async function checkRisk(one: Case, accepted: ReadonlyMap<string, CommandView>): Promise<readonly BreachView[]> {
@@ -72,7 +72,7 @@ async function breachesOf({ harness }: Case): Promise<BreachView[]> {
 }
 
 /**
- * The commands that kapi queued itself are exactly the commands of breaches, and have succeeded.
+ * The commands that kapi queued itself are exactly the commands of breaches, and were carried out.
  */
 async function checkActions(
   { harness, violations, waits }: Case,
@@ -80,17 +80,26 @@ async function checkActions(
   accepted: ReadonlyMap<string, CommandView>,
 ): Promise<void> {
   const wanted = new Set(breaches.flatMap(({ commandId }) => (commandId === null ? [] : [commandId])));
-  const wrong = await waits.until("the commands of breaches to succeed", ACTIONS_DEADLINE_MS, async () => {
+  const wrong = await waits.until("the commands of breaches to be carried out", ACTIONS_DEADLINE_MS, async () => {
     const found = new Map(accepted);
     for (const { api, serverId } of harness.organizations) {
       const path = `/servers/${serverId}/commands`;
       for await (const command of pagesOf<CommandView>(api, path, "commands")) found.set(command.id, command);
     }
     const own = [...found.values()].filter(({ createdBy }) => createdBy?.type === "system");
-    const open = [...wanted].filter((id) => found.get(id)?.status !== "succeeded");
+    const open = [...wanted].filter((id) => !isCarriedOut(found.get(id)));
     const extra = own.filter(({ id }) => !wanted.has(id));
     if (open.length === 0 && extra.length === 0) return null;
-    return `${open.length} have not succeeded (${open.slice(0, 3).join(", ")}), ${extra.length} belong to no breach`;
+    return `${open.length} were not carried out (${open.slice(0, 3).join(", ")}), ${extra.length} belong to no breach`;
   });
   if (wrong !== null) violations.add(`commands of breaches: ${wrong}`);
+}
+
+/**
+ * Whether the account now has the state that the command asks for, or a stricter one: an account
+ * that another rule has disabled before does not become close-only (decisions, 15.9).
+ */
+function isCarriedOut(command: CommandView | undefined): boolean {
+  if (command?.status === "succeeded") return true;
+  return command?.operation === "account.close_only" && command.errorCode === "INVALID_STATE_TRANSITION";
 }
