@@ -9,6 +9,8 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
+import { eventually } from "@kapi/testkit";
+
 import { type Demo, OutsideClient, pause } from "../e2e/outside-client.ts";
 import { RandomSource } from "../live/random-source.ts";
 import { Violations } from "../live/violations.ts";
@@ -29,9 +31,8 @@ const INITIAL_BALANCE = 1_000_000;
 const WAIT = "300s";
 /** Time of traffic before the first disturbance, and between two disturbances. */
 const CALM_MS = 5_000;
-const DELIVERED_TIMEOUT_MS = 60_000;
-const BALANCE_TIMEOUT_MS = 60_000;
-const POLL_MS = 500;
+/** How long a key, a delivery or a balance may take to be as expected. */
+const WAITING = { timeoutMs: 60_000, intervalMs: 500 };
 /** Every component whose pod is deleted once under traffic. */
 const DELETED = [
   "gateway",
@@ -63,15 +64,6 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
   const result = await work();
   say(`  ✓ ${what}  ${((performance.now() - beganMs) / 1_000).toFixed(1)} s`);
   return result;
-}
-
-/** Waits until `check` returns true. */
-async function until(what: string, timeoutMs: number, check: () => Promise<boolean>): Promise<void> {
-  const untilMs = Date.now() + timeoutMs;
-  while (!(await check())) {
-    if (Date.now() > untilMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
-    await pause(POLL_MS);
-  }
 }
 
 async function main(): Promise<void> {
@@ -214,11 +206,7 @@ async function createDemo(cluster: Cluster, address: string): Promise<Demo> {
 
 async function openAccounts(client: OutsideClient): Promise<string[]> {
   // Each gateway learns the new key by itself.
-  await until(
-    "the key works",
-    DELIVERED_TIMEOUT_MS,
-    async () => (await client.call("GET", "/credits/balance")).status === 200,
-  );
+  await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, WAITING);
   const accounts: string[] = [];
   for (let index = 0; index < ACCOUNTS; index += 1) accounts.push(await client.openAccount(INITIAL_BALANCE));
   return accounts;
@@ -239,10 +227,10 @@ async function deliverWebhook(cluster: Cluster, client: OutsideClient, account: 
   const queued = await client.deposit(account, { amount: 1, requestId: "webhook" });
   await client.succeeded(queued.body.command.id);
   const query = `/webhooks/${created.body.endpoint.id}/deliveries?type=transaction.recorded`;
-  await until("the delivery", DELIVERED_TIMEOUT_MS, async () => {
+  await eventually(async () => {
     const { body } = await client.call<Deliveries>("GET", query);
     return body.deliveries.some(({ status }) => status === "succeeded");
-  });
+  }, WAITING);
 }
 
 /** Compares each balance with the accepted requests. The first account has the deposit of 1. */
@@ -259,10 +247,10 @@ async function checkBalances(
       (INITIAL_BALANCE + (index === 0 ? 1 : 0)) * 100,
     );
     let balance = 0;
-    await until(`the balance of account ${account}`, BALANCE_TIMEOUT_MS, async () => {
+    await eventually(async () => {
       balance = Math.round((await client.account(account)).balance * 100);
       return balance === expected;
-    }).catch(() => violations.add(`account ${account} has ${balance}, not ${expected}`));
+    }, WAITING).catch(() => violations.add(`account ${account} has ${balance}, not ${expected}`));
   }
 }
 

@@ -6,7 +6,7 @@ export interface Issue {
   readonly message: string;
 }
 
-/** What is known about a failed request. */
+/** The details of a failed request. */
 export interface KapiErrorDetails {
   /** HTTP status; null if no answer arrived. */
   readonly status: number | null;

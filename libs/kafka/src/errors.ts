@@ -1,3 +1,5 @@
+import { isNetworkError } from "@kapi/kernel";
+
 /**
  * Thrown by `onBatch` if the same batch may succeed later: nothing is committed, and `onBatch` gets
  * the batch again.
@@ -65,24 +67,13 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-const AWAY_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
-
 /**
  * Whether a broker could not be reached. Callers wait for such a broker, but not for one that
  * rejects a certificate or a password.
  */
 export function isAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ("code" in error && AWAY_CODES.has(String(error.code))) return true;
+  if (isNetworkError(error)) return true;
   if (error.name === "KafkaJSRequestTimeoutError" || error.message === "Connection timeout") return true;
   return error.name === "KafkaJSConnectionClosedError" || isAway(error.cause);
 }

@@ -7,6 +7,7 @@ export * from "./clock.ts";
 export * from "./deferred.ts";
 export * from "./ids.ts";
 export * from "./money.ts";
+export * from "./network-errors.ts";
 export * from "./organization-queue.ts";
 export * from "./organization-slots.ts";
 export * from "./organization-turns.ts";

@@ -1,32 +1,17 @@
+import { isNetworkError } from "@kapi/kernel";
 import { DatabaseError } from "pg";
 
 const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
-/**
- * Serialization failure, deadlock, lock not available, statement timeout, out of connections,
- * server going down.
- */
-const TRANSIENT_CODES = new Set(["40001", "40P01", "55P03", "57014", "53300", "57P01", "57P02", "57P03"]);
 /** Out of connections; the server is stopping or starting. */
 const NOT_ACCEPTING_CODES = new Set(["53300", "57P01", "57P02", "57P03"]);
+/** Those, and serialization failure, deadlock, lock not available, statement timeout. */
+const TRANSIENT_CODES = new Set([...NOT_ACCEPTING_CODES, "40001", "40P01", "55P03", "57014"]);
 /** The server is a standby: it was demoted, or another server was promoted. */
 const READ_ONLY = "25006";
 /** A statement was ignored, because an earlier statement of its transaction failed. */
 const FAILED_TRANSACTION = "25P02";
 const CONNECTION_CLASS = "08";
-const NETWORK_CODES = new Set([
-  "ECONNABORTED",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EAI_AGAIN",
-  "EHOSTDOWN",
-  "EHOSTUNREACH",
-  "ENETDOWN",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
 /** pg sets no code on these errors. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query read timeout)/;
@@ -61,8 +46,7 @@ export function isTransient(error: unknown): boolean {
 /** Whether the connection to the server is lost, or the server no longer answers on it. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof DatabaseError) return false;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  return NETWORK_CODES.has(code) || CONNECTION_LOST.test(error.message);
+  return isNetworkError(error) || CONNECTION_LOST.test(error.message);
 }
 
 /**

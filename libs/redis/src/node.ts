@@ -2,6 +2,7 @@
 import net from "node:net";
 import type { ConnectionOptions } from "node:tls";
 
+import { isNetworkError } from "@kapi/kernel";
 import { Redis, type RedisOptions as ClientOptions } from "ioredis";
 
 import type { RedisOptions } from "./connection.ts";
@@ -164,16 +165,6 @@ export function wasNotCarriedOut(error: unknown): boolean {
   return error instanceof Error && NOT_CARRIED_OUT.test(error.message);
 }
 
-const UNREACHABLE_CODES = new Set([
-  "EAI_AGAIN",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EPIPE",
-  "ETIMEDOUT",
-]);
 /** ioredis sets no code on these errors; LOADING is a reply of a Redis that reads its files. */
 const UNREACHABLE =
   /^(Command timed out|Connection is closed|Socket timeout|Stream isn't writeable|LOADING |its cluster is not ready|none of its masters answers)/;
@@ -184,9 +175,7 @@ const UNREACHABLE =
  */
 export function isUnreachable(error: unknown): boolean {
   const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (!(reason instanceof Error)) return UNREACHABLE.test(String(reason));
-  const code = "code" in reason && typeof reason.code === "string" ? reason.code : "";
-  return UNREACHABLE_CODES.has(code) || UNREACHABLE.test(reason.message);
+  return isNetworkError(reason) || UNREACHABLE.test(reason instanceof Error ? reason.message : String(reason));
 }
 
 /** Whether a call failed because Redis does not have the library. It had no effect. */

@@ -38,7 +38,7 @@ export interface ReceiverCheckResult {
   readonly passed: boolean;
   /** What the owner of the receiver has to check, because no answer shows it. */
   readonly lookAt?: string;
-  /** What is wrong with the answers, or what kapi does after them; absent if the check passed. */
+  /** The wrong answer, or how kapi reacts to it; absent if the check passed. */
   readonly problem?: string;
 }
 

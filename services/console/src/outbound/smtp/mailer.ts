@@ -7,7 +7,7 @@ const STEP_TIMEOUT_MS = 10_000;
 /** Time for a whole mail. */
 const MAIL_TIMEOUT_MS = 20_000;
 
-/** The mail server, and what is in every mail. */
+/** The mail server, and the values that every mail contains. */
 export interface MailSettings {
   /** `smtp://` or `smtps://`, with user and password where needed. */
   readonly url: string;
