@@ -6,7 +6,7 @@ import type { Logger } from "@kapi/runtime";
  * How long a starting process retries a server that does not answer, such as a server that is
  * restarted, or that has many processes connecting at once during an upgrade.
  */
-export const REACH_TIMEOUT_MS = 60_000;
+const REACH_TIMEOUT_MS = 60_000;
 const REACH_BACK_OFF: BackOff = { firstMs: 250, maxMs: 5_000 };
 
 /**
