@@ -116,8 +116,8 @@ describe("an account", () => {
     await checkPage(user, "account-with-breaches");
     await user.button("Older").click();
     await user.page.waitForURL(/cursor=/);
-    const rows = user.page.getByRole("table", { name: "Breaches, newest first" }).getByRole("row");
-    await eventually(async () => expect(await rows.count()).toBe(5));
+    await user.settled();
+    expect(await user.page.getByRole("table", { name: "Breaches, newest first" }).getByRole("row").count()).toBe(5);
     expect(user.complaints).toEqual([]);
   });
 

@@ -6,6 +6,7 @@ import { asFailure, type Failure } from "../api/failure.ts";
 export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
+  /** From the render that asks for other data on, so that old data never looks like an answer. */
   readonly loading: boolean;
   /** Loads the data again. */
   readonly reload: () => void;
@@ -13,32 +14,34 @@ export interface Data<T> {
   readonly set: (value: T) => void;
 }
 
+interface State<T> extends Pick<Data<T>, "value" | "failure"> {
+  /** The data that was wanted when the last call ended; null while a call runs. */
+  readonly loaded: string | null;
+}
+
 /** Calls `load` at first, whenever `key` changes, and on request; only the last call counts. */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Data<T> {
-  const [state, setState] = useState<Pick<Data<T>, "value" | "failure" | "loading">>({
-    value: null,
-    failure: null,
-    loading: true,
-  });
   const [round, setRound] = useState(0);
+  const wanted = `${round} ${key}`;
+  const [{ loaded, ...state }, setState] = useState<State<T>>({ value: null, failure: null, loaded: null });
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     const given = new AbortController();
-    setState(({ value }) => ({ value, failure: null, loading: true }));
+    setState(({ value }) => ({ value, failure: null, loaded: null }));
     latest
       .current(given.signal)
       .then((value) => {
-        if (!given.signal.aborted) setState({ value, failure: null, loading: false });
+        if (!given.signal.aborted) setState({ value, failure: null, loaded: wanted });
       })
       .catch((error: unknown) => {
-        if (!given.signal.aborted) setState(({ value }) => ({ value, failure: asFailure(error), loading: false }));
+        if (!given.signal.aborted) setState(({ value }) => ({ value, failure: asFailure(error), loaded: wanted }));
       });
     return () => given.abort();
-  }, [key, round]);
+  }, [wanted]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  const set = useCallback((value: T) => setState({ value, failure: null, loading: false }), []);
-  return { ...state, reload, set };
+  const set = useCallback((value: T) => setState({ value, failure: null, loaded: wanted }), [wanted]);
+  return { ...state, loading: loaded !== wanted, reload, set };
 }
 
 /** A user's change: whether it is running, and why it failed. */
