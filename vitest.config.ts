@@ -41,6 +41,7 @@ const LONG = [
   "services/metrics/test/log-retention.integration.test.ts",
   "services/metrics/test/recreated-topics.integration.test.ts",
   "test/clusters/kafka.test.ts",
+  "test/faults/partition-growth.test.ts",
   "test/e2e/account-state-long.test.ts",
   "test/properties/cursors.test.ts",
 ];

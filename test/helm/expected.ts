@@ -94,6 +94,12 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /^ {6}priorityClassName: "trading"$/gm,
     times: 21,
   },
+  {
+    what: "sequencers ask stream processes for the newest samples",
+    pattern: /SAMPLES_URL, value: "http:\/\/kapi-stream:8080"/g,
+    times: 1,
+  },
+  { what: "sequencers reach stream processes", pattern: /^ {4}# stream processes: the newest samples/gm, times: 1 },
   { what: "the alerts are rendered", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   {
@@ -137,5 +143,10 @@ export const LARGE: readonly Expectation[] = [
     times: 2,
   },
   { what: "the addresses are those of a Service without an address", pattern: /clusterIP: None$/gm, times: 1 },
+  {
+    what: "sequencers ask windows processes for the newest samples",
+    pattern: /SAMPLES_URL, value: "http:\/\/kapi-windows:8080"/g,
+    times: 1,
+  },
   { what: "stream, windows and metrics reach the windows processes", pattern: /^ {4}# windows processes$/gm, times: 3 },
 ];

@@ -99,7 +99,8 @@ export function platformChecks({ render, renderBare }: Renders): Check[] {
       problems: lacks(
         render("plain.yaml", "cli.enabled=true"),
         /"key":"operator-token"/,
-        /^ {2}name: kapi-cli-egress$/m,
+        /^ {2}name: kapi-cli$(?:(?!^---$)[^])*name: KAFKA_BROKERS,/m,
+        /^ {2}name: kapi-cli-egress$(?:(?!^---$)[^])*port: 9092,/m,
       ),
     },
     {

@@ -132,6 +132,8 @@ export class LiveHarness {
         HTTP_PORT: String(httpPort),
         LIVE_PORT: String(port),
         ACCOUNT_URL: this.#accountUrl,
+        // Sequencers need an address; nobody asks them for samples.
+        SAMPLES_URL: this.#accountUrl,
         ...UNLIMITED_SOCKETS,
         ...env,
       },

@@ -15,6 +15,7 @@ import { STATE_VARIABLE } from "@kapi/testkit";
 import { type Aim, table } from "./bench-live-aims.ts";
 import { restart, sockets } from "./bench-live-memory.ts";
 import { fanOut, sequence } from "./bench-live-sequence.ts";
+import { sequencers } from "./bench-live-sequencers.ts";
 import { windows } from "./bench-live-windows.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-live");
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<string, () => Promise<Aim[]>>> = {
   sockets,
   restart,
   windows,
+  sequencers,
 };
 
 const wanted = process.argv.slice(2);

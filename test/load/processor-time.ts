@@ -24,5 +24,10 @@ export function microsecondsEach(before: ProcessorTimes, after: ProcessorTimes, 
     .join("  ");
 }
 
+/** Processor seconds of one process per million units of work between two readings. */
+export function secondsPerMillion(before: ProcessorTimes, after: ProcessorTimes, name: string, count: number): number {
+  return (((after.get(name) ?? 0) - (before.get(name) ?? 0)) / 1_000 / count) * 1_000_000;
+}
+
 /** Kernel names of the programs of Kafka, PostgreSQL and Redis. */
 const SERVERS = ["java", "postgres", "redis-server"];

@@ -4,6 +4,7 @@ import { addAudit } from "./commands/audit.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addKey } from "./commands/key.ts";
 import { addOrganization } from "./commands/organization.ts";
+import { addPartitions } from "./commands/partitions.ts";
 import { addServer } from "./commands/server.ts";
 import { addUser } from "./commands/user.ts";
 import { createContext } from "./context.ts";
@@ -32,5 +33,6 @@ export function runOperatorCommandLine(args: readonly string[], surroundings: Su
     addKey(admin, context);
     addCredits(admin, context);
     addAudit(admin, context);
+    addPartitions(admin, context);
   });
 }

@@ -12,11 +12,8 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /**
-   * Number of partitions of new topics. It never changes later, because it decides the partition of
-   * each key.
-   */
-  KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(12),
+  /** For topics that do not exist yet. `kapi admin partitions grow` raises it later. */
+  KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(48),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),
 });

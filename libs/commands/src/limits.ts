@@ -35,6 +35,9 @@ export const MAX_LOADED_PER_PARTITION = 20_000;
 /** Each server may always hold this many, so that one busy server cannot block another. */
 export const MIN_LOADED_PER_SERVER = 100;
 
+/** Rows of the inbox in one statement that moves commands to other partitions. */
+export const MAX_MOVED_ROWS = 1_000;
+
 /** How long a lease lasts without renewal (decisions, 3.2). */
 export const LEASE_MS = 30_000;
 export const LEASE_RENEWAL_MS = 10_000;

@@ -15,6 +15,9 @@ import type { Lease } from "./partition-leases.ts";
 import { MAX_LOADED_PER_SERVER, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_SERVER, REOPEN_DELAY_MS } from "./limits.ts";
 import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statements.ts";
 
+/** Below the offset of any command: commands that moved here from another partition come first. */
+const FIRST_OFFSET = Number.MIN_SAFE_INTEGER;
+
 interface ServerCommands {
   readonly serverId: string;
   loaded: number;
@@ -72,7 +75,7 @@ export class PartitionQueue implements CommandPartition {
 
   async #spillAll(): Promise<void> {
     const rows = await this.#options.database.query(OPEN_SERVERS, [this.partition]);
-    for (const { server_id: serverId } of rows) this.#spill(this.#serverOf(serverId), 0);
+    for (const { server_id: serverId } of rows) this.#spill(this.#serverOf(serverId), FIRST_OFFSET);
   }
 
   #refillAll(): void {

@@ -152,3 +152,54 @@ export const CHECK_LEASES: Statement<{ partition: number }> = statement(
    where l.topic = $1 and l.expires_at > clock_timestamp()
    for share of l`,
 );
+
+/** $1 topic, $2 partitions; 0 only creates the row. */
+export const STORE_PARTITIONS: Statement<never> = statement(
+  "commands_store_partitions",
+  `insert into inbox_partitions as p (topic, partitions) values ($1, $2)
+   on conflict (topic) do update set partitions = greatest(p.partitions, excluded.partitions)`,
+);
+
+/** $1 topic. Locks the number of partitions. */
+export const LOCK_PARTITIONS: Statement<{ partitions: number }> = statement(
+  "commands_lock_partitions",
+  `select partitions from inbox_partitions where topic = $1 for update`,
+);
+
+export const OPEN_PARTITIONS: Statement<{ partition: number }> = statement(
+  "commands_open_partitions",
+  `select distinct partition from command_inbox where status in ('queued', 'leased')`,
+);
+
+/** An open row of a partition, and its place in the order of {@link OPEN_PAGE}. */
+export interface OpenPlace {
+  readonly command_id: string;
+  readonly server_id: string;
+  readonly log_offset: number;
+  readonly message: string;
+}
+
+/** $1 partition, $2 and $3 the place of the page before, $4 limit. */
+export const OPEN_PAGE: Statement<OpenPlace> = statement(
+  "commands_open_page",
+  `select command_id, server_id, log_offset, message from command_inbox
+   where partition = $1 and (server_id, log_offset) > ($2, $3) and status in ('queued', 'leased')
+   order by server_id, log_offset limit $4`,
+);
+
+/**
+ * $1 command ids, $2 their partitions. Commands that move keep their order, and come before all
+ * records of their new partition: 2^44 is above the offsets of any partition.
+ */
+export const MOVE_OPEN: Statement<never> = statement(
+  "commands_move_open",
+  `update command_inbox i set partition = m.partition, log_offset = i.log_offset - (1::bigint << 44)
+   from unnest($1::uuid[], $2::integer[]) m (command_id, partition)
+   where i.command_id = m.command_id and i.${OPEN_BY_KEY}`,
+);
+
+/** $1 topic. Processes that held partitions before the growth change no command any more. */
+export const END_LEASES: Statement<never> = statement(
+  "commands_end_leases",
+  `update partition_lease set token = token + 1, expires_at = clock_timestamp() where topic = $1`,
+);

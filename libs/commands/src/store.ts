@@ -33,6 +33,7 @@ export interface AttachedWorker {
 /** Made by {@link startCommandStore}. */
 export interface CommandStore {
   readonly database: Database;
+  readonly producer: Producer;
   /**
    * Runs `work` in one transaction, and again after a transient error (deadlock, lost connection, a
    * command changed by another transaction). So `work` must tolerate that an earlier run was
@@ -88,6 +89,7 @@ export function startCommandStore(options: CommandStoreOptions): Started<Command
   return {
     value: {
       database,
+      producer,
       transact,
       attach: (attachedWorker) => {
         attached = attachedWorker;

@@ -12,7 +12,7 @@
 import { hostname } from "node:os";
 
 import type { TopicContract } from "@kapi/contracts";
-import { batcher, type Clock, delay } from "@kapi/kernel";
+import { assertDefined, batcher, type Clock, delay } from "@kapi/kernel";
 import {
   type Batch,
   type BatchOutcome,
@@ -20,6 +20,9 @@ import {
   startConsumer,
   type DeadLetter,
   type KafkaConnection,
+  type Message,
+  partitionCounts,
+  partitionOfKey,
   RetryableError,
 } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -33,6 +36,7 @@ import { Partitions } from "./partitions.ts";
 import { Runner } from "./runner.ts";
 import { PartitionLeases } from "./partition-leases.ts";
 import { measureWorker } from "./measures.ts";
+import { moveOpenCommands } from "./move-open-commands.ts";
 import { Scheduler } from "./scheduler.ts";
 import { INSERT_INBOX } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
@@ -72,6 +76,9 @@ export async function startCommandWorker<Effect>(
 ): Promise<Started<CommandWorker>> {
   const { worker, topic, store, clock, logger, health } = options;
   const random = options.random ?? Math.random;
+  const counts = await partitionCounts(options.kafka);
+  const count = assertDefined(counts.get(options.kafka.topicName(topic)), `topic ${topic.name}`);
+  await moveOpenCommands({ ...store, ...options }, topic, count);
   const leases = new PartitionLeases(topic, `${hostname()}/${process.pid}`);
   const scheduler = new Scheduler({
     clock,
@@ -107,7 +114,10 @@ export async function startCommandWorker<Effect>(
     consumer = await startConsumer(options.kafka, {
       groupId: worker,
       topics: [topic],
-      onBatch: (batch) => takeIn(options, partitions, insert, batch),
+      onBatch: async (batch) => {
+        const messages = await forwardMisplaced(options, batch, count);
+        return takeIn(options, partitions, insert, { ...batch, messages });
+      },
       onAssigned: async (assignment, generation) => {
         const mine = assignment.filter((assigned) => assigned.topic.name === topic.name);
         const given = mine.flatMap((assigned) => assigned.partitions);
@@ -151,6 +161,31 @@ function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) =>
     maxBatchSize: MAX_PARTITIONS_PER_INSERT,
     maxConcurrentBatches: 1,
   });
+}
+
+/**
+ * Sends messages of other partitions to the partitions of their keys; returns the rest. A producer
+ * that was frozen while the topic grew may send such a message after the growth. Its request was
+ * never answered 202, so the command has no place before others of the account.
+ */
+async function forwardMisplaced(
+  { worker, topic, store, logger }: Pick<CommandWorkerOptions<never>, "worker" | "topic" | "store" | "logger">,
+  { partition, messages }: Batch,
+  partitions: number,
+): Promise<readonly Message[]> {
+  const isMisplaced = ({ key }: Message): boolean => partitionOfKey(key, partitions) !== partition;
+  const misplaced = messages.filter(isMisplaced);
+  if (misplaced.length === 0) return messages;
+  logger.warn(
+    { worker, partition, messages: misplaced.length },
+    "commands are sent on to the partitions of their keys",
+  );
+  try {
+    await Promise.all(misplaced.map(({ key, value, headers }) => store.producer.send(topic, { key, value, headers })));
+  } catch (error) {
+    throw new RetryableError("commands were not sent on to the partitions of their keys", { cause: error });
+  }
+  return messages.filter((message) => !isMisplaced(message));
 }
 
 /** Writes a batch of messages to the inbox, and adds the new commands to their partition. */

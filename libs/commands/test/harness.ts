@@ -1,6 +1,16 @@
 import { type CommandEvent, CommandEvent as CommandEventSchema, type AnyCommandMessage, TOPICS } from "@kapi/contracts";
-import { createKafka, startLogReader, startProducer, type Message, type Producer } from "@kapi/kafka";
-import { systemClock } from "@kapi/kernel";
+import {
+  createKafka,
+  growTopics,
+  partitionOfKey,
+  type Message,
+  type Producer,
+  startGrowthWatch,
+  startLogReader,
+  startProducer,
+  writePartitionGrowth,
+} from "@kapi/kafka";
+import { systemClock, toIso } from "@kapi/kernel";
 import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Health, type Logger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
@@ -43,7 +53,7 @@ export class Harness {
   readonly deadLetters: Message[] = [];
   readonly logger: Logger = createLogger({ service: "test", level: "silent" });
   readonly #scope: Scope;
-  readonly #producer: Producer;
+  #producer: Producer;
   readonly #kafka: ReturnType<typeof createKafka>;
   readonly database: Database;
   /** The worker that was started last. */
@@ -138,8 +148,31 @@ export class Harness {
     await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), traceparent });
   }
 
+  /** Sends a command to a partition that is not the one of its key. */
+  async publishMisplaced(partition: number, message: AnyCommandMessage): Promise<void> {
+    await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), partition });
+  }
+
+  /** Grows the topics, as the operator's command does while no worker runs. */
+  async grow(partitions: number): Promise<void> {
+    const { logger } = this;
+    await growTopics(this.#kafka, partitions);
+    await writePartitionGrowth(this.#producer, { phase: "done", partitions, at: toIso(systemClock.nowMs()) });
+    await this.#scope.start("growth", () => startGrowthWatch(this.#kafka, { logger }));
+    this.#producer = await this.#scope.start("producer of new partitions", () => startProducer(this.#kafka));
+  }
+
   async publishRaw(key: string, value: string): Promise<void> {
     await this.#producer.send(TOPIC, { key, value });
+  }
+
+  growByHand(partitions: number): Promise<void> {
+    return growTopics(this.#kafka, partitions);
+  }
+
+  /** The partition of a command after a growth. */
+  partitionAmong(message: AnyCommandMessage, partitions: number): number {
+    return partitionOfKey(orderKeyOf(message), partitions);
   }
 
   partitionOf(message: AnyCommandMessage): number {

@@ -1,4 +1,5 @@
 export * from "./actor.ts";
+export * from "./consumer-groups.ts";
 export { COMMAND_DEADLINE_MS, COMMANDS, EXPORT_DEADLINE_MS, isPasswordReset, type PasswordReset } from "./commands.ts";
 export * from "./digest-operations.ts";
 export * from "./error-guide.ts";
@@ -64,6 +65,7 @@ export * from "./messages/directory-entry.ts";
 export * from "./messages/domain-events.ts";
 export * from "./messages/logged-request.ts";
 export * from "./messages/metrics-sample.ts";
+export * from "./messages/partition-growth.ts";
 export * from "./messages/quote.ts";
 export * from "./messages/trading-event.ts";
 export * from "./messages/valuation.ts";

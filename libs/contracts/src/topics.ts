@@ -8,6 +8,8 @@ export interface TopicContract {
   readonly key: string;
   /** The topic with the same number of partitions and the same partition for each key, if any. */
   readonly partitionsAs?: string;
+  /** Only for a topic whose number of partitions never changes. */
+  readonly partitions?: number;
   /**
    * Maximum size of a record, in bytes of key, value and headers. Only for a topic whose maximum is
    * above the default of all topics.
@@ -65,6 +67,7 @@ export const TOPICS = {
   riskEvents: { name: "risk.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   creditsEvents: { name: "credits.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: "organizationId" },
   apiRequests: { name: "api.requests", cleanup: "delete", retentionMs: DAY_MS, key: "organizationId" },
+  partitionGrowth: { name: "partition.growth", cleanup: "compact", key: "the word growth", partitions: 1 },
   deadLetter: {
     name: "dead-letter",
     cleanup: "delete",
@@ -73,6 +76,14 @@ export const TOPICS = {
     maxMessageBytes: MAX_COMMAND_EVENT_BYTES + DEAD_LETTER_HEADER_BYTES,
   },
 } as const satisfies Record<string, TopicContract>;
+
+/**
+ * The topics whose partitions grow together (decisions, 28). The directory has few records, and
+ * every process reads all of them, so it stays as it is.
+ */
+export const GROWING_TOPICS: readonly TopicContract[] = Object.values(TOPICS).filter(
+  (topic: TopicContract) => topic.cleanup === "delete" || topic.partitionsAs !== undefined,
+);
 
 /** The record key of everything that concerns one account. */
 export function accountKey(serverId: string, accountNumber: string): string {

@@ -26,33 +26,33 @@ export interface ClusterClient {
 export function consumerWithCluster(
   kafka: Kafka,
   config: ConsumerConfig,
-  assigner: PartitionAssigner,
+  assigners: readonly PartitionAssigner[],
 ): { client: Consumer; cluster: Cluster } {
   const found: Cluster[] = [];
   const client = kafka.consumer({
     ...config,
     allowAutoTopicCreation: false,
-    partitionAssigners: [
-      (given) => {
-        found.push(given.cluster);
-        return assigner(given);
-      },
-    ],
+    partitionAssigners: assigners.map((assigner) => (given) => {
+      found.push(given.cluster);
+      return assigner(given);
+    }),
   });
   return { client, cluster: assertDefined(found[0], "the cluster of kafkajs") };
 }
 
 /** A client that joins no group. */
 export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): ClusterClient {
-  return consumerWithCluster(kafka.client(tuning), { groupId: "never-joined" }, () => ({
-    name: "none",
-    version: 0,
-    assign: () => Promise.resolve([]),
-    protocol: ({ topics }) => ({
+  return consumerWithCluster(kafka.client(tuning), { groupId: "never-joined" }, [
+    () => ({
       name: "none",
-      metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
+      version: 0,
+      assign: () => Promise.resolve([]),
+      protocol: ({ topics }) => ({
+        name: "none",
+        metadata: AssignerProtocol.MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }),
+      }),
     }),
-  }));
+  ]);
 }
 
 /**

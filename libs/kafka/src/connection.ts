@@ -7,6 +7,7 @@ import type { Logger } from "@kapi/runtime";
 import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
 
 import { asError, isAway } from "./errors.ts";
+import type { GrowthWatch } from "./growth.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** Pause between two rounds of connection attempts; a round takes about 10 s. */
@@ -69,6 +70,8 @@ export interface ClientTuning {
  * reader has its own.
  */
 export interface KafkaConnection {
+  /** Every producer of this connection obeys it. Absent in jobs and tests that grow no topics. */
+  growth?: GrowthWatch;
   readonly logger: Logger;
   readonly topicPrefix: string;
   readonly sessionTimeoutMs: number;

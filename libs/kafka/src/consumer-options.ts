@@ -74,6 +74,11 @@ export interface ConsumerOptions {
    * themselves. Default: a recreated topic is fatal.
    */
   readonly restartBeyondEnd?: boolean;
+  /**
+   * Whether partitions are assigned by the process (`process-assigner.ts`): for groups of which a
+   * process needs the same partition numbers. Default: round robin.
+   */
+  readonly isAssignedByProcess?: boolean;
   readonly clock?: Clock;
 }
 

@@ -1,13 +1,7 @@
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assertDefined, type Clock, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { observed, type Started } from "@kapi/runtime";
-import kafkajs, {
-  type Cluster,
-  type Consumer as KafkaConsumer,
-  type ConsumerConfig,
-  type EachBatchPayload,
-  type Offsets,
-} from "kafkajs";
+import type { Cluster, Consumer as KafkaConsumer, ConsumerConfig, EachBatchPayload, Offsets } from "kafkajs";
 
 import type { Batch, BatchOutcome, DeadLetter } from "./batch.ts";
 import { connectWaiting, consumerWithCluster } from "./cluster.ts";
@@ -29,6 +23,7 @@ import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { type FetchedRecord, fromWire, isReadable } from "./message.ts";
 import { pauseAfter } from "./pauses.ts";
+import { assignersOf } from "./process-assigner.ts";
 import { Retries } from "./retries.ts";
 import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
@@ -52,9 +47,6 @@ const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;
 
-/** Taken from the default export: Node finds no such named export in kafkajs. */
-const { PartitionAssigners } = kafkajs;
-
 /**
  * Joins the group and reads its topics from their beginning, or from the committed offsets.
  * Resolves after the first join. `stop` waits for running batches, within a deadline, and leaves
@@ -74,7 +66,7 @@ export async function startConsumer(kafka: KafkaConnection, options: ConsumerOpt
     readUncommitted: true,
   };
   const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() });
-  const created = new GroupConsumer(kafka, consumerWithCluster(client, config, PartitionAssigners.roundRobin), options);
+  const created = new GroupConsumer(kafka, consumerWithCluster(client, config, assignersOf(options)), options);
   consumer = created;
   try {
     await created.start();

@@ -1,12 +1,13 @@
-import type { TopicContract } from "@kapi/contracts";
-import { backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock, retry } from "@kapi/kernel";
-import { type Logger, observed, type Started } from "@kapi/runtime";
+import { assert, backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock, retry } from "@kapi/kernel";
+import { observed, type Started } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { asError, isAway, mayPass, PositionBeyondEnd } from "./errors.ts";
+import { EndWaiters } from "./end-waiters.ts";
 import { endOf, type FetchedPartition, isFarFromEnd, unlessOver } from "./fetched.ts";
+import type { LogReader, LogReaderOptions } from "./log-reader-options.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
@@ -29,42 +30,6 @@ const READ_UNCOMMITTED = 0;
 const NO_LEADER = "-1";
 const LEADERLESS_POLL_MS = 500;
 
-export interface LogReaderOptions {
-  readonly topic: TopicContract;
-  /**
-   * The first offset to read, by partition; other partitions are read from their beginning. An
-   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: `startLogReader`
-   * rejects, or a running reader calls `fatal`.
-   */
-  readonly from: "beginning" | ReadonlyMap<number, bigint>;
-  /** Absent: all partitions. */
-  readonly isRead?: (partition: number) => boolean;
-  /** Gets the records of one partition, in order; one call at a time for each partition. */
-  readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
-  readonly logger: Logger;
-  /**
-   * Called once if `onBatch` throws, or if a position is beyond the end of the log. The reader has
-   * stopped, and the process should stop.
-   */
-  readonly fatal: (error: Error) => void;
-  /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
-  readonly busyIntervalMs?: number;
-  /** Bytes the broker gathers before it answers a fetch. Default 1. */
-  readonly minBytes?: number;
-  readonly clock?: Clock;
-}
-
-export interface LogReader {
-  /** Resolves when all records that were in the topic at the start have been handled. */
-  readonly caughtUp: Promise<void>;
-  /** The offset of `partition` before which all records have been handled. */
-  position(partition: number): bigint;
-  /** Resolves when all records before `ends` have been handled; rejects after `timeoutMs`. */
-  waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void>;
-  /** null, or why this reader is unhealthy. */
-  check(): string | null;
-}
-
 /**
  * Starts a reader of a whole topic, or of some of its partitions. It has no consumer group and
  * commits nothing. So it starts without a join, is never rebalanced, and sees the end of the log.
@@ -86,9 +51,10 @@ export async function startLogReader(kafka: KafkaConnection, options: LogReaderO
   }
 }
 
-interface Waiter {
-  readonly ends: ReadonlyMap<number, bigint>;
-  readonly answer: Deferred<void>;
+/** Partitions to stop reading, at the end of the round of fetches. */
+interface Removal {
+  readonly partitions: readonly number[];
+  readonly done: Deferred<void>;
 }
 
 class FetchingReader implements LogReader {
@@ -100,7 +66,10 @@ class FetchingReader implements LogReader {
   readonly #positions = new Map<number, bigint>();
   /** The end of each partition, as of its last fetch. */
   readonly #ends = new Map<number, bigint>();
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters: EndWaiters;
+  #removals: Removal[] = [];
+  /** Aborted when the partitions change: the next round reads the new ones. */
+  #round = new AbortController();
   readonly #stopped = new AbortController();
   readonly #caughtUp = deferred<void>();
   #running: Promise<void> = Promise.resolve();
@@ -109,6 +78,7 @@ class FetchingReader implements LogReader {
 
   constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
     this.#topic = topic;
+    this.#waiters = new EndWaiters(topic, (partition) => this.#positions.get(partition) ?? -1n);
     this.#client = client;
     this.#cluster = cluster;
     this.#options = options;
@@ -137,18 +107,28 @@ class FetchingReader implements LogReader {
   }
 
   waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void> {
-    const waiter: Waiter = { ends, answer: deferred<void>() };
-    const timer = setTimeout(() => {
-      this.#waiters.delete(waiter);
-      waiter.answer.reject(new Error(`${this.#topic} was not read to the wanted end within ${timeoutMs} ms`));
-    }, timeoutMs);
-    this.#waiters.add(waiter);
-    this.#answerWaiters();
-    return waiter.answer.promise.finally(() => clearTimeout(timer));
+    return this.#waiters.addFor(ends, timeoutMs);
+  }
+
+  async add(from: ReadonlyMap<number, bigint | "beginning">): Promise<void> {
+    const deadline = AbortSignal.timeout(START_DEADLINE_MS);
+    const ends = await this.#retried(deadline, () => this.#locate(from));
+    this.sign();
+    const reached = this.#waiters.add(ends);
+    this.#round.abort();
+    await reached;
+  }
+
+  async remove(partitions: readonly number[]): Promise<void> {
+    const done = deferred<void>();
+    this.#removals.push({ partitions, done });
+    this.#round.abort();
+    await done.promise;
   }
 
   check(): string | null {
     if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
+    if (this.#positions.size === 0) return null;
     const silentMs = this.#clock.nowMs() - this.#lastSignMs;
     return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} tried nothing for ${silentMs} ms` : null;
   }
@@ -161,31 +141,43 @@ class FetchingReader implements LogReader {
   /** Determines the first positions and the ends that count as caught up; reads until `stop`. */
   async start(): Promise<void> {
     const deadline = AbortSignal.timeout(START_DEADLINE_MS);
-    await retry(() => this.#locate(), {
+    const { from } = this.#options;
+    const ends = await this.#retried(deadline, async () => {
+      await this.#cluster.addMultipleTargetTopics([this.#topic]);
+      await this.#cluster.refreshMetadata();
+      const partitions = this.#cluster.findTopicPartitionMetadata(this.#topic).map(({ partitionId }) => partitionId);
+      if (from === "nothing") return new Map<number, bigint>();
+      const wanted = (partition: number) => (from === "beginning" ? from : (from.get(partition) ?? "beginning"));
+      return this.#locate(new Map(partitions.map((partition) => [partition, wanted(partition)])));
+    });
+    void this.#waiters.add(ends, this.#caughtUp);
+    this.#running = this.#read();
+  }
+
+  #retried<T>(deadline: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return retry(work, {
       backOff: BACK_OFF,
       // A leader is changing, or some brokers do not know a new topic yet.
       isRetryable: (error) => isAway(error) || (mayPass(error) && !deadline.aborted),
     });
-    this.#answerWaiters();
-    this.#running = this.#read();
   }
 
-  async #locate(): Promise<void> {
-    await this.#cluster.addMultipleTargetTopics([this.#topic]);
-    await this.#cluster.refreshMetadata();
-    const { isRead = () => true } = this.#options;
-    const partitions = this.#cluster
-      .findTopicPartitionMetadata(this.#topic)
-      .map(({ partitionId }) => partitionId)
-      .filter(isRead);
+  /** Sets the first positions of partitions; returns their ends. */
+  async #locate(from: ReadonlyMap<number, bigint | "beginning">): Promise<Map<number, bigint>> {
+    const partitions = [...from.keys()];
     const begins = await this.#listOffsets(partitions, true);
     const ends = await this.#listOffsets(partitions, false);
-    for (const partition of partitions) {
+    const positions = Array.from(from, ([partition, wanted]): [number, bigint] => {
       const begin = begins.get(partition) ?? 0n;
-      const wanted = this.#options.from === "beginning" ? begin : (this.#options.from.get(partition) ?? begin);
-      this.#positions.set(partition, this.#inLog(partition, wanted, begin, ends.get(partition) ?? begin));
+      const offset = wanted === "beginning" ? begin : wanted;
+      return [partition, this.#inLog(partition, offset, begin, ends.get(partition) ?? begin)];
+    });
+    for (const [partition, position] of positions) {
+      // A running handler would overwrite the position.
+      assert(!this.#positions.has(partition), `partition ${partition} of ${this.#topic} is read already`);
+      this.#positions.set(partition, position);
     }
-    this.#waiters.add({ ends, answer: this.#caughtUp });
+    return ends;
   }
 
   async stop(): Promise<void> {
@@ -226,16 +218,32 @@ class FetchingReader implements LogReader {
     }
   }
 
-  /** Reads until a loop fails, or a partition without a leader gets one. */
+  /** Reads until a loop fails, a partition without a leader gets one, or the partitions change. */
   async #readOnce(): Promise<void> {
     const round = new AbortController();
+    this.#round = round;
+    this.#removePartitions();
     const over = AbortSignal.any([round.signal, this.#stopped.signal]);
+    if (this.#positions.size === 0) return delay(STALLED_AFTER_MS, over);
     const { leaders, leaderless } = this.#partitionsByLeader();
     const loops = Array.from(leaders, ([nodeId, partitions]) => this.#readFrom(nodeId, partitions, over));
     if (leaders.size === 0 && leaderless.length === 0) throw new Error(`no partition of ${this.#topic} is known`);
     if (leaderless.length > 0) loops.push(this.#untilLed(leaderless, over));
     const ends = await Promise.allSettled(loops.map((loop) => loop.finally(() => round.abort())));
     for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  #removePartitions(): void {
+    const removals = this.#removals;
+    this.#removals = [];
+    for (const { partitions, done } of removals) {
+      for (const partition of partitions) {
+        this.#positions.delete(partition);
+        this.#ends.delete(partition);
+        this.#waiters.remove(partition);
+      }
+      done.resolve();
+    }
   }
 
   #partitionsByLeader(): { leaders: Map<string, number[]>; leaderless: number[] } {
@@ -269,7 +277,7 @@ class FetchingReader implements LogReader {
       coming?.catch(() => undefined);
       const somethingCame = fetched.some(({ messages }) => messages.length > 0);
       for (const partition of fetched) if (!over.aborted) await this.#take(partition, somethingCame);
-      this.#answerWaiters();
+      this.#waiters.answer();
       if (coming !== null) continue;
       const isBusy = fetched.some(({ messages }) => messages.length > 1);
       const intervalMs = isBusy ? (this.#options.busyIntervalMs ?? MIN_INTERVAL_MS) : MIN_INTERVAL_MS;
@@ -285,10 +293,11 @@ class FetchingReader implements LogReader {
     from: ReadonlyMap<number, bigint | null> = new Map(),
   ): Promise<readonly FetchedPartition[]> {
     const broker = await this.#cluster.findBroker({ nodeId });
+    const { idleWaitMs = MAX_WAIT_MS } = this.#options;
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
       isolationLevel: READ_UNCOMMITTED,
-      maxWaitTime: this.#waiters.size > 0 ? MAX_WAIT_FOR_END_MS : MAX_WAIT_MS,
+      maxWaitTime: this.#waiters.isEmpty ? idleWaitMs : MAX_WAIT_FOR_END_MS,
       minBytes: this.#options.minBytes ?? 1,
       maxBytes: MAX_BYTES,
       topics: [
@@ -386,15 +395,5 @@ class FetchingReader implements LogReader {
     const fields = { topic: this.#topic, partition, wanted: wanted.toString(), begin: begin.toString() };
     this.#options.logger.warn(fields, "the wanted offset is no longer in the log; reading from its beginning");
     return begin;
-  }
-
-  #answerWaiters(): void {
-    for (const waiter of this.#waiters) {
-      let reached = true;
-      for (const [partition, end] of waiter.ends) reached &&= this.position(partition) >= end;
-      if (!reached) continue;
-      this.#waiters.delete(waiter);
-      waiter.answer.resolve();
-    }
   }
 }

@@ -1,5 +1,5 @@
 import type { TopicContract } from "@kapi/contracts";
-import { backOffMs, type Clock, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
+import { assertDefined, backOffMs, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
 import type { Message as WireMessage } from "kafkajs";
 
@@ -7,11 +7,14 @@ import { type ClusterClient, clusterClient } from "./cluster.ts";
 import { type KafkaConnection, REQUEST_TIMEOUT_MS } from "./connection.ts";
 import { Delivery } from "./delivery.ts";
 import { MessageTooLarge, ProduceError } from "./errors.ts";
+import type { GrowingProducer } from "./growth.ts";
 import { partitionOfKey } from "./partitioner.ts";
+import type { OutgoingMessage, Producer, ProducerOptions } from "./producer-options.ts";
 import { partitionCounts } from "./topics.ts";
 import { startSending } from "./traces.ts";
 import { type Position, reject, type Waiting } from "./waiting.ts";
 
+export type { OutgoingMessage, Producer, ProducerOptions } from "./producer-options.ts";
 export type { Position } from "./waiting.ts";
 
 const MAX_BATCH_MESSAGES = 1_000;
@@ -31,66 +34,19 @@ const MIN_REQUEST_TIMEOUT_MS = 1_500;
 const ACK_MARGIN_MS = 250;
 const BACK_OFF = { firstMs: 50, maxMs: 500 };
 const MIN_INTERVAL_MS = 8;
-/** {@link ProducerOptions.minIntervalMs} for live data: valuations, and samples. */
+/** `minIntervalMs` for live data: valuations, and samples. */
 export const LIVE_INTERVAL_MS = 5;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
+/** How often waiting messages are looked at while topics grow. */
+const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
 /** Maximum size of a record in addition to its key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 40;
 /** Size of the trace header: its name, its 55 characters, and two lengths. */
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
-
-export interface ProducerOptions {
-  /** Maximum number of messages in one request. Default 1,000. */
-  readonly maxBatchMessages?: number;
-  /**
-   * Maximum number of bytes in one request. A larger message is rejected, unless its topic allows
-   * it (`maxMessageBytes`): then it gets a request of its own. Default 900,000.
-   */
-  readonly maxBatchBytes?: number;
-  /**
-   * Maximum number of messages waiting for a request to one broker; further messages are rejected
-   * at once. Default 20,000.
-   */
-  readonly maxQueuedMessages?: number;
-  /** Time in which a message must be acknowledged, counted from `send`. Default 10,000. */
-  readonly produceTimeoutMs?: number;
-  /**
-   * Minimum time between two requests to a broker. Messages that come in this time share a request,
-   * which costs the broker and this process far less than many small requests. The first message
-   * after a pause is sent at once. Default 8.
-   */
-  readonly minIntervalMs?: number;
-  readonly clock?: Clock;
-}
-
-export interface OutgoingMessage {
-  /** Determines the partition; messages of one key keep their order. */
-  readonly key: string;
-  readonly value: string | Buffer;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Only for a topic that has the partition numbers of another topic. */
-  readonly partition?: number;
-  /**
-   * The parent of the send's span, if the message belongs to a trace. The active span is never
-   * used: it may belong to another request.
-   */
-  readonly traceparent?: string | undefined;
-}
-
-export interface Producer {
-  /**
-   * Publishes `message`. Resolves with its position once all in-sync replicas have it. Rejects with
-   * a {@link ProduceError}, whose outcome says whether the message may be in the log, or with
-   * {@link MessageTooLarge}. Messages of one key keep the order of the calls.
-   */
-  send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
-  /** The partition that `send` chooses for `key`. Throws for a topic that does not exist. */
-  partitionOf(topic: TopicContract, key: string): number;
-}
 
 /**
  * Starts a producer. Messages of one turn of the event loop share a request, and so do messages
@@ -112,9 +68,17 @@ export async function startProducer(kafka: KafkaConnection, options: ProducerOpt
     maxQueuedMessages: options.maxQueuedMessages ?? MAX_QUEUED_MESSAGES,
     minIntervalMs: options.minIntervalMs ?? MIN_INTERVAL_MS,
     produceTimeoutMs,
+    isSource: options.isSource ?? false,
     clock: options.clock ?? monotonicClock,
   });
-  return { value: producer, stop: () => producer.stop() };
+  const remove = kafka.growth?.add(producer);
+  return {
+    value: producer,
+    stop: () => {
+      remove?.();
+      return producer.stop();
+    },
+  };
 }
 
 type Limits = Required<ProducerOptions>;
@@ -144,11 +108,11 @@ interface BrokerQueue {
   failures: number;
 }
 
-class BatchingProducer implements Producer {
+class BatchingProducer implements Producer, GrowingProducer {
   readonly #kafka: KafkaConnection;
   readonly #client: ClusterClient["client"];
   readonly #delivery: Delivery;
-  readonly #places: ReadonlyMap<string, readonly Place[]>;
+  #places: ReadonlyMap<string, readonly Place[]>;
   readonly #limits: Limits;
   /**
    * By broker; null for partitions without a leader, and for topics that are not known yet.
@@ -169,12 +133,7 @@ class BatchingProducer implements Producer {
     this.#client = client;
     this.#delivery = delivery;
     this.#limits = limits;
-    this.#places = new Map(
-      Array.from(counts, ([topic, count]) => [
-        topic,
-        Array.from({ length: count }, (_, partition) => ({ topic, partition, brokerQueue: null, waiting: 0 })),
-      ]),
-    );
+    this.#places = placesOf(counts);
   }
 
   partitionOf(topic: TopicContract, key: string): number {
@@ -220,9 +179,34 @@ class BatchingProducer implements Producer {
     return answer.promise;
   }
 
+  /**
+   * Moves waiting messages to the partitions of their keys among `counts`. The caller lets no
+   * producer send meanwhile, so a key's messages keep their order.
+   */
+  async repartition(counts: ReadonlyMap<string, number>): Promise<void> {
+    const queues = [...this.#brokerQueues.values()];
+    while (queues.some(({ inFlight }) => inFlight.length > 0)) await delay(PAUSED_POLL_MS);
+    await this.#delivery.refresh();
+    this.#places = placesOf(counts);
+    for (const messages of queues.map((brokerQueue) => brokerQueue.messages.splice(0))) {
+      for (const queued of messages) this.#placeAgain(queued);
+    }
+  }
+
+  #placeAgain(queued: Queued): void {
+    const { topic, wire } = queued;
+    const places = this.#placesOf(topic);
+    const partition = partitionOfKey(String(wire.key), places.length);
+    const place = assertDefined(places[partition], `partition ${partition} of ${topic}`);
+    const brokerQueue = this.#queueOf(place);
+    place.waiting += 1;
+    brokerQueue.messages.push({ ...queued, partition, place, wire: { ...wire, partition } });
+    this.#schedule(brokerQueue);
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
-    if (this.#isBusy()) {
+    if (this.#isBusy() && this.#mayPublish()) {
       this.#idle ??= deferred<void>();
       await Promise.race([this.#idle.promise, delay(STOP_DEADLINE_MS)]);
     }
@@ -275,7 +259,25 @@ class BatchingProducer implements Producer {
     else setImmediate(flush);
   }
 
+  #mayPublish(): boolean {
+    return this.#kafka.growth?.mayPublish(this.#limits.isSource) ?? true;
+  }
+
+  /** Topics grow: a source waits; a process that works on what is in kapi ends now. */
+  #pause(brokerQueue: BrokerQueue): void {
+    if (!this.#limits.isSource && this.#kafka.growth?.growth?.phase === "moving") {
+      const all = this.#leaveQueue(brokerQueue, () => true);
+      return reject(all, "topics are being grown");
+    }
+    brokerQueue.isScheduled = true;
+    setTimeout(() => {
+      brokerQueue.isScheduled = false;
+      void this.#flush(brokerQueue);
+    }, PAUSED_POLL_MS);
+  }
+
   async #flush(brokerQueue: BrokerQueue): Promise<void> {
+    if (!this.#mayPublish()) return this.#pause(brokerQueue);
     this.#moveToLeaders(brokerQueue);
     const batch = this.#nextBatch(brokerQueue);
     if (batch.length > 0) {
@@ -369,6 +371,15 @@ class BatchingProducer implements Producer {
     reject(brokerQueue.inFlight.filter(late), "not acknowledged within its deadline");
     reject(this.#leaveQueue(brokerQueue, late), "not sent within its deadline");
   }
+}
+
+function placesOf(counts: ReadonlyMap<string, number>): Map<string, readonly Place[]> {
+  return new Map(
+    Array.from(counts, ([topic, count]) => [
+      topic,
+      Array.from({ length: count }, (_, partition) => ({ topic, partition, brokerQueue: null, waiting: 0 })),
+    ]),
+  );
 }
 
 function bytesOf({ key, value, headers }: OutgoingMessage): number {

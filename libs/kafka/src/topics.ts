@@ -34,6 +34,7 @@ export interface TopicOverride {
 }
 
 export interface CreateTopicsOptions {
+  /** For topics that do not exist yet. Topics that have grown give missing ones their number. */
   readonly partitions: number;
   readonly replicationFactor: number;
   readonly minInsyncReplicas: number;
@@ -50,6 +51,7 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
   const work = async (admin: Admin): Promise<void> => {
     const existing = new Set(await admin.listTopics());
     const missing = Object.values(TOPICS).filter((topic) => !existing.has(kafka.topicName(topic)));
+    const partitions = Math.max(options.partitions, await partitionsNow(kafka, admin, existing));
     // `false` means that another process created some of them meanwhile; the other topics of the
     // call were created.
     if (missing.length > 0) {
@@ -57,7 +59,7 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
         timeout: CREATE_TIMEOUT_MS,
         // Soon after its start a broker may not know a new topic yet; kafkajs would fail.
         waitForLeaders: false,
-        topics: missing.map((topic) => topicConfig(kafka, topic, options)),
+        topics: missing.map((topic) => topicConfig(kafka, topic, { ...options, partitions })),
       });
     }
     await Promise.all(Object.values(TOPICS).map((topic) => untilReady(admin, kafka.topicName(topic))));
@@ -116,6 +118,14 @@ export async function partitionCounts(kafka: KafkaConnection): Promise<Map<strin
   return new Map(ours.map(({ name, partitions }) => [name, partitions.length]));
 }
 
+/** The number of partitions of `trading.valuations`; 0 if the topic does not exist. */
+async function partitionsNow(kafka: KafkaConnection, admin: Admin, existing: ReadonlySet<string>): Promise<number> {
+  const name = kafka.topicName(TOPICS.tradingValuations);
+  if (!existing.has(name)) return 0;
+  const { topics } = await admin.fetchTopicMetadata({ topics: [name] });
+  return topics[0]?.partitions.length ?? 0;
+}
+
 function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: CreateTopicsOptions): ITopicConfig {
   const source = topic.partitionsAs ?? topic.name;
   const configs: Record<string, string> = {
@@ -130,7 +140,7 @@ function topicConfig(kafka: KafkaConnection, topic: TopicContract, options: Crea
   };
   return {
     topic: kafka.topicName(topic),
-    numPartitions: options.overrides?.[source]?.partitions ?? options.partitions,
+    numPartitions: topic.partitions ?? options.overrides?.[source]?.partitions ?? options.partitions,
     replicationFactor: options.replicationFactor,
     configEntries: Object.entries(configs).map(([name, value]) => ({ name, value })),
   };

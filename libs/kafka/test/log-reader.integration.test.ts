@@ -274,3 +274,40 @@ test("the offset of a time is the offset of the first record created then or lat
   expect((await offsetsForTime(kafka, TOPICS.deadLetter, now + hourMs)).get(partition)).toBe(1n);
   expect((await endOffsets(kafka, TOPICS.deadLetter)).get(partition)).toBe(1n);
 });
+
+test("a reader without partitions reads those that are added, and no record of one that was removed", async () => {
+  const topic = TOPICS.creditsEvents;
+  const sent = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => producer.value.send(topic, { key: `key-${index}`, value: String(index) })),
+  );
+  const [first = -1, second = -1] = [...new Set(sent.map(({ partition }) => partition))];
+  const read: { partition: number; offset: bigint }[] = [];
+  const { started } = await reader({
+    topic,
+    from: "nothing",
+    onBatch: (partition, messages) => void read.push(...messages.map(({ offset }) => ({ partition, offset }))),
+  });
+  await started.value.caughtUp;
+  expect([read, started.value.check()]).toEqual([[], null]);
+  const countOf = (partition: number): number => read.filter((one) => one.partition === partition).length;
+  const sentTo = (partition: number): number => sent.filter((one) => one.partition === partition).length;
+
+  await started.value.add(new Map([[first, "beginning"]]));
+  expect([countOf(first), countOf(second)]).toEqual([sentTo(first), 0]);
+  await started.value.add(new Map([[second, 1n]]));
+  expect([countOf(first), countOf(second)]).toEqual([sentTo(first), sentTo(second) - 1]);
+
+  const waiting = started.value.waitFor(new Map([[first, 1_000n]]), 30_000);
+  const rejected = expect(waiting).rejects.toThrow(`partition ${first}`);
+  await started.value.remove([first]);
+  await rejected;
+  const sends = Array.from({ length: 40 }, (_, index) =>
+    producer.value.send(topic, { key: `key-${index}`, value: "more" }),
+  );
+  await Promise.all(sends);
+  await started.value.waitFor(new Map([[second, BigInt(2 * sentTo(second))]]), 5_000);
+  expect([countOf(first), countOf(second)]).toEqual([sentTo(first), 2 * sentTo(second) - 1]);
+  await started.value.add(new Map([[first, "beginning"]]));
+  expect(countOf(first)).toBe(3 * sentTo(first));
+  await started.stop();
+});

@@ -8,7 +8,7 @@ import { registerAuditOutboxRoutes } from "@kapi/outbox";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -77,7 +77,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const tradingServer = await startTradingServers(context, directory);

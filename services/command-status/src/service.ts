@@ -4,7 +4,7 @@ import { ADMISSION_LIBRARY } from "@kapi/admission/redis";
 import { monotonicClock } from "@kapi/kernel";
 import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -58,7 +58,7 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
     library: ADMISSION_LIBRARY,
     isReadyWithout: true,
   });
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const topics = createTopicIdRepository(database);
   const waiters = new CommandWaiters();
   const { urgency } = waiters;

@@ -6,7 +6,7 @@ import { type Database, isTransient, startDatabaseClock } from "@kapi/postgres";
 import type { RedisConnection } from "@kapi/redis";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -239,7 +239,7 @@ async function startRequestDays(context: MainContext<Config>, requestLog: Reques
 /** Starts last: the pages work while Kafka is unavailable, and while the reader fails. */
 async function startRequestLog(context: MainContext<Config>, requestLog: RequestLogStore): Promise<void> {
   const { clock, config, logger } = context;
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   await startRestartedReader(context, "request log", (fatal) =>
     startRequestConsumer({
       kafka,

@@ -4,7 +4,7 @@ import { startProducer } from "@kapi/kafka";
 import { startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -38,7 +38,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const ownerAt = async (service: string, baseUrl: string): Promise<HistoryOwner> =>

@@ -8,7 +8,7 @@ import { startProducer } from "@kapi/kafka";
 import { isTransient, startDatabaseClock } from "@kapi/postgres";
 import { counter, gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -69,7 +69,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka));
   const directory = await startServiceDirectory(context, kafka);
   const client = await startTradingServers(context, directory);

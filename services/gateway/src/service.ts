@@ -1,12 +1,14 @@
-import { createAdmission, createKnownAccounts, startRepeatedRefunds } from "@kapi/admission";
+import { createAdmission, createKnownAccounts, type KnownAccounts, startRepeatedRefunds } from "@kapi/admission";
 import { ADMISSION_LIBRARY, ADMISSION_SETTINGS, type AdmissionSettings } from "@kapi/admission/redis";
+import { TOPICS } from "@kapi/contracts";
 import { type FastifyInstance, type InternalClient, withCompression } from "@kapi/http";
-import { startProducer } from "@kapi/kafka";
+import { beginOffsets, endOffsets, startProducer } from "@kapi/kafka";
 import { type Clock, monotonicClock, OrganizationSlots } from "@kapi/kernel";
 import { startRedisClock } from "@kapi/redis";
 import type { MainContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  type ServiceKafka,
+  startServiceKafka,
   startHttp,
   startInternalHttp,
   startReader,
@@ -94,7 +96,7 @@ export async function startService(
   context: MainContext<Config>,
   settings: ServiceSettings = {},
 ): Promise<{ url: string }> {
-  const { config, scope, logger, health, fatal } = context;
+  const { config, scope, logger, health } = context;
   const redis = await startServiceRedis(context, {
     service: SERVICE,
     library: ADMISSION_LIBRARY,
@@ -102,8 +104,10 @@ export async function startService(
   });
   // The times of commands come from Redis, so they are right even if this machine's clock is wrong.
   const clock = await scope.start("redis clock", () => startRedisClock(redis, { logger }));
-  const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => startProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS }));
+  const kafka = await startServiceKafka(context, SERVICE, { survivesGrowth: true });
+  const producer = await scope.start("producer", () =>
+    startProducer(kafka, { produceTimeoutMs: PRODUCE_TIMEOUT_MS, isSource: true }),
+  );
   const directory = await startServiceDirectory(context, kafka);
 
   const isStopping = (): boolean => health.isStopping;
@@ -140,7 +144,7 @@ export async function startService(
     isLasting: (id) => id !== UNKNOWN_ID,
     maxEntries: MAX_KNOWN_ACCOUNTS,
   });
-  await startReader(context, "account deletions", () => startDeletionReader({ kafka, knownAccounts, logger, fatal }));
+  await startDeletionReaders(context, kafka, knownAccounts);
   const admission = createAdmission({
     redis,
     directory,
@@ -207,6 +211,26 @@ export async function startService(
         registerEvidenceKeysRoutes(app, evidenceKeys);
       });
     },
+  });
+}
+
+/** Reads deletions of accounts; after each growth of the topic, those of the new partitions too. */
+async function startDeletionReaders(
+  context: MainContext<Config>,
+  kafka: ServiceKafka,
+  knownAccounts: KnownAccounts<string>,
+): Promise<void> {
+  const { logger, fatal } = context;
+  const read = new Set<number>();
+  const readOthers = async (offsets: ReadonlyMap<number, bigint>): Promise<void> => {
+    const from = new Map([...offsets].filter(([partition]) => !read.has(partition)));
+    const name = read.size === 0 ? "account deletions" : `account deletions from partition ${read.size} on`;
+    for (const partition of from.keys()) read.add(partition);
+    await startReader(context, name, () => startDeletionReader({ kafka, knownAccounts, logger, fatal, from }));
+  };
+  await readOthers(await endOffsets(kafka, TOPICS.accountEvents));
+  kafka.growth.onGrown(() => {
+    void beginOffsets(kafka, TOPICS.accountEvents).then(readOthers).catch(fatal);
   });
 }
 

@@ -78,6 +78,12 @@ export const ConfigSchema = z
      */
     WINDOWS_URLS: windowsUrls.optional(),
     /**
+     * Base URL of metrics processes that have the samples of all accounts: stream processes without
+     * WINDOWS_URLS, or windows processes. Required for a process with the only role `sequencer`: it
+     * reads only some samples, and asks there for the newest samples of accounts.
+     */
+    SAMPLES_URL: configFields.serviceUrl.optional(),
+    /**
      * Minimum time between two samples of an account if only prices change, in milliseconds; 0: no
      * minimum.
      */
@@ -117,6 +123,10 @@ export const ConfigSchema = z
   .refine((config) => !config.ROLES.includes("windows") || config.ROLES.length === 1, {
     path: ["ROLES"],
     error: "windows must be the only role of its process",
+  })
+  .refine(({ ROLES: roles, SAMPLES_URL }) => roles.join() !== "sequencer" || SAMPLES_URL !== undefined, {
+    path: ["SAMPLES_URL"],
+    error: "is required for a process with the only role sequencer: the address of stream or windows processes",
   })
   .refine((config) => config.WINDOWS_INSTANCE < config.WINDOWS_COUNT, {
     path: ["WINDOWS_INSTANCE"],

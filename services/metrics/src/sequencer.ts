@@ -5,7 +5,7 @@ import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } fro
 import { latestOf, systemClock } from "@kapi/kernel";
 import type { MainContext } from "@kapi/runtime";
 import { observed } from "@kapi/runtime";
-import { startReader, startTimer } from "@kapi/service";
+import { type ServiceKafka, startReader, startTimer } from "@kapi/service";
 
 import type { Config } from "./config.ts";
 import type { AccountExistence, SampleProgress, SnapshotStore } from "./domain/ports.ts";
@@ -13,6 +13,7 @@ import { positionsOf } from "./domain/topic-position.ts";
 import { startAccountStatusConsumer } from "./inbound/kafka/account-statuses.ts";
 import { startSampleConsumer } from "./inbound/kafka/snapshot-samples.ts";
 import { startValuationConsumer, SEQUENCER_GROUP } from "./inbound/kafka/valuations.ts";
+import type { ReadPartitions } from "./operations/assigned-partitions.ts";
 import { Rejections } from "./operations/rejections.ts";
 import type { SampleLog } from "./operations/sample-log.ts";
 import { Sequencer } from "./operations/sequence-valuations.ts";
@@ -36,14 +37,14 @@ type Context = MainContext<Config>;
 
 export interface PreparedSequencer {
   readonly checkpoints: Checkpoints;
-  start(progress: SampleProgress): Promise<void>;
+  start(progress: SampleProgress, partitions: ReadPartitions): Promise<void>;
   /** Writes the last checkpoints, before the process ends. */
   leave(): Promise<void>;
 }
 
 /**
- * The sequencer listens to all samples from the first one on. It reads valuations only after the
- * acceptance rule was applied to every sample that was in the log at the start.
+ * The sequencer listens to all samples from the first one on. It numbers samples of a partition
+ * only after the acceptance rule was applied to all samples of the partition at the assignment.
  */
 export async function prepareSequencer(
   context: Context,
@@ -104,7 +105,7 @@ export async function prepareSequencer(
     if (recreated.includes("latest")) checkpoints.changeAll();
     await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
   };
-  const start = async (progress: SampleProgress): Promise<void> => {
+  const start = async (progress: SampleProgress, assigned: ReadPartitions): Promise<void> => {
     samples = progress;
     await scope.start("checkpoint timer", () => {
       const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
@@ -119,7 +120,10 @@ export async function prepareSequencer(
     });
     const sweepMs = Math.min(MAX_SWEEP_MS, Math.max(MIN_SWEEP_MS, coalesceMs / SWEEPS_PER_INTERVAL));
     if (coalesceMs > 0) await scope.start("coalescing", () => startTimer(sweepMs, () => sequencer.sweep(sweepMs)));
-    await startReader(context, "valuations", () => startValuationConsumer({ kafka, sequencer, watch, logger, fatal }));
+    await startReader(context, "valuations", () =>
+      startValuationConsumer({ kafka, sequencer, assigned, watch, logger, fatal }),
+    );
+    await assigned.allRestored();
   };
   return { checkpoints, start, leave };
 }
@@ -127,20 +131,28 @@ export async function prepareSequencer(
 /** Starts the readers and timers that store snapshots, behind the live stream. */
 export async function startSnapshots(
   context: Context,
-  kafka: KafkaConnection,
-  log: SampleLog,
-  store: SnapshotStore,
-  firstPosition: number,
-  unreadable: UnreadableRecords,
+  dependencies: {
+    readonly kafka: ServiceKafka;
+    readonly log: SampleLog;
+    readonly store: SnapshotStore;
+    /** The position of the first offset of `metrics.samples`. */
+    readonly firstPosition: number;
+    readonly partitions: ReadPartitions;
+    readonly unreadable: UnreadableRecords;
+  },
 ): Promise<void> {
+  const { kafka, log, store, firstPosition, partitions, unreadable } = dependencies;
   const { scope, logger, clock, fatal } = context;
   const ends = async () => positionsOf(await endOffsets(kafka, TOPICS.metricsSamples), firstPosition);
-  const snapshots = new Snapshots({ store, log, ends, unreadable, clock, logger });
+  const isDraining = (): boolean => kafka.growth.growth?.phase === "draining";
+  const snapshots = new Snapshots({ store, log, ends, isDraining, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
   // Liveness checks neither consumer: the live stream must survive an outage of the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
-  await scope.start("snapshots", () => startSampleConsumer({ kafka, snapshots, firstPosition, logger, fatal }));
+  await scope.start("snapshots", () =>
+    startSampleConsumer({ kafka, snapshots, partitions, firstPosition, logger, fatal }),
+  );
   const trying = (what: string, work: () => Promise<void>) => () =>
     void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
   await scope.start("snapshot timer", () =>

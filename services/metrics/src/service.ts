@@ -1,14 +1,15 @@
 import { fileURLToPath } from "node:url";
 
 import type { Directory } from "@kapi/admission";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, TOPICS } from "@kapi/contracts";
 import { type FastifyInstance, type InternalClient, serviceCredentials, startInternalClient } from "@kapi/http";
-import { type KafkaConnection, partitionOfKey, startProducer } from "@kapi/kafka";
-import type { Clock } from "@kapi/kernel";
+import { partitionCounts, partitionOfKey, startProducer } from "@kapi/kafka";
+import { assertDefined, type Clock, monotonicClock } from "@kapi/kernel";
 import { type Database, startDatabaseClock } from "@kapi/postgres";
 import type { MainContext, MigrationContext, ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  type ServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -28,21 +29,23 @@ import { registerAccountRankRoutes } from "./inbound/http/account-ranks.ts";
 import { registerLatestSampleRoutes, registerWindowRoutes } from "./inbound/http/latest-samples.ts";
 import { registerLiveLoadRoutes } from "./inbound/http/live-load.ts";
 import { startDeletionReader } from "./inbound/kafka/account-deletions.ts";
-import { startSampleReader } from "./inbound/kafka/samples.ts";
+import { type SampleReader, startSampleReader } from "./inbound/kafka/samples.ts";
 import { startTopicWatch } from "./inbound/kafka/watched-topics.ts";
 import { type LiveLoad, measureLiveLoad } from "./inbound/ws/live-measures.ts";
 import type { LiveServer } from "./inbound/ws/live-server.ts";
 import { SubscriptionHub } from "./inbound/ws/subscription-hub.ts";
 import { startWindowServer } from "./inbound/ws/window-server.ts";
+import { AssignedPartitions, fixedPartitions } from "./operations/assigned-partitions.ts";
 import { deleteTradingAccountMetrics } from "./operations/delete-trading-account-metrics.ts";
 import { describeAccounts } from "./operations/describe-accounts.ts";
 import { DirectSamples } from "./operations/direct-samples.ts";
 import { gatherLatestSamples, type LatestSamples, readLatestSamples } from "./operations/read-latest-samples.ts";
 import { SampleLog } from "./operations/sample-log.ts";
+import { createSampleProgress, whereRead } from "./operations/sample-progress.ts";
 import { UnreadableRecords } from "./operations/unreadable-records.ts";
 import { readDescriptions } from "./outbound/http/account-descriptions.ts";
 import { createAccountExistence } from "./outbound/http/account-existence.ts";
-import { createHeldSamples } from "./outbound/http/held-samples.ts";
+import { createAllSamples, createHeldSamples } from "./outbound/http/held-samples.ts";
 import { createCheckpointSink, createDeletionSink } from "./outbound/kafka/sample-topic.ts";
 import { createAccountDescriptions } from "./outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "./outbound/postgres/account-ranks.ts";
@@ -64,9 +67,11 @@ const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 const EXPIRE_INTERVAL_MS = 5_000;
+/** How often partitions that were released long ago are dropped. */
+const DROP_INTERVAL_MS = 5_000;
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 const ACCOUNT_TIMEOUT_MS = 2_000;
-/** Time limit for the newest samples that another windows process has. */
+/** Time limit for the newest samples that another metrics process has. */
 const HELD_SAMPLES_TIMEOUT_MS = 1_000;
 /** Interval at which names and creation times of new accounts are read. */
 const DESCRIBE_PAUSE_MS = 1_000;
@@ -75,7 +80,7 @@ type Context = MainContext<Config>;
 
 /** What every form of the service has. */
 interface Parts {
-  readonly kafka: KafkaConnection;
+  readonly kafka: ServiceKafka;
   readonly directory: Directory;
   readonly account: InternalClient;
   readonly existence: AccountExistence;
@@ -97,7 +102,7 @@ export async function startService(main: Context): Promise<void> {
   const store = createSnapshotStore(database);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, main));
   const context = { ...main, clock };
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const directory = await startServiceDirectory(context, kafka);
   const account = await startServiceClient(context, {
     service: "account",
@@ -142,12 +147,18 @@ async function startWithoutLog(
   live.server = await startStream(context, app.server, { ...parts, source, hub });
 }
 
-/** A process that reads samples: all of them; with the role `windows` those of its partitions. */
+/**
+ * A process that reads samples: all of them; with the role `windows` those of its partitions; with
+ * the only role `sequencer` those of the partitions that its groups have assigned to it.
+ */
 async function startWithLog(context: Context, parts: Parts, samplesClock: Clock): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
   const { kafka, directory, account, existence, database, store, windows } = parts;
   let sequencer: PreparedSequencer | null = null;
-  const log = new SampleLog({ windows, clock: samplesClock });
+  const counts = await partitionCounts(kafka);
+  const partitionCount = assertDefined(counts.get(kafka.topicName(TOPICS.metricsSamples)), "the topic of samples");
+  const partitionOf = (key: string): number => partitionOfKey(key, partitionCount);
+  const log = new SampleLog({ windows, clock: samplesClock, partitionOf });
   const unreadable = new UnreadableRecords({ clock: samplesClock, logger });
   const source = new DirectSamples({ log, existence, logger });
   log.listen({ deleted: (key) => existence.forget(key) });
@@ -177,20 +188,29 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   log.listen(hub);
   const sequencing = config.ROLES.includes("sequencer");
   sequencer = sequencing ? await prepareSequencer(context, kafka, log, directory, existence, watch, unreadable) : null;
+  const assigns = sequencing && !config.ROLES.includes("stream");
   const samples = await startSampleReader({
     kafka,
     scope,
     log,
     checkpoints: sequencer?.checkpoints ?? null,
-    isRead: (partition) => tier?.isHeld(partition) ?? true,
+    partitionOf,
     watch,
     unreadable,
+    isAssigned: assigns,
     windowMs: WINDOW_MS,
     clock: samplesClock,
     logger,
     fatal,
   });
   health.liveness("samples", () => samples.reader.check());
+  const fixed = Array.from({ length: partitionCount }, (_, partition) => partition).filter(
+    (partition) => tier?.isHeld(partition) ?? true,
+  );
+  const assigned = assigns ? await startAssignedPartitions(context, samples) : null;
+  if (assigned === null) await samples.restore(fixed);
+  const partitions = assigned ?? fixedPartitions(fixed);
+  const progress = createSampleProgress(samples.reader, partitions);
   // Called only now: while the checkpoints were read, the known deletions excluded stale
   // checkpoints of accounts that were deleted long ago.
   log.forgetDeleted();
@@ -198,19 +218,18 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
 
   const live: { server: LiveServer | null } = { server: null };
   const held: LatestSamples = (accounts) => Promise.resolve(readLatestSamples(log, accounts));
-  const partitionOf = (key: string): number => partitionOfKey(key, samples.partitions);
-  const latest =
-    tier === null
-      ? held
-      : gatherLatestSamples({
-          log,
-          instance: config.WINDOWS_INSTANCE,
-          holdersOf: (key) => tier.holdersOf(partitionOf(key)),
-          ask: createHeldSamples(await startWindowsClients(context)),
-        });
+  let latest = held;
+  if (tier !== null) {
+    latest = gatherLatestSamples({
+      log,
+      instance: config.WINDOWS_INSTANCE,
+      holdersOf: (key) => tier.holdersOf(partitionOf(key)),
+      ask: createHeldSamples(await startWindowsClients(context)),
+    });
+  } else if (assigned !== null) latest = createAllSamples(await startSamplesClient(context));
   const app = await startRoutes(context, parts, {
     load: () => live.server?.load() ?? null,
-    progress: samples.progress,
+    progress: whereRead(progress, partitions),
     register: (routes) => {
       registerLatestSampleRoutes(routes, latest);
       if (tier !== null) registerWindowRoutes(routes, held);
@@ -226,7 +245,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
         secrets: config,
         source,
         hub,
-        holding: tier.holding(samples.partitions),
+        holding: tier.holding(partitionCount),
         positionOf: (key) => log.position(partitionOf(key)),
         clock,
         logger,
@@ -235,9 +254,16 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   }
   // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
   // wait for that.
-  if (sequencer !== null) await sequencer.start(samples.progress);
-  if (sequencing) {
-    await startSnapshots(context, kafka, log, store, watch.positions.samples, unreadable);
+  if (sequencer !== null) {
+    await sequencer.start(progress, partitions);
+    await startSnapshots(context, {
+      kafka,
+      log,
+      store,
+      firstPosition: watch.positions.samples,
+      partitions,
+      unreadable,
+    });
     const descriptions = createAccountDescriptions(database);
     await startRepeated(context, {
       name: "descriptions of accounts",
@@ -245,6 +271,16 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
       round: () => describeAccounts(descriptions, (accounts) => readDescriptions(account, accounts)),
     });
   }
+}
+
+/** The partitions that the groups of a sequencer assign to it. */
+async function startAssignedPartitions(
+  { scope, logger }: Context,
+  { restore, drop }: SampleReader,
+): Promise<AssignedPartitions> {
+  const assigned = new AssignedPartitions({ restore, drop, clock: monotonicClock, logger });
+  await scope.start("released partitions", () => startTimer(DROP_INTERVAL_MS, () => assigned.dropReleased()));
+  return assigned;
 }
 
 /** Opens the HTTP port with the routes of every form, and those that `register` adds. */
@@ -286,6 +322,12 @@ async function startRoutes(
 
 function tierSettings({ WINDOWS_INSTANCE, WINDOWS_COUNT, WINDOWS_REPLICA }: Config): TierSettings {
   return { instance: WINDOWS_INSTANCE, count: WINDOWS_COUNT, replica: WINDOWS_REPLICA === "on" };
+}
+
+/** The client of the processes that have the samples of all accounts. */
+function startSamplesClient(context: Context): Promise<InternalClient> {
+  const baseUrl = assertDefined(context.config.SAMPLES_URL, "SAMPLES_URL");
+  return startServiceClient(context, { service: "samples", baseUrl, timeoutMs: HELD_SAMPLES_TIMEOUT_MS });
 }
 
 /** Clients of all windows processes, by instance. */

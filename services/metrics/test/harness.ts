@@ -118,6 +118,8 @@ export class Harness {
       ...this.environment.env,
       SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
+      // Sequencers need an address; only tests of the newest samples ask there.
+      SAMPLES_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
       CATCH_UP_TIMEOUT_MS: "200",
       CHECKPOINT_INTERVAL_MS: "300",

@@ -7,7 +7,7 @@ import { startDatabaseClock } from "@kapi/postgres";
 import { ADMISSION_LIBRARY, ALL_SHARDS, shardStates } from "@kapi/admission/redis";
 import { gauge, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -97,7 +97,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     library: ADMISSION_LIBRARY,
     isReadyWithout: true,
   });
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka));
   const commandStatus = createCommandStatus(
     await startServiceClient(context, {

@@ -4,12 +4,13 @@ import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kap
 import { accountKey, TOPICS } from "@kapi/contracts";
 import { createSigner, publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
-import { beginOffsets, endOffsets, startProducer, topicIds } from "@kapi/kafka";
+import { beginOffsets, endOffsets, partitionCounts, startProducer, topicIds } from "@kapi/kafka";
 import { assertDefined } from "@kapi/kernel";
 import { isTransient, isUniqueViolation, startDatabaseClock } from "@kapi/postgres";
 import { type MainContext, type MigrationContext, observed, type ServiceProgram } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  type ServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -43,6 +44,7 @@ import {
 import { createEvaluationStore } from "./outbound/postgres/evaluation-store.ts";
 import { createEvidenceStore } from "./outbound/postgres/evidence-store.ts";
 import { createLimitReader } from "./outbound/postgres/limit-reader.ts";
+import { moveAccounts } from "./outbound/postgres/move-accounts.ts";
 import { createRuleRepository } from "./outbound/postgres/rule-repository.ts";
 import { createTemplateAccounts } from "./outbound/postgres/template-accounts.ts";
 import { createTemplateStore } from "./outbound/postgres/template-repository.ts";
@@ -76,7 +78,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, context));
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   const producer = await scope.start("producer", () => startProducer(kafka));
   const account = await startServiceClient(context, {
     service: "account",
@@ -91,10 +93,13 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const readAccount = createAccountReader(account);
   const selected = createSelectedAccounts(account);
   const partitionOf = (key: string): number => producer.partitionOf(TOPICS.tradingValuations, key);
+  const counts = await partitionCounts(kafka);
+  const count = assertDefined(counts.get(kafka.topicName(TOPICS.tradingValuations)), "the topic of valuations");
+  await moveAccounts(database, kafka, count, partitionOf);
   const evidenceKeys = publicKeys(config.EVIDENCE_SIGNING_KEYS, config.EVIDENCE_KEYS_RETIRED ?? []);
   const signer = createSigner(config.EVIDENCE_SIGNING_KEYS);
   const evidence = createEvidenceStore(database);
-  const readLog = createAccountLog(kafka, clock);
+  const readLog = createAccountLog(kafka, clock, grownAtMs(kafka));
   const calendars = new DayCalendars();
   const store = createEvaluationStore(database);
   const evaluator = new Evaluator({
@@ -215,6 +220,11 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       fatal,
     }),
   );
+}
+
+/** When the topics have grown last; no time if they never grew. */
+function grownAtMs({ growth: { growth } }: ServiceKafka): number {
+  return growth?.phase === "done" ? Date.parse(growth.at) : Number.NEGATIVE_INFINITY;
 }
 
 function keyOf({ serverId, accountNumber }: AccountName): string {

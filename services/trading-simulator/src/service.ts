@@ -12,7 +12,7 @@ import {
 import { requireInternalToken } from "@kapi/http";
 import { startProducer, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { faultPoint, type MainContext, type MigrationContext, type ServiceProgram } from "@kapi/runtime";
-import { createServiceKafka, migrateSchema, type ServiceSchema, startDatabase, startHttp } from "@kapi/service";
+import { startServiceKafka, migrateSchema, type ServiceSchema, startDatabase, startHttp } from "@kapi/service";
 
 import { type Config, ConfigSchema } from "./config.ts";
 import { type Account, toState } from "./domain/account.ts";
@@ -51,8 +51,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const journal = createJournal(database, await stored.claim());
   const restored = await restore(stored, feed, clock);
 
-  const kafka = createServiceKafka(context, SERVICE);
-  const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
+  const kafka = await startServiceKafka(context, SERVICE, { survivesGrowth: true });
+  const producer = await scope.start("producer", () =>
+    startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS, isSource: true }),
+  );
   const { publisher, events } = await startPublishing({
     scope,
     health,

@@ -12,7 +12,7 @@ import {
   type Started,
 } from "@kapi/runtime";
 import {
-  createServiceKafka,
+  startServiceKafka,
   migrateSchema,
   type ServiceSchema,
   startDatabase,
@@ -172,7 +172,7 @@ export async function startService(
     },
   });
 
-  const kafka = createServiceKafka(context, SERVICE);
+  const kafka = await startServiceKafka(context, SERVICE);
   await startReader(context, "event consumer", () =>
     startEventConsumer({
       kafka,

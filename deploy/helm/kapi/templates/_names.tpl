@@ -169,6 +169,22 @@ order; empty without one.
 {{ toJson $found }}
 {{- end }}
 
+{{/*
+The service whose processes have the samples of all accounts, as JSON: its component and port; empty without one. That is
+the one with the role `windows` of metrics, or else the one with the role `stream`.
+*/}}
+{{- define "kapi.samples" -}}
+{{- $found := pick (include "kapi.windows" . | fromJson) "component" "port" -}}
+{{- range $name, $values := .Values.services -}}
+{{- $isStream := eq (dig "env" "ROLES" "" $values) "stream" -}}
+{{- if and (not (hasKey $found "component")) $isStream (ne (toString $values.enabled) "false") -}}
+{{- $_ := set $found "component" $name -}}
+{{- $_ := set $found "port" (int $values.ports.http) -}}
+{{- end -}}
+{{- end -}}
+{{ toJson $found }}
+{{- end }}
+
 {{/* The jobs of this release by their component, as JSON: like kapi.pods, with "weight", "args" and "server". */}}
 {{- define "kapi.jobs" -}}
 {{- $root := . -}}
@@ -191,9 +207,9 @@ order; empty without one.
 {{ toJson $jobs }}
 {{- end }}
 
-{{/* The pod of the operator's command line, as in kapi.pods; empty without it. */}}
+{{/* The pod of the operator's command line, as in kapi.pods; empty without it. Its `partitions grow` uses Kafka. */}}
 {{- define "kapi.cli" -}}
-{{- $needs := get (include "kapi.programs" . | fromJson) "cli" -}}
+{{- $needs := set (get (include "kapi.programs" . | fromJson) "cli") "servers" (list "kafka") -}}
 {{- $service := dict "name" "cli" "program" "cli" "needs" $needs "prefix" "" -}}
 {{ .Values.cli.enabled | ternary (dict "cli" (dict "program" "cli" "services" (list $service))) dict | toJson }}
 {{- end }}

@@ -66,7 +66,8 @@ export const METRICS_ROUTES = {
   readLatestSamples: {
     method: "POST",
     path: "/internal/samples/latest",
-    callers: ["account", "console"],
+    /** metrics: a sequencer passes requests on, because it has only some accounts. */
+    callers: ["account", "console", "metrics"],
     /** Accounts of one server, or of several servers. */
     body: z.union([
       z.object({ serverId: Guid, accountNumbers: z.array(AccountNumber).max(MAX_SAMPLED_ACCOUNTS) }),

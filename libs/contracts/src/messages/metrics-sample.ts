@@ -24,14 +24,20 @@ export const SAMPLE_HEADERS = {
  */
 export const SampleCheckpoint = z.object({
   sequence: z.int().min(1),
-  to: z.int().min(0),
-  /** Offset of the sample in `metrics.samples`. */
-  offset: z.int().min(0),
-  window: z.object({ sequence: z.int().min(1), from: z.int().min(-1), offset: z.int().min(0) }),
+  /** -1: the account moved to another partition, and has no valuation there yet (decisions, 28). */
+  to: z.int().min(-1),
+  /** Offset of the sample in `metrics.samples`; -1: the sample is on a former partition. */
+  offset: z.int().min(-1),
+  window: z.object({ sequence: z.int().min(1), from: z.int().min(-1), offset: z.int().min(-1) }),
   /** The frame, as text. */
   frame: z.string(),
 });
 export type SampleCheckpoint = z.infer<typeof SampleCheckpoint>;
+
+/** The checkpoint of an account that moves to another partition: its sequence continues there. */
+export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCheckpoint {
+  return { sequence, to: -1, offset: -1, window: { sequence, from: -1, offset: -1 }, frame };
+}
 
 /**
  * Value of the marker record `partition/<number>` of `metrics.latest`. Every sample of the

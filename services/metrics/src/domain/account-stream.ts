@@ -19,7 +19,8 @@ export interface AccountStream extends LogState {
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start of the account's checkpoint, until a sample is read from the log.
+   * The window start of the account's checkpoint, until a sample is read from the log, or the log
+   * was read for as long as a window lasts ({@link StartingPoint.keepsWindowStart}).
    */
   readonly anchor: SampleCheckpoint["window"] | null;
   /**

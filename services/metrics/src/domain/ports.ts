@@ -31,8 +31,8 @@ export interface WindowLink {
 /** How far this process has read the samples. */
 export interface SampleProgress {
   /**
-   * Resolves when this process has applied every sample of `partition` before `end`, or if it does
-   * not read the partition; rejects after `timeoutMs`.
+   * Resolves when this process has applied every sample of `partition` before `end`; rejects after
+   * `timeoutMs`.
    */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }

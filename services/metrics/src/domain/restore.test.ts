@@ -41,16 +41,17 @@ describe("the offset from which samples are read after a restart", () => {
 
 describe("the starting point of an account", () => {
   it("is the first sample of its window if that is read", () => {
-    expect(startingPoint(checkpoint(650, 550), 550)).toEqual({
+    expect(startingPoint(checkpoint(650, 550), 550, 0)).toEqual({
       state: { sequence: 2, to: 30 },
       acceptFrom: 550,
       restoreFrame: false,
+      keepsWindowStart: false,
     });
   });
 
   it("is after its checkpoint's sample if its window is not read from the start", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
-    expect(startingPoint(checkpoint(650, 550), 551)).toEqual(point);
-    expect(startingPoint(checkpoint(650, 550), 900)).toEqual(point);
+    expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });
+    expect(startingPoint(checkpoint(650, 550), 900, 550)).toEqual({ ...point, keepsWindowStart: true });
   });
 });

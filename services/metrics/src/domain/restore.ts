@@ -30,10 +30,20 @@ export interface StartingPoint {
   readonly acceptFrom: number;
   /** Whether the checkpoint's frame is the account's newest sample at this offset. */
   readonly restoreFrame: boolean;
+  /**
+   * Whether the window begins before this offset. Its start then stays in new checkpoints, so that
+   * other processes can still restore the window.
+   */
+  readonly keepsWindowStart: boolean;
 }
 
 /** An account without a checkpoint: the rule applies from the first record that is read. */
-export const WITHOUT_CHECKPOINT: StartingPoint = { state: BEFORE_FIRST, acceptFrom: 0, restoreFrame: false };
+export const WITHOUT_CHECKPOINT: StartingPoint = {
+  state: BEFORE_FIRST,
+  acceptFrom: 0,
+  restoreFrame: false,
+  keepsWindowStart: false,
+};
 
 /**
  * The offset of `metrics.samples` from which a partition is read: 0 without a marker. Otherwise it
@@ -56,20 +66,25 @@ export function readStart(restored: RestoredPartition, windowOffset: number): nu
   return start;
 }
 
-/** How the account of `checkpoint` is restored if its partition is read from `start`. */
-export function startingPoint(checkpoint: SampleCheckpoint, start: number): StartingPoint {
+/**
+ * How the account of `checkpoint` is restored if its partition is read from `start`. A window that
+ * begins before `oldestWindow` is too old to keep its start: a restart would read too much.
+ */
+export function startingPoint(checkpoint: SampleCheckpoint, start: number, oldestWindow: number): StartingPoint {
   const { window } = checkpoint;
   if (window.offset >= start) {
     return {
       state: { sequence: window.sequence - 1, to: window.from },
       acceptFrom: window.offset,
       restoreFrame: false,
+      keepsWindowStart: false,
     };
   }
   return {
     state: { sequence: checkpoint.sequence, to: checkpoint.to },
     acceptFrom: checkpoint.offset + 1,
     restoreFrame: true,
+    keepsWindowStart: window.offset >= oldestWindow,
   };
 }
 

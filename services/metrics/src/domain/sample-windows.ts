@@ -98,6 +98,11 @@ export class SampleWindows {
     this.#newest = this.#addSlab();
   }
 
+  /** Maximum age of a kept sample, except the newest. */
+  get maxAgeMs(): number {
+    return this.#limits.maxAgeMs;
+  }
+
   /** Bytes held for samples. */
   get bytes(): number {
     return this.#slabs.size * this.#limits.slabBytes;

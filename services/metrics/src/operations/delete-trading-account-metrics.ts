@@ -18,6 +18,7 @@ export async function deleteTradingAccountMetrics(
     readonly store: SnapshotStore;
     readonly deletions: DeletionSink;
     readonly checkpoints: CheckpointSink;
+    /** Resolves at once for a partition that this process does not read. */
     readonly progress: SampleProgress;
   },
   { serverId, accountNumber }: AccountId,

@@ -25,7 +25,7 @@ const SAMPLE: Sample = {
 
 it("a sample that is no JSON, or has another shape, counts as none and fails no other account", () => {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1_024 * 1_024, slabBytes: 64 * 1_024 };
-  const log = new SampleLog({ windows: new SampleWindows(limits), clock: new TestClock(0) });
+  const log = new SampleLog({ windows: new SampleWindows(limits), clock: new TestClock(0), partitionOf: () => 0 });
   const headers = encodeSampleHeaders(SAMPLE.range);
   const accounts = ["10000000", "10000001", "10000002", "10000003"].map((accountNumber) => ({
     serverId: SERVER,

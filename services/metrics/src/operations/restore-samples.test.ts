@@ -2,6 +2,7 @@ import type { SampleCheckpoint } from "@kapi/contracts";
 import { createLogger } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
+import { movedCheckpoint } from "@kapi/contracts";
 import { markerKey } from "../domain/restore.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { Restoration } from "./restore-samples.ts";
@@ -21,14 +22,16 @@ const whole: SampleCheckpoint = {
 function restored(records: readonly { readonly key: string; readonly value: string }[]) {
   const clock = { nowMs: () => 0 };
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
-  const log = new SampleLog({ windows: new SampleWindows(limits), clock });
+  const partitionOf = (key: string): number => (key === moved.key ? 4 : 0);
+  const log = new SampleLog({ windows: new SampleWindows(limits), clock, partitionOf });
   const restoration = new Restoration(
     new UnreadableRecords({ clock, logger: createLogger({ service: "test", level: "silent" }) }),
+    partitionOf,
   );
   for (const [offset, { key, value }] of records.entries()) {
     restoration.addRecords(0, [{ key, value: Buffer.from(value), offset: BigInt(offset) }]);
   }
-  const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]));
+  const { starts, stale } = restoration.finish(log, new Map([[0, 10n]]), new Map([[0, 800n]]), new Map([[0, 0n]]));
   return { log, start: starts.get(0), stale };
 }
 
@@ -38,7 +41,23 @@ const account = (number: number, checkpoint: object) => ({
 });
 const marker = { key: markerKey(0), value: JSON.stringify({ samplesOffset: 700, latestOffset: 50 }) };
 
+/** An account whose partition is 4 since the topic has grown. */
+const moved = account(8, whole);
+
 describe("a restart", () => {
+  it("leaves out accounts that continue on another partition, also if they seem to be deleted here", () => {
+    const { log } = restored([moved, marker]);
+    expect(log.find(moved.key)).toBeUndefined();
+    const erased = restored([moved, { key: moved.key, value: "" }, marker]);
+    expect(erased.log.isDeleted(moved.key)).toBe(false);
+  });
+
+  it("continues the sequence of an account that moved here with the first valuations of this partition", () => {
+    const { log, start } = restored([account(1, movedCheckpoint(whole))]);
+    expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: -1 });
+    expect(start).toBe(10n);
+  });
+
   it("restores each account from its newest checkpoint, and reads the log from the marker on", () => {
     const { log, start } = restored([account(1, { ...whole, sequence: 5, to: 50 }), account(1, whole), marker]);
     expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });

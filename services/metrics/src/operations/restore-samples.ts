@@ -29,10 +29,12 @@ interface PartitionRecords {
  */
 export class Restoration {
   readonly #unreadable: UnreadableRecords;
+  readonly #partitionOf: (key: string) => number;
   readonly #partitions = new Map<number, PartitionRecords>();
 
-  constructor(unreadable: UnreadableRecords) {
+  constructor(unreadable: UnreadableRecords, partitionOf: (key: string) => number) {
     this.#unreadable = unreadable;
+    this.#partitionOf = partitionOf;
   }
 
   /** Adds records of one partition of `metrics.latest`, in log order. */
@@ -50,7 +52,9 @@ export class Restoration {
         const marker = decodeMarker(record.value.toString("utf8"));
         if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
         latest.marker = "fault" in marker ? null : { value: marker, at };
-      } else if (record.value.length === 0) {
+        // When the topic grew, the account's checkpoint was copied to another partition.
+      } else if (this.#partitionOf(record.key) !== partition) continue;
+      else if (record.value.length === 0) {
         latest.accounts.delete(record.key);
         latest.stale.delete(record.key);
         latest.deleted.add(record.key);
@@ -62,6 +66,7 @@ export class Restoration {
    * Restores the accounts in `log`.
    * @param begins the first offset kept of each partition of `metrics.samples`.
    * @param windowOffsets the offset of each partition at the beginning of the replay window.
+   * @param oldestWindows the offset of each partition from which windows keep their start.
    * @returns the offset from which to read each partition, and the stale records, by account, that
    * `metrics.latest` would keep after its compaction.
    */
@@ -69,6 +74,7 @@ export class Restoration {
     log: SampleLog,
     begins: ReadonlyMap<number, bigint>,
     windowOffsets: ReadonlyMap<number, bigint>,
+    oldestWindows: ReadonlyMap<number, bigint>,
   ): { starts: Map<number, bigint>; stale: ReadonlyMap<string, string> } {
     const starts = new Map<number, bigint>();
     const stale = new Map<string, string>();
@@ -77,8 +83,11 @@ export class Restoration {
       const { deleted, ...latest } = this.#found(partition);
       const wanted = readStart(latest, Number(windowOffsets.get(partition) ?? begin));
       const start = Math.max(wanted, Number(begin));
+      const oldest = Number(oldestWindows.get(partition) ?? begin);
       for (const key of deleted) log.remove(key);
-      for (const [key, { value }] of latest.accounts) log.restore(partition, key, value, startingPoint(value, start));
+      for (const [key, { value }] of latest.accounts) {
+        log.restore(partition, key, value, startingPoint(value, start, oldest));
+      }
       log.begin(partition, start);
       starts.set(partition, BigInt(start));
     }

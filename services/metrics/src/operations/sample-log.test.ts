@@ -6,15 +6,16 @@ import { SampleWindows } from "../domain/sample-windows.ts";
 import { DELETED_KEPT_MS, SampleLog, type SampleRecord } from "./sample-log.ts";
 
 const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
+const WINDOW_MS = 300_000;
 
 function newLog(clock = new TestClock(0)): { log: SampleLog; accepted: number[] } {
   const windows = new SampleWindows({
     maxSamples: 300,
-    maxAgeMs: 300_000,
+    maxAgeMs: WINDOW_MS,
     budgetBytes: 1_024 * 1_024,
     slabBytes: 64 * 1_024,
   });
-  const log = new SampleLog({ windows, clock });
+  const log = new SampleLog({ windows, clock, partitionOf: () => 0 });
   const accepted: number[] = [];
   log.listen({ accepted: (_stream, range) => void accepted.push(range.sequence) });
   return { log, accepted };
@@ -50,12 +51,37 @@ describe("the sample log", () => {
   it("continues from a checkpoint: earlier records are skipped, its own sample is the newest", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
-    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true };
+    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: false };
     log.restore(0, KEY, checkpoint, point);
     log.apply(0, [record(49, 8, 70, 71), record(51, 8, 70, 72)]);
     expect(accepted).toEqual([8]);
     const stream = log.find(KEY);
     expect(stream && log.anchorOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
+  });
+
+  it("keeps the start of a window that it has not read, until it has read for as long as a window lasts", () => {
+    const clock = new TestClock(0);
+    const { log } = newLog(clock);
+    const window = { sequence: 3, from: 20, offset: 10 };
+    const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: true };
+    log.restore(0, KEY, { sequence: 7, to: 70, offset: 50, window, frame: "{}" }, point);
+    log.apply(0, [record(51, 8, 70, 72)]);
+    const anchor = () => log.anchorOf(log.find(KEY) ?? expect.fail("the account is unknown"));
+    expect(anchor()).toEqual(window);
+    clock.set(WINDOW_MS + 1);
+    log.apply(0, [{ ...record(52, 9, 72, 73), timestampMs: WINDOW_MS }]);
+    expect(anchor()).toMatchObject({ offset: 52 });
+  });
+
+  it("forgets the accounts of a dropped partition, and can read the partition again", () => {
+    const { log, accepted } = newLog();
+    log.apply(0, [record(0, 1, -1, 4)]);
+    log.drop(1);
+    expect(log.size).toBe(1);
+    log.drop(0);
+    expect([log.size, log.position(0), log.isDeleted(KEY)]).toEqual([0, 0, false]);
+    log.apply(0, [record(0, 1, -1, 4), record(1, 2, 4, 5)]);
+    expect(accepted).toEqual([1, 1, 2]);
   });
 
   it("drops the samples of a deleted account, and accepts no later sample", () => {

@@ -11,6 +11,7 @@ import { accountOfKey } from "../domain/sample.ts";
 import type { SampledAccount } from "../domain/sample-source.ts";
 import type { SampleWindows } from "../domain/sample-windows.ts";
 
+const readSamples = counter("metrics.samples.read", "Records of `metrics.samples` that were read", "{record}");
 const rejectedSamples = counter(
   "metrics.samples.refused",
   "Samples that were read from the log and not accepted",
@@ -40,6 +41,8 @@ export interface SampleListener {
   removed?(account: AccountStream): void;
   /** An account was deleted, with or without samples; called after `removed`. */
   deleted?(key: string): void;
+  /** This process no longer reads a partition; its accounts are forgotten, not deleted. */
+  dropped?(partition: number): void;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -47,6 +50,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Stream extends Mutable<AccountStream> {
   /** Records below this offset are skipped: the state includes them. */
   acceptFrom: number;
+  /** The anchor is kept until this time. */
+  anchorUntilMs: number;
 }
 
 /**
@@ -56,6 +61,7 @@ interface Stream extends Mutable<AccountStream> {
 export class SampleLog {
   readonly #windows: SampleWindows;
   readonly #clock: Clock;
+  readonly #partitionOf: (key: string) => number;
   readonly #streams = new Map<string, Stream>();
   /** When each account was deleted. */
   readonly #deleted = new Map<string, number>();
@@ -63,9 +69,10 @@ export class SampleLog {
   readonly #listeners: SampleListener[] = [];
   #rejected = 0;
 
-  constructor(options: { windows: SampleWindows; clock: Clock }) {
+  constructor(options: { windows: SampleWindows; clock: Clock; partitionOf: (key: string) => number }) {
     this.#windows = options.windows;
     this.#clock = options.clock;
+    this.#partitionOf = options.partitionOf;
   }
 
   /** Number of samples that were not accepted. */
@@ -137,12 +144,13 @@ export class SampleLog {
    * The sample from which this account can be restored: the oldest kept one with a known `from`.
    */
   anchorOf(account: AccountStream): SampleCheckpoint["window"] {
+    if (account.anchor !== null) return account.anchor;
     const { first, last } = this.kept(account);
     for (let sequence = first; sequence <= last; sequence += 1) {
       const sample = this.#windows.sample(account.window, sequence);
       if (sample.from !== FROM_UNKNOWN) return { sequence, from: sample.from, offset: sample.offset };
     }
-    return account.anchor ?? { sequence: account.sequence, from: -1, offset: account.offset };
+    return { sequence: account.sequence, from: -1, offset: account.offset };
   }
 
   /** Sets the offset from which a partition is read; before any of its records. */
@@ -156,6 +164,7 @@ export class SampleLog {
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
     stream.anchor = checkpoint.window;
+    if (point.keepsWindowStart) stream.anchorUntilMs = this.#clock.nowMs() + this.#windows.maxAgeMs;
     stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
     if (!point.restoreFrame) return;
@@ -167,6 +176,7 @@ export class SampleLog {
   /** Applies records of a partition, in log order. */
   apply(partition: number, records: readonly SampleRecord[]): void {
     const nowMs = this.#clock.nowMs();
+    readSamples.add(records.length);
     for (const record of records) this.#applyRecord(partition, record, nowMs);
     const last = records.at(-1);
     if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
@@ -182,6 +192,17 @@ export class SampleLog {
       this.#windows.close(stream.window);
     }
     for (const listener of this.#listeners) listener.deleted?.(key);
+  }
+
+  /** Forgets the accounts of a partition that this process no longer reads. */
+  drop(partition: number): void {
+    for (const [key, stream] of this.#streams) {
+      if (stream.partition !== partition) continue;
+      this.#streams.delete(key);
+      this.#windows.close(stream.window);
+    }
+    this.#positions.delete(partition);
+    for (const listener of this.#listeners) listener.dropped?.(partition);
   }
 
   /** Frees the memory of samples that are too old; called every few seconds. */
@@ -203,6 +224,8 @@ export class SampleLog {
     const range = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
     if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
+    // The topic has grown since: the account continues on another partition.
+    if (known === undefined && this.#partitionOf(record.key) !== partition) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
     if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
       this.#rejected += 1;
@@ -220,7 +243,7 @@ export class SampleLog {
     stream.sequence = sequence;
     stream.to = range.to;
     stream.offset = offset;
-    stream.anchor = null;
+    if (nowMs >= stream.anchorUntilMs) stream.anchor = null;
     for (const listener of this.#listeners) listener.accepted?.(stream, range);
   }
 
@@ -238,6 +261,7 @@ export class SampleLog {
       anchor: null,
       checkpointed: 0,
       acceptFrom: point.acceptFrom,
+      anchorUntilMs: 0,
     };
     this.#streams.set(key, stream);
     return stream;

@@ -44,7 +44,7 @@ class Partition {
   constructor(fates: readonly Fate[], coalesceMs = 0, clock = new TestClock(0)) {
     this.#fates = [...fates];
     const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 8 * 1_024 * 1_024, slabBytes: 1_024 * 1_024 };
-    this.#log = new SampleLog({ windows: new SampleWindows(limits), clock });
+    this.#log = new SampleLog({ windows: new SampleWindows(limits), clock, partitionOf: () => 0 });
     const sink: SampleSink = {
       write: async (_partition, key, range, frame) => {
         const fate = this.#fates.shift() ?? "acknowledged";

@@ -35,6 +35,11 @@ export interface SnapshotsOptions {
   readonly log: SampleLog;
   /** The end of each partition of `metrics.samples` now. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
+  /**
+   * Whether topics are being drained before they grow: then each minute is stored at once, because
+   * its later samples come from another partition.
+   */
+  readonly isDraining: () => boolean;
   readonly unreadable: UnreadableRecords;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -77,11 +82,11 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Adds records of one partition, in log order; returns the offset below which everything is
-   * stored.
+   * Adds records of one partition, in log order.
+   * @returns the offset below which everything is stored, each time it is called.
    * @throws RetryableError while the database is unavailable or too slow.
    */
-  async addRecords(number: number, records: readonly SampleRecord[]): Promise<bigint> {
+  async addRecords(number: number, records: readonly SampleRecord[]): Promise<() => bigint> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
     if (this.#unwritten() > MAX_UNWRITTEN) throw new RetryableError("snapshots wait for the database");
@@ -95,7 +100,7 @@ export class Snapshots implements SampleListener {
       partition.next = Number(last.offset) + 1;
       partition.lastRecordMs = last.timestampMs;
     }
-    return BigInt(this.#committable(partition));
+    return () => BigInt(this.#committable(partition));
   }
 
   /**
@@ -160,14 +165,15 @@ export class Snapshots implements SampleListener {
   }
 
   async #writeAll(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, isDraining } = this.#options;
     const ends = await this.#options.ends();
     const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     for (const [number, partition] of this.#partitions) {
       // When caught up, minutes close by the clock; otherwise by the log, so that a late read
       // stores the same snapshots.
       const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
-      const horizonMs = (caughtUp ? clock.nowMs() : partition.lastRecordMs) - MINUTE_GRACE_MS;
+      const nowMs = isDraining() ? Number.POSITIVE_INFINITY : clock.nowMs();
+      const horizonMs = (caughtUp ? nowMs : partition.lastRecordMs) - MINUTE_GRACE_MS;
       for (const aggregator of partition.aggregators.values()) {
         const closed = aggregator.closeEnded(horizonMs);
         if (closed !== null) partition.closed.push(closed);

@@ -18,9 +18,13 @@ function record(sequence: number): SampleRecord {
 }
 
 /** A partition of `metrics.latest`, with its records in the order of their writing. */
-function start() {
+function start(home = PARTITION) {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
-  const log = new SampleLog({ windows: new SampleWindows(limits), clock: { nowMs: () => 0 } });
+  const log = new SampleLog({
+    windows: new SampleWindows(limits),
+    clock: { nowMs: () => 0 },
+    partitionOf: () => home,
+  });
   const latest: { key: string; value: string }[] = [];
   const checkpoints = new Checkpoints({
     log,
@@ -67,7 +71,7 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset th
 it("writes no checkpoint for samples that are read again after a restart, and a checkpoint for later samples", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
-  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false };
+  const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false, keepsWindowStart: false };
   log.restore(PARTITION, KEY, { sequence: 2, to: 1, offset: 2, window, frame: "{}" }, point);
   log.apply(PARTITION, [record(1), record(2)]);
   await checkpoints.write();
@@ -79,7 +83,7 @@ it("writes no checkpoint for samples that are read again after a restart, and a 
 
 it("writes the last checkpoints of all partitions if a topic was recreated, otherwise of its own partitions", async () => {
   const other = PARTITION + 1;
-  const { log, latest, checkpoints } = start();
+  const { log, latest, checkpoints } = start(other);
   log.apply(other, [record(1)]);
   await checkpoints.leave([PARTITION]);
   expect(latest.map(({ key }) => key)).toEqual([markerKey(PARTITION)]);

@@ -59,6 +59,10 @@ export class Checkpoints implements SampleListener {
     this.#deleted.set(stream.partition, deletedKeys.add(stream.key));
   }
 
+  dropped(partition: number): void {
+    for (const state of [this.#changed, this.#deleted, this.#marked, this.#readTo]) state.delete(partition);
+  }
+
   /**
    * `metrics.latest` was recreated: the next turn writes every account.
    */
@@ -88,8 +92,9 @@ export class Checkpoints implements SampleListener {
 
   /**
    * Writes the last checkpoints of these partitions before the process ends. "all" is for a
-   * recreated topic: a partition's last writer may have stopped, and every process knows all
-   * samples. A start uses the checkpoint with the highest sequence of each account.
+   * recreated topic: a partition's last writer may have stopped, so every sequencer writes the
+   * partitions that it reads. A start uses the checkpoint with the highest sequence of each
+   * account.
    */
   async leave(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;

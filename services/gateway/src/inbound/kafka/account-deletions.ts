@@ -1,6 +1,6 @@
 import type { KnownAccounts } from "@kapi/admission";
 import { TOPICS } from "@kapi/contracts";
-import { startLogReader, endOffsets, type KafkaConnection, type LogReader, type Message } from "@kapi/kafka";
+import { type KafkaConnection, type LogReader, type Message, startLogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 import { z } from "zod";
 
@@ -17,24 +17,33 @@ export interface AccountDeletionsDependencies {
    * Called once if the topic can no longer be read: deleted accounts would stay in the cache.
    */
   readonly fatal: (error: Error) => void;
+  /** The first offset to read of each partition; a partition that is not named is not read. */
+  readonly from: ReadonlyMap<number, bigint>;
 }
 
 /**
  * Removes deleted accounts from the cache of known accounts, whichever gateway or command deleted
- * them. Reads `account.events` from its end. It must start while the cache is empty: an earlier
- * deletion then does not matter.
+ * them. It may start at the end of `account.events` while the cache is empty: an earlier deletion
+ * then does not matter.
  */
 export async function startDeletionReader(dependencies: AccountDeletionsDependencies): Promise<Started<LogReader>> {
-  const { kafka, knownAccounts, logger, fatal } = dependencies;
-  return startLogReader(kafka, {
+  const { kafka, knownAccounts, logger, fatal, from } = dependencies;
+  const reader = await startLogReader(kafka, {
     topic: TOPICS.accountEvents,
-    from: await endOffsets(kafka, TOPICS.accountEvents),
+    from: "nothing",
     onBatch: (_partition, messages) => {
       for (const { serverId, accountNumber } of deletionsIn(messages)) knownAccounts.forget(serverId, accountNumber);
     },
     logger,
     fatal,
   });
+  try {
+    await reader.value.add(from);
+  } catch (error) {
+    await reader.stop();
+    throw error;
+  }
+  return reader;
 }
 
 /**

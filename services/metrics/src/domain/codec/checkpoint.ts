@@ -27,13 +27,13 @@ export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure
   const { sequence, to, offset, window, frame } = found.json as Partial<SampleCheckpoint>;
   const isWhole =
     isFrom(1, sequence) &&
-    isFrom(0, to) &&
-    isFrom(0, offset) &&
+    isFrom(-1, to) &&
+    isFrom(-1, offset) &&
     typeof frame === "string" &&
     isObject(window) &&
     isFrom(1, window.sequence) &&
     isFrom(-1, window.from) &&
-    isFrom(0, window.offset);
+    isFrom(-1, window.offset);
   return isWhole ? (found.json as SampleCheckpoint) : NO_CHECKPOINT;
 }
 

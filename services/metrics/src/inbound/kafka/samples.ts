@@ -6,6 +6,7 @@ import {
   startLogReader,
   type KafkaConnection,
   type LogReader,
+  type LogReaderOptions,
   type Message,
   offsetsForTime,
 } from "@kapi/kafka";
@@ -13,7 +14,6 @@ import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
 import { decodeCheckpoint } from "../../domain/codec/checkpoint.ts";
-import type { SampleProgress } from "../../domain/ports.ts";
 import { markerKey } from "../../domain/restore.ts";
 import { positionsOf } from "../../domain/topic-position.ts";
 import { Restoration } from "../../operations/restore-samples.ts";
@@ -25,6 +25,10 @@ import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 const RECORDS_PER_TURN = 300;
 /** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 5;
+/** A new partition of an idle reader waits for the fetch that the broker holds. */
+const IDLE_WAIT_MS = 250;
+/** A checkpoint is written seconds after its window was that old; a takeover comes later. */
+const OLDEST_WINDOWS = 2;
 
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;
@@ -32,58 +36,113 @@ export interface SamplesOptions {
   readonly log: SampleLog;
   /** Null if this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
-  /** The partitions that this process reads. */
-  readonly isRead: (partition: number) => boolean;
+  readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
+  /**
+   * Whether partitions come and go while the process runs. Then they are read from their
+   * checkpoints on, without the windows, so that a takeover is short.
+   */
+  readonly isAssigned: boolean;
+  /** Maximum age of the samples of a window. */
   readonly windowMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
-/**
- * Restores the accounts of the partitions from `metrics.latest`, then reads `metrics.samples` from
- * the restored offsets until the process stops. Resolves once the samples have been read to their
- * end. `partitions` is the number of all partitions.
- */
-export async function startSampleReader(
-  options: SamplesOptions,
-): Promise<{ reader: LogReader; progress: SampleProgress; partitions: number }> {
-  const { kafka, scope, log, isRead, watch, logger, fatal } = options;
+/** The reader of `metrics.samples` and `metrics.latest`: at first without partitions. */
+export interface SampleReader {
+  readonly reader: LogReader;
+  /**
+   * Restores the accounts of partitions from `metrics.latest`, and reads `metrics.samples` from the
+   * restored offsets until the partitions are dropped. Resolves once they have been read to their
+   * end. If it rejects, they are not read.
+   */
+  readonly restore: (partitions: readonly number[]) => Promise<void>;
+  /** Stops reading partitions and forgets their accounts. */
+  readonly drop: (partitions: readonly number[]) => Promise<void>;
+}
+
+export async function startSampleReader(options: SamplesOptions): Promise<SampleReader> {
+  const { kafka, scope, log, checkpoints, watch, clock, logger, fatal } = options;
   const first = watch.positions.samples;
-  const restoration = await readCheckpoints(options);
-  const startedMs = options.clock.nowMs();
-  const [allBegins, windowOffsets] = await Promise.all([
-    beginOffsets(kafka, TOPICS.metricsSamples),
-    offsetsForTime(kafka, TOPICS.metricsSamples, startedMs - options.windowMs),
-  ]);
-  const begins = new Map(Array.from(allBegins).filter(([partition]) => isRead(partition)));
-  const { starts, stale } = restoration.finish(log, positionsOf(begins, first), positionsOf(windowOffsets, first));
-  for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
-  const from = positionsOf(starts, -first);
+  /** Partitions whose checkpoints are being read. */
+  const restoring = new Map<number, Restoration>();
+  const latest = await scope.start("checkpoints", () => startCheckpointReader(options, restoring));
   const reader = await scope.start("samples", () =>
     startLogReader(kafka, {
       topic: TOPICS.metricsSamples,
-      from,
-      isRead,
+      from: "nothing",
       onBatch: async (partition, records) => {
         // Offsets go back only if the topic was recreated.
         if ((records[0]?.offset ?? 0n) + BigInt(first) < BigInt(log.position(partition))) await watch.check();
         await applyInTurns(log, partition, records, BigInt(first));
       },
       busyIntervalMs: BUSY_INTERVAL_MS,
+      ...idleWait(options),
       logger,
       fatal: (error) => void watch.fail(error, fatal),
     }),
   );
-  await reader.caughtUp;
-  logger.info({ accounts: log.size, elapsedMs: options.clock.nowMs() - startedMs }, "samples restored");
-  const progress: SampleProgress = {
-    reached: (partition, end, timeoutMs) =>
-      isRead(partition) ? reader.waitFor(new Map([[partition, end]]), timeoutMs) : Promise.resolve(),
+  const drop = async (partitions: readonly number[]): Promise<void> => {
+    await Promise.all([latest.remove(partitions), reader.remove(partitions)]);
+    for (const partition of partitions) {
+      restoring.delete(partition);
+      log.drop(partition);
+    }
   };
-  return { reader, progress, partitions: allBegins.size };
+  const restore = async (partitions: readonly number[]): Promise<void> => {
+    const startedMs = clock.nowMs();
+    try {
+      const starts = await restoreAccounts(options, latest, restoring, partitions);
+      if (checkpoints === null) await latest.remove(partitions);
+      // A recreated topic has no checkpoints: nothing may be numbered from that.
+      await allEnded(watch.check(), reader.add(starts));
+    } catch (error) {
+      await drop(partitions);
+      throw error;
+    }
+    logger.info({ partitions, accounts: log.size, elapsedMs: clock.nowMs() - startedMs }, "samples restored");
+  };
+  return { reader, restore, drop };
+}
+
+/** Restores the accounts of partitions; returns the offsets from which to read their samples. */
+async function restoreAccounts(
+  options: SamplesOptions,
+  latest: LogReader,
+  restoring: Map<number, Restoration>,
+  partitions: readonly number[],
+): Promise<Map<number, bigint>> {
+  const { kafka, log, watch, unreadable, isAssigned, windowMs, clock } = options;
+  const first = watch.positions.samples;
+  const restoration = new Restoration(unreadable, options.partitionOf);
+  for (const partition of partitions) restoring.set(partition, restoration);
+  const nowMs = clock.nowMs();
+  const [begins, windowOffsets, oldestWindows] = await allEnded(
+    beginOffsets(kafka, TOPICS.metricsSamples),
+    offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - (isAssigned ? 0 : windowMs)),
+    offsetsForTime(kafka, TOPICS.metricsSamples, nowMs - OLDEST_WINDOWS * windowMs),
+    latest.add(new Map(partitions.map((partition) => [partition, "beginning"]))),
+  );
+  const { starts, stale } = restoration.finish(
+    log,
+    positionsOf(new Map(Array.from(begins).filter(([partition]) => partitions.includes(partition))), first),
+    positionsOf(windowOffsets, first),
+    positionsOf(oldestWindows, first),
+  );
+  for (const partition of partitions) restoring.delete(partition);
+  for (const [key, value] of stale) readBack(options, key, Buffer.from(value));
+  return positionsOf(starts, -first);
+}
+
+/** Like `Promise.all`, but rejects only when all have ended: then partitions can be dropped. */
+async function allEnded<T extends readonly Promise<unknown>[]>(
+  ...works: T
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /**
@@ -111,44 +170,33 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 }
 
 /**
- * Reads `metrics.latest` to its end. A process that writes checkpoints continues reading, to
- * replace checkpoints of stale writers.
+ * Reads checkpoints: for the partitions in `restoring`, to restore their accounts; of all others,
+ * to replace checkpoints of stale writers.
  */
-async function readCheckpoints(options: SamplesOptions): Promise<Restoration> {
-  const { kafka, scope, checkpoints, isRead, watch, unreadable, logger, fatal } = options;
+function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<number, Restoration>) {
+  const { kafka, checkpoints, watch, logger, fatal } = options;
   const first = BigInt(watch.positions.latest);
-  const restoration = new Restoration(unreadable);
-  let restored = false;
-  const start = () =>
-    startLogReader(kafka, {
-      topic: TOPICS.metricsLatest,
-      from: "beginning",
-      isRead,
-      onBatch: (partition, records) => {
-        const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
-        if (!restored) restoration.addRecords(partition, placed);
-        else
-          for (const record of placed)
-            if (record.key !== markerKey(partition)) readBack(options, record.key, record.value);
-        const last = placed.at(-1);
-        if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
-      },
-      logger,
-      fatal: (error) => void watch.fail(error, fatal),
-    });
-  if (checkpoints === null) {
-    const reader = await start();
-    try {
-      await reader.value.caughtUp;
-    } finally {
-      await reader.stop();
-    }
-  } else {
-    const latest = await scope.start("checkpoints", start);
-    await latest.caughtUp;
-  }
-  restored = true;
-  return restoration;
+  return startLogReader(kafka, {
+    topic: TOPICS.metricsLatest,
+    from: "nothing",
+    ...idleWait(options),
+    onBatch: (partition, records) => {
+      const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
+      const restoration = restoring.get(partition);
+      if (restoration !== undefined) restoration.addRecords(partition, placed);
+      else
+        for (const record of placed)
+          if (record.key !== markerKey(partition)) readBack(options, record.key, record.value);
+      const last = placed.at(-1);
+      if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
+    },
+    logger,
+    fatal: (error) => void watch.fail(error, fatal),
+  });
+}
+
+function idleWait({ isAssigned }: SamplesOptions): Pick<LogReaderOptions, "idleWaitMs"> {
+  return isAssigned ? { idleWaitMs: IDLE_WAIT_MS } : {};
 }
 
 function readBack({ checkpoints, unreadable }: SamplesOptions, key: string, value: Buffer): void {

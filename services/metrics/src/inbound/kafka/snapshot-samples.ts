@@ -1,25 +1,29 @@
 import { TOPICS } from "@kapi/contracts";
-import { type Consumer, startConsumer, type KafkaConnection } from "@kapi/kafka";
+import { type Consumer, startConsumer, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 import { sampleRecord } from "./samples.ts";
+import type { ReadPartitions } from "../../operations/assigned-partitions.ts";
 import type { Snapshots } from "../../operations/store-snapshots.ts";
 
 const GROUP = "metrics-snapshots";
 /** Snapshots are per minute, so fewer and larger batches are enough. */
 const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
+/** Time limit for the accounts of a new partition; then other partitions have their turn. */
+const RESTORED_TIMEOUT_MS = 2_000;
 
 /** Reads `metrics.samples` for the snapshots, as a member of the group. */
 export function startSampleConsumer(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
+  partitions: ReadPartitions;
   /** The position of the topic's first offset. */
   firstPosition: number;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
-  const { kafka, snapshots, firstPosition, logger, fatal } = options;
+  const { kafka, snapshots, partitions, firstPosition, logger, fatal } = options;
   const first = BigInt(firstPosition);
   return startConsumer(kafka, {
     groupId: GROUP,
@@ -31,13 +35,27 @@ export function startSampleConsumer(options: {
     concurrentPartitions: 1,
     logger,
     fatal,
+    isAssignedByProcess: true,
     onAssigned: (assignment) => {
-      snapshots.assign(assignment.flatMap(({ partitions }) => partitions));
+      const assigned = assignment.flatMap((topic) => topic.partitions);
+      partitions.assign("snapshots", assigned);
+      snapshots.assign(assigned);
       return Promise.resolve();
     },
     onBatch: async ({ partition, messages }) => {
+      await restored(partitions, partition);
       const records = messages.map((message) => sampleRecord(message, first));
-      return { commitOffset: (await snapshots.addRecords(partition, records)) - first };
+      const stored = await snapshots.addRecords(partition, records);
+      return { commitOffset: () => stored() - first };
     },
   });
+}
+
+/** Beyond a gap, snapshots ask the sample log which samples were accepted. */
+async function restored(partitions: ReadPartitions, partition: number): Promise<void> {
+  try {
+    await partitions.restored(partition, RESTORED_TIMEOUT_MS);
+  } catch (error) {
+    throw new RetryableError("the accounts of the partition are not restored yet", { cause: error });
+  }
 }

@@ -4,6 +4,7 @@ import { TOPICS } from "@kapi/contracts";
 import { type Consumer, startConsumer, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
+import type { ReadPartitions } from "../../operations/assigned-partitions.ts";
 import type { Sequencer } from "../../operations/sequence-valuations.ts";
 import type { TopicWatch } from "../../operations/topic-watch.ts";
 
@@ -23,11 +24,12 @@ const MAX_OFFSET = 2n ** 63n - 1n;
 export function startValuationConsumer(options: {
   kafka: KafkaConnection;
   sequencer: Sequencer;
+  assigned: ReadPartitions;
   watch: TopicWatch;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
-  const { kafka, sequencer, watch, logger, fatal } = options;
+  const { kafka, sequencer, assigned, watch, logger, fatal } = options;
   const first = BigInt(watch.positions.valuations);
   /** The offset after the last valuation, by partition. */
   const reached = new Map<number, bigint>();
@@ -36,11 +38,14 @@ export function startValuationConsumer(options: {
     topics: [TOPICS.tradingValuations],
     restartBeyondEnd: true,
     busyIntervalMs: BUSY_INTERVAL_MS,
+    isAssignedByProcess: true,
     logger,
     fatal,
     onAssigned: (assignment) => {
       reached.clear();
-      sequencer.assign(assignment.flatMap(({ partitions }) => partitions));
+      const partitions = assignment.flatMap((topic) => topic.partitions);
+      assigned.assign("valuations", partitions);
+      sequencer.assign(partitions);
       return Promise.resolve();
     },
     maxBatchMessages: VALUATIONS_PER_TURN,

@@ -56,7 +56,7 @@ function turn(): Promise<void> {
 
 function newLog(clock: TestClock): SampleLog {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 8 * 1_024 * 1_024, slabBytes: 1_024 * 1_024 };
-  return new SampleLog({ windows: new SampleWindows(limits), clock });
+  return new SampleLog({ windows: new SampleWindows(limits), clock, partitionOf: () => 0 });
 }
 
 it("serves all accounts of a client in turn, if its network never accepts everything", async () => {

@@ -4,15 +4,30 @@ import { assertDefined } from "@kapi/kernel";
 
 import type { AccountId } from "../../domain/sample.ts";
 
+type Samples = readonly (AccountMetricsFrame | null)[];
+
+/** Asks a process that has the samples of all accounts for the newest ones. */
+export function createAllSamples(client: InternalClient): (accounts: readonly AccountId[]) => Promise<Samples> {
+  return (accounts) => ask(client, METRICS_ROUTES.readLatestSamples, accounts);
+}
+
 /** Asks windows processes, by instance, for the newest samples that they hold. */
 export function createHeldSamples(
   clients: readonly InternalClient[],
-): (instance: number, accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]> {
-  return async (instance, accounts) => {
+): (instance: number, accounts: readonly AccountId[]) => Promise<Samples> {
+  return (instance, accounts) => {
     const client = assertDefined(clients[instance], `the address of windows process ${instance}`);
-    const asked = { body: { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) } };
-    const { samples } = await callRoute(client, METRICS_ROUTES.readHeldSamples, asked, { repeatable: true });
-    if (samples.length !== accounts.length) throw new DependencyError("not one answer per account");
-    return samples;
+    return ask(client, METRICS_ROUTES.readHeldSamples, accounts);
   };
+}
+
+async function ask(
+  client: InternalClient,
+  route: typeof METRICS_ROUTES.readLatestSamples | typeof METRICS_ROUTES.readHeldSamples,
+  accounts: readonly AccountId[],
+): Promise<Samples> {
+  const body = { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) };
+  const { samples } = await callRoute(client, route, { body }, { repeatable: true });
+  if (samples.length !== accounts.length) throw new DependencyError("not one answer per account");
+  return samples;
 }

@@ -17,8 +17,12 @@ const MAX_ACCOUNT_RECORDS = 40_000;
 /** A sample, as it is in evidence. */
 type Sample = ReturnType<typeof toSampleEvidence>;
 
-/** Creates the reader. Each call reads a part of one partition, of both topics. */
-export function createAccountLog(kafka: KafkaConnection, clock: Clock): ReadAccountLog {
+/**
+ * Creates the reader. Each call reads a part of one partition, of both topics. `grownAtMs`: when
+ * the topics have grown. Most accounts have their earlier records on another partition, so these
+ * count as missing.
+ */
+export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs: number): ReadAccountLog {
   return async ({ partition, keys, fromMs, toMs, offsets, timeoutMs }) => {
     const endMs = performance.now() + timeoutMs;
     const valuations = new Map<string, LoggedValuation[]>([...keys].map((key) => [key, []]));
@@ -47,7 +51,7 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock): ReadAcco
         },
       );
       // The log of a quiet partition may begin with any record: younger ones are not deleted.
-      return isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0);
+      return (isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0)) || fromMs < grownAtMs;
     };
     const isCut = {
       valuations: await read(

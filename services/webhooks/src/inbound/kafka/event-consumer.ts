@@ -6,6 +6,7 @@ import {
   RiskEvent,
   type TopicContract,
   TOPICS,
+  WEBHOOKS_GROUP,
 } from "@kapi/contracts";
 import { type Consumer, startConsumer, type DeadLetter, type KafkaConnection, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -21,8 +22,6 @@ import {
   type IncomingEvent,
 } from "../../domain/events.ts";
 
-/** Kafka stores the offsets of the group under this name, so it must not change. */
-const GROUP = "webhooks.facts";
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;
 /** Events wait at most this long, so that fewer and larger transactions record them. */
@@ -62,7 +61,7 @@ export function startEventConsumer({
   fatal,
 }: EventConsumerDependencies): Promise<Started<Consumer>> {
   return startConsumer(kafka, {
-    groupId: GROUP,
+    groupId: WEBHOOKS_GROUP,
     topics: [...TRANSLATORS.keys()],
     maxBatchMessages: MAX_BATCH_MESSAGES,
     concurrentPartitions: MAX_CONCURRENT_PARTITIONS,

@@ -1,0 +1,65 @@
+/** Whether everything that was in the log before the topics grow is handled and stored. */
+import { CONSUMER_GROUPS, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
+import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
+import type { Logger, Started } from "@kapi/runtime";
+
+/**
+ * Offsets of `metrics.samples` in a marker are positions: above this come the generations of a
+ * topic that was deleted and recreated.
+ */
+const OFFSETS_PER_GENERATION = 2 ** 44;
+const MARKER = /^partition\/(\d+)$/;
+
+/** Tells what is not handled yet. */
+export interface DrainCheck {
+  /** One line for each group or partition that is behind. */
+  behind(): Promise<readonly string[]>;
+}
+
+/**
+ * Follows the markers of `metrics.latest`, which say up to where samples are in checkpoints. The
+ * sources of kapi must be paused: then the ends of their topics are final.
+ */
+export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): Promise<Started<DrainCheck>> {
+  const marked = new Map<number, number>();
+  let failure: Error | null = null;
+  const reader = await startLogReader(kafka, {
+    topic: TOPICS.metricsLatest,
+    from: "beginning",
+    onBatch: (_partition, messages) => {
+      for (const { key, value } of messages) {
+        const partition = MARKER.exec(key)?.[1];
+        if (partition === undefined) continue;
+        const { samplesOffset } = PartitionCheckpoint.parse(JSON.parse(value.toString("utf8")));
+        marked.set(Number(partition), samplesOffset % OFFSETS_PER_GENERATION);
+      }
+    },
+    logger,
+    fatal: (error) => (failure = error),
+  });
+  await reader.value.caughtUp;
+  const behind = async (): Promise<readonly string[]> => {
+    if (failure !== null) throw failure;
+    const groups = await groupsBehind(kafka);
+    // The end of the samples is final only when all valuations are in samples.
+    if (groups.length > 0) return groups;
+    const samples = await endOffsets(kafka, TOPICS.metricsSamples);
+    return [...samples].flatMap(([partition, end]) =>
+      (marked.get(partition) ?? 0) >= Number(end) ? [] : [`checkpoints of partition ${partition} of metrics.samples`],
+    );
+  };
+  return { value: { behind }, stop: () => reader.stop() };
+}
+
+async function groupsBehind(kafka: KafkaConnection): Promise<readonly string[]> {
+  const wanted = Object.entries(CONSUMER_GROUPS).flatMap(([group, topics]) =>
+    topics.map((topic) => ({ group, topic })),
+  );
+  const found = await Promise.all(
+    wanted.map(async ({ group, topic }) => {
+      const reached = await hasGroupReached(kafka, topic, group, await topicEnd(kafka, topic));
+      return reached === true ? [] : [`group ${group} on ${topic.name}`];
+    }),
+  );
+  return found.flat();
+}

@@ -1,0 +1,180 @@
+/**
+ * Raises the number of partitions of all topics that grow, phase by phase (decisions, 28). Every
+ * phase is a record in `partition.growth`. After a crash the command is called again, and continues
+ * with the phase of the record.
+ */
+import type { PartitionGrowth } from "@kapi/contracts";
+import {
+  GROWTH_VALID_MS,
+  GROWTH_VALID_WHILE_GROWING_MS,
+  groupsWithMembers,
+  growTopics,
+  type KafkaConnection,
+  type Producer,
+  readPartitionGrowth,
+  startProducer,
+  topicSizes,
+  writePartitionGrowth,
+} from "@kapi/kafka";
+import { type Clock, delay, toIso } from "@kapi/kernel";
+import { faultPoint, type Logger, Scope } from "@kapi/runtime";
+
+import { type DrainCheck, startDrainCheck } from "./drained.ts";
+import { moveCheckpoints } from "./move-checkpoints.ts";
+
+/** Added to the time in which a process may still send: the time of a request, and of clocks. */
+const MARGIN_MS = 1_500;
+const DRAIN_POLL_MS = 300;
+const ENDED_POLL_MS = 300;
+
+export interface GrowOptions {
+  readonly kafka: KafkaConnection;
+  /** The number of partitions that the topics get. */
+  readonly partitions: number;
+  /** Time in which consumers must handle what is in the log; then the growth is cancelled. */
+  readonly drainTimeoutMs: number;
+  /** Time in which processes that consume must end. */
+  readonly endTimeoutMs: number;
+  /** Tells the operator what happens. */
+  readonly report: (line: string) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The growth cannot begin or continue now; the text says what to do. */
+export class GrowthRefused extends Error {
+  override readonly name = "GrowthRefused";
+}
+
+/** Returns the number of partitions before and after. */
+export async function growPartitions(options: GrowOptions): Promise<{ from: number; to: number }> {
+  const { kafka, partitions, report, logger } = options;
+  const sizes = await topicSizes(kafka);
+  for (const { topic, partitions: size } of sizes) {
+    if (partitions % size !== 0)
+      throw new GrowthRefused(
+        `${topic.name} has ${size} partitions: --to must be a multiple of ${size}, and is ${partitions}`,
+      );
+  }
+  const from = Math.min(...sizes.map((one) => one.partitions));
+  const before = await readPartitionGrowth(kafka);
+  const running = before?.phase === "done" ? null : before;
+  if (running !== null && running.partitions !== partitions)
+    throw new GrowthRefused(
+      `a growth to ${running.partitions} partitions is not finished: finish it first, with --to ${running.partitions}`,
+    );
+  if (running === null && from === partitions) return { from, to: partitions };
+  const scope = new Scope();
+  try {
+    const producer = await scope.start("producer", () => startProducer(kafka));
+    const check = await scope.start("drain check", () => startDrainCheck(kafka, logger));
+    const growth = new Growth(options, producer, check, from);
+    if (running === null) await growth.announce();
+    if (running?.phase !== "moving" || (await growth.isUntouched())) await growth.drainAndEnd();
+    else await growth.ended();
+    await growth.grow();
+    report(`Done: the topics have ${partitions} partitions, and the processes start again.`);
+    return { from, to: partitions };
+  } finally {
+    await scope.stop();
+  }
+}
+
+class Growth {
+  readonly #options: GrowOptions;
+  readonly #producer: Producer;
+  readonly #check: DrainCheck;
+  /** The lowest number of partitions of a topic at the start of the command. */
+  readonly #from: number;
+
+  constructor(options: GrowOptions, producer: Producer, check: DrainCheck, from: number) {
+    this.#options = options;
+    this.#producer = producer;
+    this.#check = check;
+    this.#from = from;
+  }
+
+  /** From now on, every process that sends has read the record a short time ago. */
+  async announce(): Promise<void> {
+    const { report, partitions } = this.#options;
+    report(`Announcing the growth to ${partitions} partitions. Everything continues for a minute.`);
+    await this.#write("announced");
+    await delay(GROWTH_VALID_MS + MARGIN_MS);
+  }
+
+  /** Whether no topic has grown yet. */
+  async isUntouched(): Promise<boolean> {
+    return (await topicSizes(this.#options.kafka)).every((one) => one.partitions < this.#options.partitions);
+  }
+
+  /** Lets consumers handle everything in the log, and ends them; cancels if they are too slow. */
+  async drainAndEnd(): Promise<void> {
+    const { report } = this.#options;
+    for (;;) {
+      report("New commands and valuations wait. The consumers handle what is in the log.");
+      await this.#write("draining");
+      await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
+      await this.#drained();
+      faultPoint("grow.drained");
+      await this.#write("moving");
+      report("The processes that consume end, and wait at their start.");
+      await this.ended();
+      const behind = await this.#check.behind();
+      if (behind.length === 0) return;
+      report(`A process ended before it had stored everything (${behind.join("; ")}). Again.`);
+    }
+  }
+
+  /** Waits until no process consumes, and none may send any more. */
+  async ended(): Promise<void> {
+    const { kafka, endTimeoutMs, clock } = this.#options;
+    const endMs = clock.nowMs() + endTimeoutMs;
+    await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
+    for (;;) {
+      const groups = await groupsWithMembers(kafka);
+      if (groups.length === 0) return;
+      if (clock.nowMs() > endMs) {
+        const reason = `processes still consume: groups ${groups.join(", ")}`;
+        if (await this.isUntouched()) return this.#cancel(reason);
+        throw new GrowthRefused(`${reason}. End them, then run the command again`);
+      }
+      await delay(ENDED_POLL_MS);
+    }
+  }
+
+  /** Gives the topics their partitions, moves what is bound to partitions, and lets all start. */
+  async grow(): Promise<void> {
+    const { kafka, partitions, report, logger } = this.#options;
+    faultPoint("grow.ended");
+    await growTopics(kafka, partitions);
+    faultPoint("grow.grown");
+    const accounts = await moveCheckpoints({ kafka, producer: this.#producer, partitions, logger });
+    report(`The topics have grown, and the sequences of ${accounts} accounts moved.`);
+    faultPoint("grow.moved");
+    await this.#write("done");
+  }
+
+  async #drained(): Promise<void> {
+    const { drainTimeoutMs, clock } = this.#options;
+    const endMs = clock.nowMs() + drainTimeoutMs;
+    for (;;) {
+      const behind = await this.#check.behind();
+      if (behind.length === 0) return;
+      if (clock.nowMs() > endMs)
+        return this.#cancel(`not everything was handled within ${drainTimeoutMs / 1_000} s: ${behind.join("; ")}`);
+      await delay(DRAIN_POLL_MS);
+    }
+  }
+
+  async #cancel(reason: string): Promise<never> {
+    await this.#write("done", this.#from);
+    throw new GrowthRefused(
+      `${reason}. The growth is cancelled, and everything continues with the partitions of before`,
+    );
+  }
+
+  #write(phase: PartitionGrowth["phase"], partitions = this.#options.partitions): Promise<void> {
+    const at = toIso(this.#options.clock.nowMs());
+    return writePartitionGrowth(this.#producer, { phase, partitions, at });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Copies the checkpoint of each account whose partition changes to its new partition, and removes
+ * it from the former one. Safe to repeat.
+ */
+import { movedCheckpoint, SampleCheckpoint, TOPICS } from "@kapi/contracts";
+import { type KafkaConnection, partitionOfKey, type Producer, startLogReader } from "@kapi/kafka";
+import { deferred } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+
+/** The value of a deleted record. */
+const TOMBSTONE = "";
+const MARKER_PREFIX = "partition/";
+/** Maximum number of concurrent writes. */
+const MAX_CONCURRENT_WRITES = 1_000;
+
+export interface MoveOptions {
+  readonly kafka: KafkaConnection;
+  readonly producer: Producer;
+  /** The number of partitions after the growth. */
+  readonly partitions: number;
+  readonly logger: Logger;
+}
+
+/** Returns the number of accounts that moved. One partition at a time is in memory. */
+export async function moveCheckpoints(options: MoveOptions): Promise<number> {
+  let moved = 0;
+  for (let partition = 0; partition < options.partitions; partition += 1) {
+    const leaving = await readLeaving(options, partition);
+    // The copies are durable before the first record is removed.
+    await writeAll(
+      options,
+      [...leaving].map(([key, value]) => ({ key, value, to: partitionOf(options, key) })),
+    );
+    await writeAll(
+      options,
+      [...leaving.keys()].map((key) => ({ key, value: TOMBSTONE, to: partition })),
+    );
+    moved += leaving.size;
+  }
+  return moved;
+}
+
+/** The newest checkpoints on `partition` of accounts that belong to another partition. */
+async function readLeaving(options: MoveOptions, partition: number): Promise<ReadonlyMap<string, string>> {
+  const { kafka, logger } = options;
+  const leaving = new Map<string, SampleCheckpoint>();
+  const failed = deferred<never>();
+  const reader = await startLogReader(kafka, {
+    topic: TOPICS.metricsLatest,
+    from: "nothing",
+    onBatch: (_partition, messages) => {
+      for (const { key, value } of messages) {
+        if (key.startsWith(MARKER_PREFIX) || partitionOf(options, key) === partition) continue;
+        if (value.length === 0) leaving.delete(key);
+        else keepNewest(leaving, key, SampleCheckpoint.parse(JSON.parse(value.toString("utf8"))));
+      }
+    },
+    logger,
+    fatal: failed.reject,
+  });
+  try {
+    await Promise.race([reader.value.add(new Map([[partition, "beginning"]])), failed.promise]);
+  } finally {
+    await reader.stop();
+  }
+  return new Map([...leaving].map(([key, checkpoint]) => [key, JSON.stringify(movedCheckpoint(checkpoint))]));
+}
+
+/** A process that had lost its partition may have written last: the highest sequence wins. */
+function keepNewest(leaving: Map<string, SampleCheckpoint>, key: string, checkpoint: SampleCheckpoint): void {
+  const known = leaving.get(key);
+  if (known === undefined || known.sequence <= checkpoint.sequence) leaving.set(key, checkpoint);
+}
+
+async function writeAll(
+  { producer }: MoveOptions,
+  writes: readonly { readonly key: string; readonly value: string; readonly to: number }[],
+): Promise<void> {
+  for (let start = 0; start < writes.length; start += MAX_CONCURRENT_WRITES) {
+    const batch = writes.slice(start, start + MAX_CONCURRENT_WRITES);
+    await Promise.all(
+      batch.map(({ key, value, to }) => producer.send(TOPICS.metricsLatest, { key, value, partition: to })),
+    );
+  }
+}
+
+function partitionOf({ partitions }: MoveOptions, key: string): number {
+  return partitionOfKey(key, partitions);
+}

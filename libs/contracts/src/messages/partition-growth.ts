@@ -1,0 +1,19 @@
+import { z } from "zod";
+
+/** Key of the only record of `partition.growth`. */
+export const PARTITION_GROWTH_KEY = "growth";
+
+/**
+ * How far the topics have grown to more partitions (decisions, 28). `announced`: nothing changes
+ * yet. `draining`: nothing new enters kapi; consumers handle everything that is in the log.
+ * `moving`: only the command that grows the topics writes; processes that consume have ended, and
+ * wait at their start. `done`: the topics have `partitions` partitions.
+ */
+export const PartitionGrowth = z.object({
+  phase: z.enum(["announced", "draining", "moving", "done"]),
+  /** The number of partitions of each topic that grows, after the growth. */
+  partitions: z.int().min(1),
+  /** When the phase began. */
+  at: z.iso.datetime(),
+});
+export type PartitionGrowth = z.infer<typeof PartitionGrowth>;

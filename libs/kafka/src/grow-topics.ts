@@ -1,0 +1,99 @@
+/** What the command that grows topics does with the cluster (decisions, 28). */
+import {
+  CONSUMER_GROUPS,
+  GROWING_TOPICS,
+  PARTITION_GROWTH_KEY,
+  PartitionGrowth,
+  TOPICS,
+  type TopicContract,
+} from "@kapi/contracts";
+
+import { withAdmin } from "./admin.ts";
+import type { KafkaConnection } from "./connection.ts";
+import { readLogRange } from "./log-range.ts";
+import type { Producer } from "./producer.ts";
+
+const CREATE_TIMEOUT_MS = 30_000;
+const ANSWER_MARGIN_MS = 1_000;
+const READ_TIMEOUT_MS = 10_000;
+
+/** The newest record of `partition.growth`; null if the topics never grew. */
+export async function readPartitionGrowth(kafka: KafkaConnection): Promise<PartitionGrowth | null> {
+  let newest: PartitionGrowth | null = null;
+  const all = { topic: TOPICS.partitionGrowth, partition: 0, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+  await readLogRange(kafka, all, {
+    timeoutMs: READ_TIMEOUT_MS,
+    onMessages: (messages) => {
+      const last = messages.at(-1);
+      if (last !== undefined) newest = PartitionGrowth.parse(JSON.parse(last.value.toString("utf8")));
+    },
+  });
+  return newest;
+}
+
+export async function writePartitionGrowth(producer: Producer, growth: PartitionGrowth): Promise<void> {
+  await producer.send(TOPICS.partitionGrowth, { key: PARTITION_GROWTH_KEY, value: JSON.stringify(growth) });
+}
+
+/** A topic that grows, and the number of its partitions. */
+export interface TopicSize {
+  readonly topic: TopicContract;
+  readonly partitions: number;
+}
+
+/**
+ * The sizes of the topics that grow.
+ * @throws if a topic does not exist, or a replica is not in sync: a broker that is cut off could
+ * then still show an old record of the growth to some processes.
+ */
+export async function topicSizes(kafka: KafkaConnection): Promise<readonly TopicSize[]> {
+  const topics: readonly TopicContract[] = [...GROWING_TOPICS, TOPICS.partitionGrowth];
+  const metadata = await withAdmin(kafka, (admin) =>
+    admin.fetchTopicMetadata({ topics: topics.map((topic) => kafka.topicName(topic)) }),
+  );
+  const found = new Map(metadata.topics.map((one) => [one.name, one.partitions]));
+  const sizes = topics.map((topic) => {
+    const partitions = found.get(kafka.topicName(topic)) ?? [];
+    if (partitions.length === 0) throw new Error(`topic ${topic.name} does not exist: run the topics job first`);
+    const behind = partitions.find(({ isr, replicas }) => isr.length < replicas.length);
+    if (behind !== undefined)
+      throw new Error(
+        `partition ${behind.partitionId} of ${topic.name} has ${behind.isr.length} of ${behind.replicas.length} ` +
+          "replicas in sync: wait until every broker is back",
+      );
+    return { topic, partitions: partitions.length };
+  });
+  return sizes.filter(({ topic }) => topic !== TOPICS.partitionGrowth);
+}
+
+/**
+ * Allows a service to move what it stored for `before` partitions; 0: it stored nothing yet.
+ * @throws if the topic did not grow by the command: records of a key could then be on two
+ * partitions, and be handled in a wrong order.
+ */
+export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before: number, partitions: number): void {
+  if (before === 0 || before === partitions) return;
+  const growth = kafka.growth?.growth ?? null;
+  if (before < partitions && growth?.phase === "done" && growth.partitions === partitions) return;
+  throw new Error(
+    `${topic.name} has ${partitions} partitions, and this service has stored commands or rules for ${before}: only ` +
+      "`kapi admin partitions grow` may change the number",
+  );
+}
+
+/** Gives every topic `partitions` partitions; topics that have them stay as they are. */
+export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {
+  const smaller = (await topicSizes(kafka)).filter((one) => one.partitions < partitions);
+  if (smaller.length === 0) return;
+  const topicPartitions = smaller.map(({ topic }) => ({ topic: kafka.topicName(topic), count: partitions }));
+  await withAdmin(kafka, (admin) => admin.createPartitions({ timeout: CREATE_TIMEOUT_MS, topicPartitions }), {
+    requestTimeoutMs: CREATE_TIMEOUT_MS + ANSWER_MARGIN_MS,
+  });
+}
+
+/** The consumer groups of kapi that have members now. */
+export async function groupsWithMembers(kafka: KafkaConnection): Promise<readonly string[]> {
+  const groupIds = Object.keys(CONSUMER_GROUPS).map((groupId) => kafka.topicPrefix + groupId);
+  const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups(groupIds));
+  return groups.filter(({ members }) => members.length > 0).map(({ groupId }) => groupId);
+}

@@ -1,0 +1,56 @@
+import type { TopicContract } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+import type { Logger } from "@kapi/runtime";
+
+import type { Message } from "./message.ts";
+
+export interface LogReaderOptions {
+  readonly topic: TopicContract;
+  /**
+   * The first offset to read, by partition; other partitions are read from their beginning. An
+   * offset beyond the end of the log fails with {@link PositionBeyondEnd}: `startLogReader`
+   * rejects, or a running reader calls `fatal`. "nothing": the reader starts without partitions.
+   */
+  readonly from: "beginning" | "nothing" | ReadonlyMap<number, bigint>;
+  /** Gets the records of one partition, in order; one call at a time for each partition. */
+  readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
+  readonly logger: Logger;
+  /**
+   * Called once if `onBatch` throws, or if a position is beyond the end of the log. The reader has
+   * stopped, and the process should stop.
+   */
+  readonly fatal: (error: Error) => void;
+  /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
+  readonly busyIntervalMs?: number;
+  /**
+   * Maximum time that the broker holds an empty fetch. An added partition waits for that fetch.
+   * Default 2,000.
+   */
+  readonly idleWaitMs?: number;
+  /** Bytes the broker gathers before it answers a fetch. Default 1. */
+  readonly minBytes?: number;
+  readonly clock?: Clock;
+}
+
+export interface LogReader {
+  /** Resolves when all records that were in the topic at the start have been handled. */
+  readonly caughtUp: Promise<void>;
+  /** The offset of `partition` before which all records have been handled. */
+  position(partition: number): bigint;
+  /**
+   * Reads more partitions, which it does not read yet: from these offsets, or from their beginning.
+   * Resolves when all records that were in them at the call have been handled.
+   * @throws PositionBeyondEnd for an offset beyond the end of the log; the error of the cluster if
+   * it does not name the offsets. No partition was added then.
+   */
+  add(from: ReadonlyMap<number, bigint | "beginning">): Promise<void>;
+  /** Stops reading partitions. Resolves when no record of them is being handled any more. */
+  remove(partitions: readonly number[]): Promise<void>;
+  /**
+   * Resolves when all records before `ends` have been handled; rejects after `timeoutMs`, or if a
+   * partition is removed.
+   */
+  waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void>;
+  /** null, or why this reader is unhealthy. */
+  check(): string | null;
+}

@@ -1,0 +1,58 @@
+import type { TopicContract } from "@kapi/contracts";
+import type { Clock } from "@kapi/kernel";
+
+import type { Position } from "./waiting.ts";
+
+export interface ProducerOptions {
+  /** Maximum number of messages in one request. Default 1,000. */
+  readonly maxBatchMessages?: number;
+  /**
+   * Maximum number of bytes in one request. A larger message is rejected, unless its topic allows
+   * it (`maxMessageBytes`): then it gets a request of its own. Default 900,000.
+   */
+  readonly maxBatchBytes?: number;
+  /**
+   * Maximum number of messages waiting for a request to one broker; further messages are rejected
+   * at once. Default 20,000.
+   */
+  readonly maxQueuedMessages?: number;
+  /** Time in which a message must be acknowledged, counted from `send`. Default 10,000. */
+  readonly produceTimeoutMs?: number;
+  /**
+   * Minimum time between two requests to a broker. Messages that come in this time share a request,
+   * which costs the broker and this process far less than many small requests. The first message
+   * after a pause is sent at once. Default 8.
+   */
+  readonly minIntervalMs?: number;
+  /**
+   * Whether what it sends enters kapi: commands of callers, and what trading servers publish. Such
+   * a producer waits while topics are drained before they grow. Default false.
+   */
+  readonly isSource?: boolean;
+  readonly clock?: Clock;
+}
+
+export interface OutgoingMessage {
+  /** Determines the partition; messages of one key keep their order. */
+  readonly key: string;
+  readonly value: string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Only for a topic that has the partition numbers of another topic. */
+  readonly partition?: number;
+  /**
+   * The parent of the send's span, if the message belongs to a trace. The active span is never
+   * used: it may belong to another request.
+   */
+  readonly traceparent?: string | undefined;
+}
+
+export interface Producer {
+  /**
+   * Publishes `message`. Resolves with its position once all in-sync replicas have it. Rejects with
+   * a `ProduceError`, whose outcome says whether the message may be in the log, or with
+   * `MessageTooLarge`. Messages of one key keep the order of the calls.
+   */
+  send(topic: TopicContract, message: OutgoingMessage): Promise<Position>;
+  /** The partition that `send` chooses for `key`. Throws for a topic that does not exist. */
+  partitionOf(topic: TopicContract, key: string): number;
+}

@@ -1,0 +1,127 @@
+/** Producers and starts of processes while topics grow. */
+import { type PartitionGrowth, TOPICS } from "@kapi/contracts";
+import { delay, toIso } from "@kapi/kernel";
+import { createLogger, Scope } from "@kapi/runtime";
+import { createTestEnvironment, eventually } from "@kapi/testkit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+import {
+  createKafka,
+  growTopics,
+  type KafkaConnection,
+  partitionOfKey,
+  type Producer,
+  startGrowthWatch,
+  startLogReader,
+  startProducer,
+  topicSizes,
+  writePartitionGrowth,
+} from "../src/index.ts";
+
+const [BEFORE, AFTER] = [2, 6];
+const TOPIC = TOPICS.commandsFinance;
+const logger = createLogger({ service: "test", level: "silent" });
+
+let scope: Scope;
+let options: { readonly brokers: string[]; readonly topicPrefix: string };
+let command: Producer;
+
+beforeEach(async () => {
+  scope = new Scope({ stopDeadlineMs: 30_000 });
+  const environment = await createTestEnvironment({ needs: ["kafka"], partitions: BEFORE });
+  await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
+  options = { brokers: environment.kafkaBrokers.split(","), topicPrefix: environment.topicPrefix };
+  command = await scope.start("command", () => startProducer(connection()));
+});
+
+afterEach(() => scope.stop());
+
+function connection(): KafkaConnection {
+  return createKafka({ ...options, clientId: "test", logger });
+}
+
+function tell(phase: PartitionGrowth["phase"]): Promise<void> {
+  return writePartitionGrowth(command, { phase, partitions: AFTER, at: toIso(Date.now()) });
+}
+
+/** A process with one producer; `ended` says whether the process was asked to end. */
+async function startProcess(isSource: boolean) {
+  const kafka = connection();
+  const state = { ended: false };
+  const end = { end: () => (state.ended = true) };
+  const growth = await scope.start("growth", () => startGrowthWatch(kafka, { logger, ...(isSource ? {} : end) }));
+  const producer = await scope.start("producer", () => startProducer(kafka, { isSource, produceTimeoutMs: 20_000 }));
+  return { growth, producer, state };
+}
+
+/** All values of the topic, by partition, in the order of the log. */
+async function read(): Promise<Map<number, string[]>> {
+  const found = new Map<number, string[]>();
+  const reader = await startLogReader(connection(), {
+    topic: TOPIC,
+    from: "beginning",
+    onBatch: (partition, messages) => {
+      found.set(partition, [...(found.get(partition) ?? []), ...messages.map(({ value }) => value.toString())]);
+    },
+    logger,
+    fatal: (error) => {
+      throw error;
+    },
+  });
+  await reader.value.caughtUp;
+  await reader.stop();
+  return found;
+}
+
+it("keeps what a source sends until the topics have grown, and sends it to the new partitions in order", async () => {
+  const { growth, producer } = await startProcess(true);
+  await producer.send(TOPIC, { key: "before", value: "before" });
+  await tell("draining");
+  await eventually(() => expect(growth.growth?.phase).toBe("draining"));
+  const keys = Array.from({ length: 20 }, (_, number) => `key ${number}`);
+  const sends = [1, 2, 3].flatMap((round) =>
+    keys.map((key) => producer.send(TOPIC, { key, value: `${key} ${round}` })),
+  );
+  await delay(300);
+  await tell("moving");
+  await growTopics(connection(), AFTER);
+  expect([...(await read()).values()].flat()).toEqual(["before"]);
+  await tell("done");
+  await Promise.all(sends);
+  const found = await read();
+  for (const key of keys) {
+    const values = found.get(partitionOfKey(key, AFTER))?.filter((value) => value.startsWith(`${key} `));
+    expect(values).toEqual([1, 2, 3].map((round) => `${key} ${round}`));
+  }
+  expect([...found.values()].flat()).toHaveLength(1 + sends.length);
+  expect(producer.partitionOf(TOPIC, "key 1")).toBe(partitionOfKey("key 1", AFTER));
+});
+
+it("ends a process that consumes, and lets it send nothing more", async () => {
+  const { producer, state } = await startProcess(false);
+  await tell("draining");
+  await producer.send(TOPIC, { key: "a", value: "what is in kapi is handled" });
+  await tell("moving");
+  await eventually(() => expect(state.ended).toBe(true));
+  await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
+  await tell("done");
+  await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
+});
+
+it("lets no process start while partitions are moved", async () => {
+  await tell("moving");
+  let started = false;
+  const starting = startProcess(false).then(() => (started = true));
+  await delay(1_500);
+  expect(started).toBe(false);
+  await tell("done");
+  await starting;
+});
+
+it("grows every topic but the directory, and leaves grown topics as they are", async () => {
+  await growTopics(connection(), AFTER);
+  await growTopics(connection(), AFTER);
+  const sizes = await topicSizes(connection());
+  expect(new Set(sizes.map(({ partitions }) => partitions))).toEqual(new Set([AFTER]));
+  expect(sizes.map(({ topic }) => topic.name)).not.toContain(TOPICS.organizationDirectory.name);
+});

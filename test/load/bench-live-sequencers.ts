@@ -1,0 +1,135 @@
+/**
+ * Part `sequencers` of `bench -- live`: what one sequencer pays as their number grows, and how long
+ * samples pause while partitions move to another sequencer.
+ */
+import { setTimeout } from "node:timers/promises";
+
+import { TOPICS } from "@kapi/contracts";
+import { endOffsets } from "@kapi/kafka";
+
+import type { Aim } from "./bench-live-aims.ts";
+import { LiveHarness, type MetricsProcess, until } from "./bench-live-harness.ts";
+import { processorTimes, secondsPerMillion } from "./processor-time.ts";
+
+const COUNTS = [1, 2, 4];
+const ACCOUNTS = 2_000;
+/** More than the sequencers number, so that they are busy and read large batches. */
+const PER_SECOND = 25_000;
+/** Until every sequencer has dropped the partitions that a later one got. */
+const WARM_UP_MS = 36_000;
+const WARM_UP_PER_SECOND = 1_000;
+const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
+/** Accounts of the takeovers, and their valuations per second. */
+const MOVED_ACCOUNTS = 10_000;
+const MOVED_PER_SECOND = 2_000;
+const FILL_PER_SECOND = 5_000;
+/** Load before a takeover: the windows then have samples. */
+const BEFORE_MS = 30_000;
+/** Longer than the session timeout and a takeover. */
+const AFTER_MS = 25_000;
+const POLL_MS = 20;
+const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
+/** A process has fixed costs, so two of them do not halve the costs of each exactly. */
+const MAX_SHARE = 1.3;
+const SESSION_TIMEOUT_MS = 10_000;
+const AIM_TAKEOVER_MS = 3_000;
+
+/** Measures sequencers as their number grows, then takeovers. */
+export async function sequencers(): Promise<Aim[]> {
+  const aims: Aim[] = [];
+  let alone: number | null = null;
+  for (const count of COUNTS) {
+    const each = await costOfSequencers(count);
+    const most = Math.max(...each);
+    alone ??= most;
+    aims.push({
+      what: `a sequencer of ${count}, processor seconds per million samples of all`,
+      figure: `${most.toFixed(2)} (${each.map((one) => one.toFixed(2)).join(", ")})`,
+      aim: `1/${count} of ${alone.toFixed(2)}`,
+      isMet: most <= (alone / count) * MAX_SHARE,
+    });
+  }
+  return [...aims, ...(await takeovers())];
+}
+
+/** Processor seconds of each of `count` sequencers per million samples of all. */
+async function costOfSequencers(count: number): Promise<number[]> {
+  const harness = await LiveHarness.start();
+  try {
+    const pids = new Map<string, number>();
+    for (let number = 0; number < count; number += 1) pids.set(String(number), (await startSequencer(harness)).pid);
+    const source = await harness.source(ACCOUNTS);
+    await source.call("run", { perSecond: WARM_UP_PER_SECOND, durationMs: WARM_UP_MS });
+    const before = { times: processorTimes(pids), samples: await harness.samples() };
+    await source.call("run", { perSecond: PER_SECOND, durationMs: MEASURE_MS });
+    const samples = (await harness.samples()) - before.samples;
+    const after = processorTimes(pids);
+    const each = Array.from(pids.keys(), (name) => secondsPerMillion(before.times, after, name, samples));
+    console.log(`  ${count} sequencers, ${samples} samples: ${each.map((one) => one.toFixed(2)).join(", ")}`);
+    return each;
+  } finally {
+    await harness.stop();
+  }
+}
+
+function startSequencer(harness: LiveHarness): Promise<MetricsProcess> {
+  return harness.metrics({ ...UNCOALESCED, ROLES: "sequencer", KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS) });
+}
+
+/** One of two sequencers is killed, another one joins, and one stops. */
+async function takeovers(): Promise<Aim[]> {
+  const harness = await LiveHarness.start();
+  try {
+    const [first] = [await startSequencer(harness), await startSequencer(harness)];
+    const source = await harness.source(MOVED_ACCOUNTS);
+    await source.call("each", { times: 1, perSecond: FILL_PER_SECOND });
+    await until("every account", async () => (await harness.samples()) >= MOVED_ACCOUNTS);
+    await source.call("run", { perSecond: MOVED_PER_SECOND, durationMs: BEFORE_MS });
+    const pauseOf = async (change: () => Promise<unknown>): Promise<number> => {
+      const running = source.call("run", { perSecond: MOVED_PER_SECOND, durationMs: AFTER_MS });
+      await setTimeout(1_000);
+      void change();
+      const pauseMs = await longestPauseMs(harness, AFTER_MS - 2_000);
+      await running;
+      return pauseMs;
+    };
+    const accounts = `${MOVED_ACCOUNTS} accounts, longest pause of a partition`;
+    const killedMs = await pauseOf(() => first.stop("SIGKILL"));
+    let third: MetricsProcess | null = null;
+    const joinedMs = await pauseOf(async () => {
+      third = await startSequencer(harness);
+    });
+    const stoppedMs = await pauseOf(async () => third?.stop());
+    const aim = (what: string, pauseMs: number, atMost: number): Aim => ({
+      what: `${accounts}: ${what}`,
+      figure: `${(pauseMs / 1_000).toFixed(2)} s`,
+      aim: `< ${atMost / 1_000} s`,
+      isMet: pauseMs < atMost,
+    });
+    return [
+      aim("one of two sequencers killed", killedMs, SESSION_TIMEOUT_MS + AIM_TAKEOVER_MS),
+      aim("a second sequencer joins", joinedMs, AIM_TAKEOVER_MS),
+      aim("one of two sequencers stops", stoppedMs, AIM_TAKEOVER_MS),
+    ];
+  } finally {
+    await harness.stop();
+  }
+}
+
+/** The longest time in which a partition of the samples got no record, within `durationMs`. */
+async function longestPauseMs(harness: LiveHarness, durationMs: number): Promise<number> {
+  const endMs = performance.now() + durationMs;
+  const grown = new Map<number, { readonly end: bigint; readonly atMs: number }>();
+  let longestMs = 0;
+  while (performance.now() < endMs) {
+    const ends = await endOffsets(harness.kafka, TOPICS.metricsSamples);
+    const atMs = performance.now();
+    for (const [partition, end] of ends) {
+      const last = grown.get(partition) ?? { end, atMs };
+      longestMs = Math.max(longestMs, atMs - last.atMs);
+      grown.set(partition, end > last.end ? { end, atMs } : last);
+    }
+    await setTimeout(POLL_MS);
+  }
+  return longestMs;
+}
