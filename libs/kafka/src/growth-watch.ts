@@ -123,14 +123,19 @@ class FollowingWatch implements GrowthWatch {
     const deadline = AbortSignal.timeout(START_TIMEOUT_MS);
     const isRetryable = (error: unknown): boolean => isAway(error) || (mayPass(error) && !deadline.aborted);
     let loggedMs = Number.NEGATIVE_INFINITY;
+    let startedMs: number;
     do {
-      await retry(() => this.#poll(), { backOff: BACK_OFF, isRetryable });
+      startedMs = this.#clock.nowMs();
+      // The first read does not wait for a record: most installations never grow.
+      const maxWaitMs = this.#isGrowing ? MAX_WAIT_WHILE_GROWING_MS : 0;
+      await retry(() => this.#poll(maxWaitMs), { backOff: BACK_OFF, isRetryable });
       this.#growth = this.#pending;
       if (this.#growth?.phase !== "moving" || this.#clock.nowMs() - loggedMs < WAITING_LOGGED_MS) continue;
       loggedMs = this.#clock.nowMs();
       this.#options.logger.warn("the start waits until `kapi admin partitions grow` has grown the topics");
     } while (this.#growth?.phase === "moving");
     this.#pending = null;
+    this.#verifiedMs = startedMs;
     this.#partitions = await this.#partitionsNow();
     this.#running = this.#follow();
   }
@@ -146,7 +151,7 @@ class FollowingWatch implements GrowthWatch {
     while (!this.#stopped.signal.aborted) {
       try {
         const startedMs = this.#clock.nowMs();
-        await this.#poll();
+        await this.#poll(this.#isGrowing ? MAX_WAIT_WHILE_GROWING_MS : MAX_WAIT_MS);
         if (this.#pending !== null) await this.#apply(this.#pending);
         this.#pending = null;
         this.#verifiedMs = startedMs;
@@ -186,12 +191,12 @@ class FollowingWatch implements GrowthWatch {
   }
 
   /** Reads to the end of the log; `#pending` is then the newest record, if one came. */
-  async #poll(): Promise<void> {
+  async #poll(maxWaitMs: number): Promise<void> {
     try {
       let isAtEnd = false;
       while (!isAtEnd) {
         this.#next ??= await this.#beginning();
-        const { messages, highWatermark } = await this.#fetch(this.#next);
+        const { messages, highWatermark } = await this.#fetch(this.#next, maxWaitMs);
         for (const record of messages) {
           if (record.bigOffset < this.#next || record.isControlRecord === true) continue;
           this.#pending = PartitionGrowth.parse(JSON.parse(fromWire(record).value.toString("utf8")));
@@ -223,14 +228,14 @@ class FollowingWatch implements GrowthWatch {
     return counts.get(this.#kafka.topicName(TOPICS.tradingValuations)) ?? 0;
   }
 
-  async #fetch(offset: bigint): Promise<FetchedPartition> {
+  async #fetch(offset: bigint, maxWaitTime: number): Promise<FetchedPartition> {
     const topic = this.#kafka.topicName(TOPICS.partitionGrowth);
     const [leader] = Object.keys(this.#cluster.findLeaderForPartitions(topic, [PARTITION]));
     const broker = await this.#cluster.findBroker({ nodeId: assertDefined(leader, `the leader of ${topic}`) });
     const answer: { responses: { partitions: FetchedPartition[] }[] } = await broker.fetch({
       replicaId: -1,
       isolationLevel: READ_UNCOMMITTED,
-      maxWaitTime: this.#isGrowing ? MAX_WAIT_WHILE_GROWING_MS : MAX_WAIT_MS,
+      maxWaitTime,
       minBytes: 1,
       maxBytes: MAX_BYTES,
       topics: [{ topic, partitions: [{ partition: PARTITION, fetchOffset: offset.toString(), maxBytes: MAX_BYTES }] }],
