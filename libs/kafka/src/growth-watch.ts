@@ -120,24 +120,39 @@ class FollowingWatch implements GrowthWatch {
   }
 
   async start(): Promise<void> {
-    const deadline = AbortSignal.timeout(START_TIMEOUT_MS);
+    try {
+      await this.#waitForTopics();
+    } catch (error) {
+      if (this.#options.end !== undefined || !mayPass(error)) throw error;
+      const fields = { topic: TOPICS.partitionGrowth.name, error: asError(error).message };
+      this.#options.logger.warn(fields, "the growth of topics cannot be read yet: messages wait until it can");
+    }
+    this.#pending = null;
+    this.#partitions = await this.#partitionsNow();
+    this.#running = this.#follow();
+  }
+
+  /**
+   * Reads the newest record, and waits while topics are grown. A process that goes on when topics
+   * grow can start without the record: its producers then wait for it.
+   */
+  async #waitForTopics(): Promise<void> {
+    const { end, logger } = this.#options;
+    const deadline = end === undefined ? AbortSignal.abort() : AbortSignal.timeout(START_TIMEOUT_MS);
     const isRetryable = (error: unknown): boolean => isAway(error) || (mayPass(error) && !deadline.aborted);
     let loggedMs = Number.NEGATIVE_INFINITY;
-    let startedMs: number;
-    do {
-      startedMs = this.#clock.nowMs();
+    for (;;) {
+      const startedMs = this.#clock.nowMs();
       // The first read does not wait for a record: most installations never grow.
       const maxWaitMs = this.#isGrowing ? MAX_WAIT_WHILE_GROWING_MS : 0;
       await retry(() => this.#poll(maxWaitMs), { backOff: BACK_OFF, isRetryable });
       this.#growth = this.#pending;
-      if (this.#growth?.phase !== "moving" || this.#clock.nowMs() - loggedMs < WAITING_LOGGED_MS) continue;
+      this.#verifiedMs = startedMs;
+      if (this.#growth?.phase !== "moving") return;
+      if (this.#clock.nowMs() - loggedMs < WAITING_LOGGED_MS) continue;
       loggedMs = this.#clock.nowMs();
-      this.#options.logger.warn("the start waits until `kapi admin partitions grow` has grown the topics");
-    } while (this.#growth?.phase === "moving");
-    this.#pending = null;
-    this.#verifiedMs = startedMs;
-    this.#partitions = await this.#partitionsNow();
-    this.#running = this.#follow();
+      logger.warn("the start waits until `kapi admin partitions grow` has grown the topics");
+    }
   }
 
   async stop(): Promise<void> {
