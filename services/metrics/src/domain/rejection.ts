@@ -5,7 +5,7 @@ const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 const MAX_DUPLICATE_AGE_MINUTES = 5;
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
- * A valuation measured at most this long before the account's last one counts as a duplicate. A
+ * A valuation measured at most this long before the account's last one counts as a duplicate: a
  * trading server repeats a produce request that got no answer, and a valuation has no id.
  */
 export const MAX_DUPLICATE_AGE_MS = MAX_DUPLICATE_AGE_MINUTES * MINUTE_MS;
@@ -22,9 +22,10 @@ export type RejectionReason =
   | "measured_before"
   | "repeated";
 
-/** A valuation's rejection: the label for the metric, and a text. */
+/** The rejection of a valuation. */
 export interface Rejection {
   readonly reason: RejectionReason;
+  /** The text for the log and the dead letter. */
   readonly fault: string;
 }
 
@@ -43,7 +44,7 @@ export const MEASURED_BEFORE = {
   reason: "measured_before",
   fault: `measuredAt is more than ${MAX_DUPLICATE_AGE_MINUTES} minutes before that of the account's last valuation`,
 } as const;
-/** Expected after a Kafka outage: counted, but neither logged nor a dead letter. */
+/** Expected after an outage of Kafka, so only counted: no log line and no dead letter. */
 export const DUPLICATE = {
   reason: "repeated",
   fault: "measuredAt is before that of the account's last valuation",

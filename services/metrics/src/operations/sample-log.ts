@@ -50,8 +50,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Stream extends Mutable<AccountStream> {
   /** Records below this offset are skipped: the state includes them. */
   acceptFrom: number;
-  /** The anchor is kept until this time. */
-  anchorUntilMs: number;
+  /** The windowStart is kept until this time. */
+  windowStartUntilMs: number;
 }
 
 /**
@@ -143,8 +143,8 @@ export class SampleLog {
   /**
    * The sample from which this account can be restored: the oldest kept one with a known `from`.
    */
-  anchorOf(account: AccountStream): SampleCheckpoint["window"] {
-    if (account.anchor !== null) return account.anchor;
+  windowStartOf(account: AccountStream): SampleCheckpoint["window"] {
+    if (account.windowStart !== null) return account.windowStart;
     const { first, last } = this.kept(account);
     for (let sequence = first; sequence <= last; sequence += 1) {
       const sample = this.#windows.sample(account.window, sequence);
@@ -163,8 +163,8 @@ export class SampleLog {
     if (this.#deleted.has(key)) return;
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
-    stream.anchor = checkpoint.window;
-    if (point.keepsWindowStart) stream.anchorUntilMs = this.#clock.nowMs() + this.#windows.maxAgeMs;
+    stream.windowStart = checkpoint.window;
+    if (point.keepsWindowStart) stream.windowStartUntilMs = this.#clock.nowMs() + this.#windows.maxAgeMs;
     stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
     if (!point.restoreFrame) return;
@@ -243,7 +243,7 @@ export class SampleLog {
     stream.sequence = sequence;
     stream.to = range.to;
     stream.offset = offset;
-    if (nowMs >= stream.anchorUntilMs) stream.anchor = null;
+    if (nowMs >= stream.windowStartUntilMs) stream.windowStart = null;
     for (const listener of this.#listeners) listener.accepted?.(stream, range);
   }
 
@@ -258,10 +258,10 @@ export class SampleLog {
       to: point.state.to,
       offset: -1,
       window: this.#windows.open(),
-      anchor: null,
+      windowStart: null,
       checkpointed: 0,
       acceptFrom: point.acceptFrom,
-      anchorUntilMs: 0,
+      windowStartUntilMs: 0,
     };
     this.#streams.set(key, stream);
     return stream;

@@ -154,7 +154,7 @@ export class Checkpoints implements SampleListener {
       sequence: stream.sequence,
       to: stream.to,
       offset: stream.offset,
-      window: log.anchorOf(stream),
+      window: log.windowStartOf(stream),
       frame: log.newest(stream).toString("utf8"),
     };
   }
