@@ -85,8 +85,8 @@ it("writes the last checkpoints of all partitions if a topic was recreated, othe
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start(other);
   log.apply(other, [record(1)]);
-  await checkpoints.leave([PARTITION]);
+  await checkpoints.writeLast([PARTITION]);
   expect(latest.map(({ key }) => key)).toEqual([markerKey(PARTITION)]);
-  await checkpoints.leave("all");
+  await checkpoints.writeLast("all");
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(other)]);
 });
