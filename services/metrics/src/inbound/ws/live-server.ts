@@ -62,8 +62,7 @@ export interface LiveServer {
 }
 
 /**
- * A socket that closes with 4413 if a message is too large (decisions, 10.3), where `ws` closes with
- * 1009.
+ * A socket that closes with 4413 if a message is too large (decisions, 10.3). `ws` uses 1009.
  */
 class LiveWebSocket extends WebSocket {
   /**
