@@ -5,6 +5,7 @@ import { z } from "zod";
 const MIB = 1_024 * 1_024;
 /** The roles of a metrics process. */
 export const ROLES = ["sequencer", "windows", "stream"] as const;
+/** A role of a metrics process. */
 export type Role = (typeof ROLES)[number];
 const MAX_WINDOWS_PROCESSES = 1_000;
 
@@ -137,4 +138,5 @@ export const ConfigSchema = z
     path: ["WINDOWS_URLS"],
     error: "must have WINDOWS_COUNT addresses",
   });
+/** The validated settings of a metrics process. */
 export type Config = z.output<typeof ConfigSchema>;

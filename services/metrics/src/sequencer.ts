@@ -60,7 +60,7 @@ export async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // The database's clock alone would reject every valuation if it were minutes behind.
+  // With the database's clock alone, every valuation would be rejected if it were minutes behind.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // A separate producer, so that no sample waits behind thousands of checkpoints.

@@ -1,4 +1,4 @@
-/** The role `stream`: the live sockets, and where their samples come from. */
+/** The role `stream`: the live sockets, and the source of their samples. */
 import type { Server } from "node:http";
 
 import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";

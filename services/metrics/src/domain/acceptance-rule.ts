@@ -37,7 +37,7 @@ export function acceptSample(state: LogState, range: SampleRange, frameBytes: nu
   );
 }
 
-/** Whether two ranges of one account are of the same sample. */
+/** Whether two ranges of one account belong to the same sample. */
 export function sameRange(left: SampleRange, right: SampleRange): boolean {
   return left.sequence === right.sequence && left.from === right.from && left.to === right.to;
 }

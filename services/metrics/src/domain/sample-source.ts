@@ -5,7 +5,7 @@ import type { AccountId } from "./sample.ts";
 /** The part of an account's stream that a source and the sockets need. */
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
 
-/** An account whose samples a socket wants, from `follow` until `end`. */
+/** A follower of an account: a socket that gets its samples, from `follow` until `end`. */
 export interface Follow {
   /**
    * Whether the account exists. Once that is known, the source has the account's retained samples.

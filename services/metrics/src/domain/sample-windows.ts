@@ -24,6 +24,7 @@ const RECORD_FIELDS = 5;
 const RECORD_BYTES = RECORD_FIELDS * 8;
 const INITIAL_ADDRESSES = 4;
 
+/** The limits of the windows of a process. */
 export interface WindowLimits {
   /** Maximum number of samples kept of an account. */
   readonly maxSamples: number;
@@ -188,7 +189,7 @@ export class SampleWindows {
     return this.#copy(owned(given), fromSequence, maxBytes, RECORD_BYTES);
   }
 
-  /** Returns the same samples as records, for {@link readRecords}. */
+  /** Like {@link frames}, but returns records, for {@link readRecords}. */
   records(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#copy(owned(given), fromSequence, maxBytes, 0);
   }

@@ -27,7 +27,7 @@ export interface ReadPartitions {
   allRestored(): Promise<void>;
 }
 
-/** The partitions of a process that reads the same ones all the time: its start restores them. */
+/** The partitions of a process that always reads the same ones: its start restores them. */
 export function fixedPartitions(partitions: readonly number[]): ReadPartitions {
   const read = new Set(partitions);
   return {

@@ -10,6 +10,7 @@ import type { SampleLog } from "./sample-log.ts";
 /** Pause before the next call to the account service if a call has failed. */
 const RETRY_INTERVAL_MS = 1_000;
 
+/** The dependencies of {@link DirectSamples}. */
 export interface DirectSamplesOptions {
   readonly log: SampleLog;
   readonly existence: AccountExistence;

@@ -42,6 +42,7 @@ interface Followed extends SampledAccount {
   state: "opening" | "open" | "ended";
 }
 
+/** The dependencies of {@link FollowedSamples}. */
 export interface FollowedSamplesOptions {
   readonly windows: SampleWindows;
   readonly clock: Clock;

@@ -35,6 +35,7 @@ export interface ParkedAccount extends AccountId {
   exists: boolean;
 }
 
+/** The dependencies of {@link ParkedAccounts}. */
 export interface ParkedAccountsOptions {
   readonly existence: AccountExistence;
   /** Called if the account exists. Resolves when none of its valuations waits. */

@@ -28,7 +28,7 @@ export function gatherLatestSamples(options: {
   readonly log: SampleLog;
   /** The instance of this process. */
   readonly instance: number;
-  /** The instances that hold an account, its own one first. */
+  /** The instances that hold an account: its own process, then its replica. */
   readonly holdersOf: (key: string) => readonly number[];
   /** Asks another windows process for samples that it holds. */
   readonly ask: (instance: number, accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;

@@ -7,6 +7,7 @@ import { ReportLimit } from "./report-limit.ts";
 
 const rejected = counter("metrics.valuations.rejected", "Valuations that are not used, by `reason`", "{valuation}");
 
+/** The dependencies of {@link Rejections}. */
 export interface RejectionsOptions {
   readonly sink: RejectedValuationSink;
   /**

@@ -28,10 +28,11 @@ const DAYS_AHEAD = 2;
 
 const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
 
+/** The dependencies of {@link Snapshots}. */
 export interface SnapshotsOptions {
   readonly store: SnapshotStore;
   readonly log: SampleLog;
-  /** The end of each partition of `metrics.samples` now. */
+  /** Reads the end of each partition of `metrics.samples`. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
   /**
    * Whether topics are being drained before they grow: then each minute is stored at once, because

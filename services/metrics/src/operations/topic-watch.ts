@@ -18,8 +18,10 @@ const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
 const WATCHED_TOPICS = ["valuations", "samples", "latest"] as const;
+/** A watched topic, by its use. */
 export type WatchedTopic = (typeof WATCHED_TOPICS)[number];
 
+/** The dependencies of {@link TopicWatch}. */
 export interface TopicWatchOptions {
   readonly store: TopicGenerationStore;
   /** Reads the ids of the topics; null for one that does not exist now. */
@@ -135,10 +137,7 @@ export class TopicWatch {
         await this.check();
         return fatal(error);
       } catch (failure) {
-        this.#options.logger.info(
-          { err: failure },
-          "it is not known yet whether a topic was recreated; checking again",
-        );
+        this.#options.logger.info({ err: failure }, "a topic was recreated, or the topics could not be checked");
         await delay(TOPIC_CHECK_INTERVAL_MS);
       }
     }

@@ -12,6 +12,7 @@ const MAX_CONCURRENT_WRITES = 1_000;
 /** The value in `metrics.latest` for a deleted account. */
 const TOMBSTONE = "";
 
+/** The dependencies of {@link Checkpoints}. */
 export interface CheckpointsOptions {
   readonly log: SampleLog;
   readonly sink: CheckpointSink;

@@ -61,11 +61,11 @@ export function startValuationConsumer(options: {
   });
 }
 
-/** Ends the process if a topic was recreated. */
+/** Checks the topics: a recreated topic ends the process. */
 async function checked(watch: TopicWatch): Promise<void> {
   try {
     await watch.check();
   } catch (error) {
-    throw new RetryableError("it is unknown whether the topic was recreated", { cause: error });
+    throw new RetryableError("a topic was recreated, or the topics could not be checked", { cause: error });
   }
 }

@@ -50,7 +50,7 @@ export async function startTopicWatch(options: {
     try {
       await watch.check();
     } catch (error) {
-      logger.info({ err: error }, "the ids of the topics could not be checked");
+      logger.info({ err: error }, "a topic was recreated, or the topics could not be checked");
     } finally {
       isChecking = false;
     }

@@ -26,7 +26,7 @@ export function hourSegments(where: string): string {
 }
 
 interface Join {
-  /** SQL for the segments. Each also has `part`: what it belongs to. */
+  /** SQL for the segments. Each also has `part`: the hour or part of a range that it is in. */
   readonly segments: string;
   /**
    * SQL for the window of earlier segments whose highest equity a drawdown may start from:
