@@ -3,7 +3,9 @@ import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 const MIB = 1_024 * 1_024;
+/** The roles of a metrics process. */
 export const ROLES = ["sequencer", "windows", "stream"] as const;
+/** A role of a metrics process. */
 export type Role = (typeof ROLES)[number];
 const MAX_WINDOWS_PROCESSES = 1_000;
 
@@ -25,7 +27,7 @@ const coalesceMs = configFields
   .integer(0, 5_000)
   .refine((ms) => ms === 0 || ms >= 100, "must be 0, or from 100 to 5000");
 
-/** The environment of a metrics process. */
+/** The settings of a metrics process, from its environment. */
 export const ConfigSchema = z
   .object({
     HTTP_HOST: configFields.httpHost,
@@ -68,13 +70,13 @@ export const ConfigSchema = z
     WINDOWS_COUNT: configFields.integer(1, MAX_WINDOWS_PROCESSES).default(1),
     /**
      * `on`: a windows process also keeps the partitions of the next one, so that the stream
-     * continues without a pause while that one is unavailable.
+     * continues while that one is unavailable.
      */
     WINDOWS_REPLICA: z.enum(["on", "off"], "must be on or off").default("off"),
     /**
-     * Base URLs of the windows processes in order of their instances, separated by commas. A stream
-     * process with this setting reads no samples itself. A windows process asks the others for the
-     * newest samples of their accounts.
+     * Base URLs of the windows processes in order of their instances, separated by commas. A
+     * process with the only role `stream` then reads no samples itself. A windows process asks the
+     * other ones for the newest samples of their accounts.
      */
     WINDOWS_URLS: windowsUrls.optional(),
     /**
@@ -89,8 +91,8 @@ export const ConfigSchema = z
      */
     COALESCE_MS: coalesceMs.default(1_000),
     /**
-     * How often changed accounts are written to `metrics.latest`, in milliseconds. A restart reads
-     * the samples since then again.
+     * How often the checkpoints of changed accounts are written to `metrics.latest`, in
+     * milliseconds. A restart reads the samples after the last checkpoints again.
      */
     CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
     /**
@@ -136,4 +138,5 @@ export const ConfigSchema = z
     path: ["WINDOWS_URLS"],
     error: "must have WINDOWS_COUNT addresses",
   });
+/** The validated settings of a metrics process. */
 export type Config = z.output<typeof ConfigSchema>;

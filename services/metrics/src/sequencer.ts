@@ -1,4 +1,4 @@
-/** The role `sequencer`: numbers the samples, and stores the snapshots. */
+/** The role `sequencer`: numbers samples and stores snapshots. */
 import { TOPICS } from "@kapi/contracts";
 import type { Directory } from "@kapi/admission";
 import { startProducer, endOffsets, type KafkaConnection, LIVE_INTERVAL_MS } from "@kapi/kafka";
@@ -24,27 +24,31 @@ import { Checkpoints } from "./operations/write-checkpoints.ts";
 import { createRejectedValuationSink } from "./outbound/kafka/rejected-valuations.ts";
 import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-topic.ts";
 
+/** Interval at which snapshots are stored. */
 const WRITE_INTERVAL_MS = 2_000;
+/** Interval at which the partitions of days are created and dropped. */
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 /** Time limit for a stopping process that waits for the recreation of a deleted topic. */
 const RECREATED_TIMEOUT_MS = 3_000;
-/** Interval of the sweeps: a twentieth of the coalescing interval, within these bounds. */
+/** Sweeps in a coalescing interval; the time between two sweeps is within the bounds below. */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
 const MAX_SWEEP_MS = 50;
 
 type Context = MainContext<Config>;
 
+/** A sequencer that listens to the log and does not read valuations yet. */
 export interface PreparedSequencer {
   readonly checkpoints: Checkpoints;
+  /** Starts to read valuations. Resolves when every assigned partition is restored. */
   start(progress: SampleProgress, partitions: ReadPartitions): Promise<void>;
   /** Writes the last checkpoints, before the process ends. */
-  leave(): Promise<void>;
+  writeLastCheckpoints(): Promise<void>;
 }
 
 /**
- * The sequencer listens to all samples from the first one on. It numbers samples of a partition
- * only after the acceptance rule was applied to all samples of the partition at the assignment.
+ * Prepares the sequencer before any sample is read, because it listens to every sample from the
+ * first one on.
  */
 export async function prepareSequencer(
   context: Context,
@@ -56,19 +60,19 @@ export async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // The database's clock alone would reject every valuation if it were minutes behind.
+  // With the database's clock alone, every valuation would be rejected if it were minutes behind.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // A separate producer, so that no sample waits behind thousands of checkpoints.
   const background = await scope.start("checkpoint producer", () => startProducer(kafka));
   const coalesceMs = config.COALESCE_MS;
-  let samples: SampleProgress | null = null;
+  let started: SampleProgress | null = null;
   const sequencer = new Sequencer({
     log,
     sink: createSampleSink(kafka, producer),
     progress: {
       reached: (partition, end, timeoutMs) =>
-        samples?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
+        started?.reached(partition, end, timeoutMs) ?? Promise.reject(new Error("the samples are not read yet")),
     },
     existence,
     rejections: new Rejections({
@@ -99,21 +103,21 @@ export async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
-  // A topic may have been recreated just before the process ends, whatever the reason of the end.
-  const leave = async (): Promise<void> => {
+  // Whatever the reason of the end: a topic may have been recreated just before it.
+  const writeLastCheckpoints = async (): Promise<void> => {
     const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
     if (recreated.includes("latest")) checkpoints.changeAll();
-    await checkpoints.leave(recreated.length > 0 ? "all" : partitions());
+    await checkpoints.writeLast(recreated.length > 0 ? "all" : partitions());
   };
   const start = async (progress: SampleProgress, assigned: ReadPartitions): Promise<void> => {
-    samples = progress;
+    started = progress;
     await scope.start("checkpoint timer", () => {
       const timer = startTimer(config.CHECKPOINT_INTERVAL_MS, () => void checkpoints.write());
       return {
         value: null,
         stop: async () => {
           await timer.stop();
-          await leave();
+          await writeLastCheckpoints();
           sequencer.stop();
         },
       };
@@ -125,7 +129,7 @@ export async function prepareSequencer(
     );
     await assigned.allRestored();
   };
-  return { checkpoints, start, leave };
+  return { checkpoints, start, writeLastCheckpoints };
 }
 
 /** Starts the readers and timers that store snapshots, behind the live stream. */
@@ -135,7 +139,7 @@ export async function startSnapshots(
     readonly kafka: ServiceKafka;
     readonly log: SampleLog;
     readonly store: SnapshotStore;
-    /** The position of the first offset of `metrics.samples`. */
+    /** The position of offset 0 of `metrics.samples`. */
     readonly firstPosition: number;
     readonly partitions: ReadPartitions;
     readonly unreadable: UnreadableRecords;
@@ -148,13 +152,13 @@ export async function startSnapshots(
   const snapshots = new Snapshots({ store, log, ends, isDraining, unreadable, clock, logger });
   log.listen(snapshots);
   await snapshots.keepDays();
-  // Liveness checks neither consumer: the live stream must survive an outage of the database.
+  // No liveness check of these consumers: the live stream continues without the database.
   await scope.start("account statuses", () => startAccountStatusConsumer({ kafka, store, logger, fatal }));
   await scope.start("snapshots", () =>
     startSampleConsumer({ kafka, snapshots, partitions, firstPosition, logger, fatal }),
   );
   const trying = (what: string, work: () => Promise<void>) => () =>
-    void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; the next turn does it`));
+    void work().catch((error: unknown) => logger.warn({ err: error }, `${what}; trying again in the next interval`));
   await scope.start("snapshot timer", () =>
     startTimer(
       WRITE_INTERVAL_MS,

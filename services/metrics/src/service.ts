@@ -62,23 +62,27 @@ const SCHEMA: ServiceSchema = {
   schema: "metrics",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
+/** Maximum number and age of the samples in a window (decisions, 10.2). */
 const MAX_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
+/** Interval at which the memory of samples that are too old is freed. */
 const EXPIRE_INTERVAL_MS = 5_000;
-/** How often partitions that were released long ago are dropped. */
+/** Interval at which partitions that were released long ago are dropped. */
 const DROP_INTERVAL_MS = 5_000;
+/** Interval at which accounts that were deleted long ago are forgotten. */
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
+/** Time limit for a call to the account service. */
 const ACCOUNT_TIMEOUT_MS = 2_000;
-/** Time limit for the newest samples that another metrics process has. */
+/** Time limit for the newest samples of another metrics process. */
 const HELD_SAMPLES_TIMEOUT_MS = 1_000;
 /** Interval at which names and creation times of new accounts are read. */
 const DESCRIBE_PAUSE_MS = 1_000;
 
 type Context = MainContext<Config>;
 
-/** What every form of the service has. */
+/** The parts of a process with any role. */
 interface Parts {
   readonly kafka: ServiceKafka;
   readonly directory: Directory;
@@ -119,12 +123,12 @@ export async function startService(main: Context): Promise<void> {
   const parts = { kafka, directory, account, existence, database, store, windows };
   const urls = config.WINDOWS_URLS;
   const followsOnly = urls !== undefined && !config.ROLES.includes("windows") && !config.ROLES.includes("sequencer");
-  // Samples carry the time of the machine that wrote them.
+  // Not the database's clock: samples carry the time of the machine that wrote them.
   if (followsOnly) await startWithoutLog(context, parts, urls, main.clock);
   else await startWithLog(context, parts, main.clock);
 }
 
-/** A stream process that follows accounts at the windows processes. */
+/** Starts a stream process that follows accounts at the windows processes. */
 async function startWithoutLog(
   context: Context,
   parts: Parts,
@@ -148,8 +152,8 @@ async function startWithoutLog(
 }
 
 /**
- * A process that reads samples: all of them; with the role `windows` those of its partitions; with
- * the only role `sequencer` those of the partitions that its groups have assigned to it.
+ * Starts a process that reads samples. With the role `windows` it reads its fixed partitions, with
+ * the only role `sequencer` the partitions that its groups have assigned to it, otherwise all.
  */
 async function startWithLog(context: Context, parts: Parts, samplesClock: Clock): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;
@@ -169,7 +173,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   const watch = await startTopicWatch({
     kafka,
     store: createTopicGenerationStore(database),
-    leave: () => sequencer?.leave() ?? Promise.resolve(),
+    writeLastCheckpoints: () => sequencer?.writeLastCheckpoints() ?? Promise.resolve(),
     scope,
     logger,
     fatal,
@@ -179,7 +183,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   await scope.start("window expiry", () => startTimer(EXPIRE_INTERVAL_MS, () => log.expire()));
 
   const tier = config.ROLES.includes("windows") ? new WindowsTier(tierSettings(config)) : null;
-  // Before the samples, so that it hears of all of them.
+  // The hub listens before the first sample is read, so that it misses none.
   const hub = new SubscriptionHub({
     source,
     read: (...range) => (tier === null ? log.frames(...range) : log.records(...range)),
@@ -211,8 +215,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   if (assigned === null) await samples.restore(fixed);
   const partitions = assigned ?? fixedPartitions(fixed);
   const progress = createSampleProgress(samples.reader, partitions);
-  // Called only now: while the checkpoints were read, the known deletions excluded stale
-  // checkpoints of accounts that were deleted long ago.
+  // Not earlier: while checkpoints were read, deletions of long ago excluded stale checkpoints.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 
@@ -273,7 +276,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   }
 }
 
-/** The partitions that the groups of a sequencer assign to it. */
+/** Starts to follow the partitions that the groups of a sequencer assign to it. */
 async function startAssignedPartitions(
   { scope, logger }: Context,
   { restore, drop }: SampleReader,
@@ -283,7 +286,7 @@ async function startAssignedPartitions(
   return assigned;
 }
 
-/** Opens the HTTP port with the routes of every form, and those that `register` adds. */
+/** Opens the HTTP port with the routes of every process, and those that `register` adds. */
 async function startRoutes(
   context: Context,
   { kafka, directory, database, store }: Parts,
@@ -324,13 +327,13 @@ function tierSettings({ WINDOWS_INSTANCE, WINDOWS_COUNT, WINDOWS_REPLICA }: Conf
   return { instance: WINDOWS_INSTANCE, count: WINDOWS_COUNT, replica: WINDOWS_REPLICA === "on" };
 }
 
-/** The client of the processes that have the samples of all accounts. */
+/** Starts the client of the processes that have the samples of all accounts. */
 function startSamplesClient(context: Context): Promise<InternalClient> {
   const baseUrl = assertDefined(context.config.SAMPLES_URL, "SAMPLES_URL");
   return startServiceClient(context, { service: "samples", baseUrl, timeoutMs: HELD_SAMPLES_TIMEOUT_MS });
 }
 
-/** Clients of all windows processes, by instance. */
+/** Starts the clients of all windows processes, by instance. */
 function startWindowsClients({ config, scope }: Context): Promise<InternalClient[]> {
   const urls = config.WINDOWS_URLS ?? [];
   const credentials = serviceCredentials(config);

@@ -1,4 +1,4 @@
-/** The role `stream`: the live sockets, and where their samples come from. */
+/** The role `stream`: the live sockets, and the source of their samples. */
 import type { Server } from "node:http";
 
 import { createAdmission, createAvailableCredits, type Directory, startRepeatedRefunds } from "@kapi/admission";
@@ -19,7 +19,7 @@ import { startWindowLinks } from "./outbound/ws/window-links.ts";
 
 type Context = MainContext<Config>;
 
-/** Serves the live sockets on the live port, or on `server`. */
+/** Starts to serve live sockets, on `LIVE_PORT` if it is set, otherwise on `server`. */
 export async function startStream(
   context: Context,
   server: Server,
@@ -70,8 +70,8 @@ export async function startStream(
 }
 
 /**
- * The samples of a process that reads no log. The process is ready while connected processes hold
- * every partition.
+ * Starts to follow accounts at the windows processes. This process is ready while the connected
+ * windows processes hold every partition.
  */
 export async function startFollowedSamples(
   { config, scope, logger, health, clock, fatal }: Context,

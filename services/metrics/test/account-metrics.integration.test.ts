@@ -27,8 +27,8 @@ let metrics: MetricsProcess;
 let database: Database;
 const clients: LiveClient[] = [];
 /**
- * The first minute of the tests: ten minutes ago, or 20 minutes before midnight (UTC) if the nine
- * minutes after it would cross midnight.
+ * The first minute of the tests: ten minutes ago. If the nine minutes after it would cross midnight
+ * (UTC), it is 20 minutes before midnight.
  */
 const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;

@@ -31,8 +31,8 @@ interface Bad {
   readonly value: string | Buffer;
   /** Default: the key of the account. */
   readonly key?: string;
-  /** Added to the partition number of its key. */
-  readonly astray?: number;
+  /** Added to the partition number of the account's key. */
+  readonly partitionShift?: number;
 }
 
 function body(account: string, change: object = {}): string {
@@ -43,9 +43,9 @@ function body(account: string, change: object = {}): string {
  * Publishes a valid, the invalid and another valid valuation in one request. Returns the position
  * of the invalid valuation.
  */
-async function publishBetweenGoodOnes(account: string, { value, key, astray = 0 }: Bad): Promise<Position> {
+async function publishBetweenValid(account: string, { value, key, partitionShift = 0 }: Bad): Promise<Position> {
   const own = accountKey(harness.serverId, account);
-  const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, own) + astray) % PARTITIONS;
+  const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, own) + partitionShift) % PARTITIONS;
   // The largest record that Kafka accepts.
   const topic = { ...TOPICS.tradingValuations, maxMessageBytes: 1_000_000 };
   const before = harness.value(account, [10_000]);
@@ -78,9 +78,9 @@ function originOf(headers: Readonly<Record<string, string>>): string {
  * Checks that the valid valuations before and after each invalid valuation become samples, and that
  * the invalid valuation becomes a dead letter with its reason.
  */
-async function expectPassedOver(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
+async function expectDeadLetters(cases: readonly { account: string; bad: Bad; reason: RegExp }[]): Promise<void> {
   for (const { account } of cases) client.subscribe(harness.serverId, account, 0);
-  const positions = await Promise.all(cases.map(({ account, bad }) => publishBetweenGoodOnes(account, bad)));
+  const positions = await Promise.all(cases.map(({ account, bad }) => publishBetweenValid(account, bad)));
   await client.until(() => cases.every(({ account }) => client.last(account) === 2));
   const letters = await lettersOf(positions);
   for (const [index, { account, bad, reason }] of cases.entries()) {
@@ -107,11 +107,11 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x00])],
     ["nearly a megabyte", "x".repeat(950_000)],
   ])("not JSON: %s", async (_name, value) => {
-    await expectPassedOver([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
+    await expectDeadLetters([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
   });
 
   it.each(["null", "5", "[]"])("not an object: %s", async (value) => {
-    await expectPassedOver([
+    await expectDeadLetters([
       { account: harness.account(), bad: { value }, reason: /^the valuation is malformed: : ./ },
     ]);
   });
@@ -147,7 +147,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ["accountNumber", "a".repeat(33)],
   ];
   it("a valuation in which one field is missing or has a wrong value, for every field", async () => {
-    await expectPassedOver(
+    await expectDeadLetters(
       wrong.map(([field, value]) => {
         const account = harness.account();
         const reason = new RegExp(`^the valuation is malformed: ${field}: .`);
@@ -164,13 +164,13 @@ describe("an invalid valuation is a dead letter with its reason and position, an
       Buffer.from([0xc3, 0x28, 0x31, 0x32]),
       Buffer.from(behind ?? ""),
     ]);
-    await expectPassedOver([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
+    await expectDeadLetters([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
   });
 
   it("with another account's key, or without a key", async () => {
     const [account, keyless, other] = [harness.account(), harness.account(), harness.account()];
     const reason = /^the key is not that of the account$/;
-    await expectPassedOver([
+    await expectDeadLetters([
       { account, bad: { value: body(account), key: accountKey(harness.serverId, other) }, reason },
       { account: keyless, bad: { value: body(keyless), key: "" }, reason },
     ]);
@@ -179,7 +179,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
   it("on another partition than its account's, also before the account has a sample", async () => {
     const account = harness.account();
     const reason = /^the partition is not that of the key$/;
-    await expectPassedOver([{ account, bad: { value: body(account), astray: 1 }, reason }]);
+    await expectDeadLetters([{ account, bad: { value: body(account), partitionShift: 1 }, reason }]);
     const fresh = harness.account();
     const key = accountKey(harness.serverId, fresh);
     const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, key) + 2) % PARTITIONS;
@@ -212,7 +212,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });
     const reason = /^measuredAt is more than 5 minutes ahead of the database's and of this machine's clock$/;
-    await expectPassedOver([
+    await expectDeadLetters([
       {
         account: early,
         bad: { value: old },

@@ -9,18 +9,18 @@ import { LiveClient } from "./live-client.ts";
 import { RawClient } from "./raw-client.ts";
 import { type MetricsProcess, Harness } from "./harness.ts";
 
-const BACK_MS = 20_000;
+const RECOVERY_TIMEOUT_MS = 20_000;
 const MINUTE_MS = 60_000;
 
 let harness: Harness;
 let metrics: MetricsProcess;
-let database: Gate;
+let database: RestartableProxy;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
   harness = await Harness.start();
   const url = new URL(harness.environment.postgresUrl);
-  database = new Gate(url.hostname, Number(url.port));
+  database = new RestartableProxy(url.hostname, Number(url.port));
   url.host = `127.0.0.1:${await database.open()}`;
   metrics = await harness.metrics({ POSTGRES_URL: url.toString() });
 });
@@ -35,7 +35,7 @@ afterAll(async () => {
  * A TCP proxy to a server. When the proxy is closed, nothing listens at its address, and its
  * connections are destroyed.
  */
-class Gate {
+class RestartableProxy {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((near) => {
@@ -117,8 +117,8 @@ it("while the account service is unavailable, unknown accounts are parked and th
   await client.until(() => client.last(valued) === 3 && client.last(subscribed) === 1);
   expect(client.samples(valued).map(({ equity }) => equity)).toEqual([5, 1, 3]);
   expect(client.frames("error")).toEqual([]);
-  const refused = (await harness.readAll(TOPICS.deadLetter)).map(({ message }) => message.key);
-  expect(refused).toEqual([]);
+  const deadLetters = (await harness.readAll(TOPICS.deadLetter)).map(({ message }) => message.key);
+  expect(deadLetters).toEqual([]);
 });
 
 it("while Redis is unavailable, handshakes are rejected with Retry-After, and open sockets continue", async () => {
@@ -129,25 +129,29 @@ it("while Redis is unavailable, handshakes are rejected with Retry-After, and op
   await client.until(() => client.last(before) === 1);
 
   await harness.environment.redis.crash();
-  const { client: refused, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey);
-  clients.push(refused);
+  const { client: rejected, answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey);
+  clients.push(rejected);
   expect(answer).toMatchObject({
     status: 500,
     headers: { "x-error-code": "DEPENDENCY_UNAVAILABLE", "retry-after": "1" },
     body: { error: "Internal server error" },
   });
-  await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(false), { timeoutMs: BACK_MS });
+  await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(false), {
+    timeoutMs: RECOVERY_TIMEOUT_MS,
+  });
   expect((await fetch(`${metrics.url}/livez`)).ok).toBe(true);
   client.subscribe(harness.serverId, meanwhile, 0);
   for (const account of [before, meanwhile]) await harness.value(account, [200]);
   await client.until(() => client.last(before) === 2 && client.last(meanwhile) === 1);
 
   await harness.environment.redis.restart();
-  await eventually(() => harness.buy(harness.organizationId, 10), { timeoutMs: BACK_MS });
-  const back = await eventually(() => connect(), { timeoutMs: BACK_MS });
+  await eventually(() => harness.buy(harness.organizationId, 10), { timeoutMs: RECOVERY_TIMEOUT_MS });
+  const back = await eventually(() => connect(), { timeoutMs: RECOVERY_TIMEOUT_MS });
   back.subscribe(harness.serverId, before);
   await back.until(() => back.last(before) === 2);
-  await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(true), { timeoutMs: BACK_MS });
+  await eventually(async () => expect((await fetch(`${metrics.url}/readyz`)).ok).toBe(true), {
+    timeoutMs: RECOVERY_TIMEOUT_MS,
+  });
 });
 
 it("while PostgreSQL is unavailable, the live stream continues; snapshots are stored afterwards", async () => {
@@ -166,7 +170,7 @@ it("while PostgreSQL is unavailable, the live stream continues; snapshots are st
   const stored = async (account: string): Promise<number[]> =>
     AccountMetricsAnswer.parse(await (await list(account)).json()).snapshots.map(({ equity }) => equity);
   await valueAt(before, 1);
-  await eventually(async () => expect(await stored(before)).toEqual([1]), { timeoutMs: BACK_MS });
+  await eventually(async () => expect(await stored(before)).toEqual([1]), { timeoutMs: RECOVERY_TIMEOUT_MS });
 
   await database.close();
   for (const minute of [2, 3]) for (const account of [before, meanwhile]) await valueAt(account, minute);
@@ -179,7 +183,9 @@ it("while PostgreSQL is unavailable, the live stream continues; snapshots are st
 
   await database.open();
   for (const minute of [4, 5]) await valueAt(meanwhile, minute);
-  await eventually(async () => expect(await stored(meanwhile)).toEqual([5, 4, 3, 2]), { timeoutMs: BACK_MS });
-  await eventually(async () => expect(await stored(before)).toEqual([3, 2, 1]), { timeoutMs: BACK_MS });
+  await eventually(async () => expect(await stored(meanwhile)).toEqual([5, 4, 3, 2]), {
+    timeoutMs: RECOVERY_TIMEOUT_MS,
+  });
+  await eventually(async () => expect(await stored(before)).toEqual([3, 2, 1]), { timeoutMs: RECOVERY_TIMEOUT_MS });
   expect(client.closeCode).toBeNull();
 });

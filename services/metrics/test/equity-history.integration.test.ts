@@ -38,7 +38,7 @@ interface Minute {
   readonly lowest: number;
 }
 
-/** A sample at the start of each minute, with the lowest equity since the sample before. */
+/** Writes a sample for each minute, with the lowest equity since the sample before. */
 class Writer {
   readonly account: AccountId = { serverId: randomUUID(), accountNumber: "10000001" };
   #aggregator = new MinuteAggregator(this.account, null);
@@ -77,7 +77,7 @@ function read(account: AccountId, [fromMs, toMs, points]: Range, firstKeptMs = 0
   return histories.read({ ...account, fromMs, toMs, pointMs: lengthOfPart(toMs - fromMs, points), firstKeptMs });
 }
 
-/** Minutes of most hours, some at random, with equities that rise and fall. */
+/** About a third of the minutes of most hours, with equities that rise and fall. */
 function randomMinutes(): Minute[] {
   let equity = 100_000;
   return Array.from({ length: HOURS * 60 }, (_, index) => ({ index, isGap: Math.floor(index / 60) % 7 === 3 }))
@@ -89,7 +89,7 @@ function randomMinutes(): Minute[] {
     });
 }
 
-/** What a history of these minutes has, with one point for each `pointMs`. */
+/** Computes the history of these minutes from the list alone. */
 function expected(minutes: readonly Minute[], [fromMs, toMs, points]: Range): Pick<EquityHistory, "before" | "points"> {
   const pointMs = lengthOfPart(toMs - fromMs, points);
   const before = minutes.findLast(({ atMs }) => atMs < fromMs);
@@ -138,7 +138,7 @@ it("keeps the lowest equity and the deepest drawdown of every point, however lon
   for (const range of ranges) expect(await read(writer.account, range)).toEqual(expected(minutes, range));
 });
 
-it("has the same hours if a process stopped in the middle of each, and before its release stored hours", async () => {
+it("has the same hours if every minute is of another process, and if earlier hours were not stored", async () => {
   const minutes = randomMinutes();
   const [steady, restarted] = [new Writer(), new Writer()];
   const half = Math.floor(minutes.length / 2);
@@ -177,7 +177,7 @@ it("uses the last equity of minutes of an earlier release, which have no lowest 
   expect(points).toMatchObject([{ equity: 1_000, lowest: 1_000, highest: 1_000 }]);
 });
 
-it("has no minute past its retention and none of a deleted account", async () => {
+it("has no minute past its retention, and none of a deleted account", async () => {
   const writer = new Writer();
   const minutes = [0, 1, 2, 3].map((hour) => ({ atMs: firstMs + hour * HOUR_MS, equity: 100_000, lowest: 100_000 }));
   await writer.write(minutes);

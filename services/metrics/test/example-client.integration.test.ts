@@ -20,8 +20,8 @@ import { type MetricsProcess, Harness } from "./harness.ts";
 
 const EXAMPLE = path.resolve(import.meta.dirname, "../../../docs/examples/live-metrics-client.ts");
 const ACCOUNT_PATH = "/api/v1/management/servers/:serverId/accounts/:accountNumber";
-/** The client reconnects with a backoff of some seconds after a long cut. */
-const COMES_BACK_MS = 30_000;
+/** Long, because the client waits some seconds before it reconnects after a long cut. */
+const RECONNECTED_TIMEOUT_MS = 30_000;
 
 /** A line of the client's journal. */
 interface Entry {
@@ -54,7 +54,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it("the example gets every sample once, across cuts, its own restart and samples that are no longer kept", async () => {
+it("the example gets every sample once, across cuts and its own restart, and reconciles if samples are no longer kept", async () => {
   const account = harness.account();
   await harness.value(account, [100_000]);
   await sampleIs(account, 1);
@@ -131,7 +131,7 @@ function journal(account: string): Entry[] {
 /** Waits until the sample of this sequence is in the journal. */
 async function seen(account: string, sequence: number): Promise<void> {
   await eventually(() => expect(journal(account).at(-1)?.sample?.sequence).toBe(sequence), {
-    timeoutMs: COMES_BACK_MS,
+    timeoutMs: RECONNECTED_TIMEOUT_MS,
   });
 }
 

@@ -20,7 +20,7 @@ afterAll(async () => {
   await harness.scope.stop();
 });
 
-async function shake(
+async function handshake(
   parts: HandshakeParts = {},
   managementKey: string | null = harness.managementKey,
 ): Promise<HandshakeAnswer> {
@@ -31,11 +31,11 @@ async function shake(
 }
 
 /** Creates a key of this organization, and waits until the metrics process has it. */
-async function known(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
+async function newKey(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
   const { entry, managementKey } = keyEntry({ organizationId: harness.organizationId, ...change });
   await harness.putDirectory(entry);
   // Not a handshake, so that nothing is charged.
-  await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).not.toBe(401));
+  await eventually(async () => expect((await handshake({ method: "POST" }, managementKey)).status).not.toBe(401));
   return managementKey;
 }
 
@@ -68,7 +68,7 @@ describe("a handshake", () => {
     ["two versions", { headers: { "sec-websocket-version": "13, 8" } }],
     ["another protocol", { headers: { upgrade: "h2c" } }],
   ])("with %s returns 400 with the supported version", async (_name, parts) => {
-    expect(await shake(parts)).toMatchObject({
+    expect(await handshake(parts)).toMatchObject({
       status: 400,
       headers: { "x-error-code": "VALIDATION_FAILED", "sec-websocket-version": "13" },
       body: { error: "Not a WebSocket handshake" },
@@ -80,7 +80,7 @@ describe("a handshake", () => {
     ["to a path below the live path", { path: `${LIVE_METRICS_PATH}/` }],
     ["without an upgrade", { headers: { connection: "close", upgrade: null } }],
   ])("%s returns 404", async (_name, parts) => {
-    expect(await shake(parts)).toMatchObject({
+    expect(await handshake(parts)).toMatchObject({
       status: 404,
       headers: { "x-error-code": "NOT_FOUND" },
       body: { error: "Not found" },
@@ -92,13 +92,13 @@ describe("a handshake", () => {
     const revoked = keyEntry({ organizationId: harness.organizationId, status: "revoked" });
     for (const { entry } of [expired, revoked]) await harness.putDirectory(entry);
     // Redis already rejects this key; the directory does not have the revocation yet.
-    const revokedNow = await known();
+    const revokedNow = await newKey();
     await revokeKey(harness.redis, harness.organizationId, revokedNow.split(".")[1] ?? "");
     const wrong = `${harness.managementKey.slice(0, -4)}AAAA`;
     const keys = [null, "", "key", wrong, keyEntry().managementKey, expired.managementKey, revoked.managementKey];
     const answers = [];
-    for (const key of [...keys, revokedNow]) answers.push(await shake({}, key));
-    answers.push(await shake({ headers: { authorization: `Bearer ${harness.managementKey}` } }));
+    for (const key of [...keys, revokedNow]) answers.push(await handshake({}, key));
+    answers.push(await handshake({ headers: { authorization: `Bearer ${harness.managementKey}` } }));
     for (const answer of answers) {
       expect(answer).toMatchObject({
         status: 401,
@@ -118,9 +118,9 @@ describe("a handshake", () => {
   });
 
   it("with a key without the scope returns 403, also if other parts are invalid", async () => {
-    const scopeless = await known({ scopes: ["accounts:read"] });
+    const scopeless = await newKey({ scopes: ["accounts:read"] });
     for (const parts of [{}, { method: "POST" }]) {
-      expect(await shake(parts, scopeless)).toMatchObject({
+      expect(await handshake(parts, scopeless)).toMatchObject({
         status: 403,
         headers: {
           "x-error-code": "MISSING_SCOPE",
@@ -138,14 +138,14 @@ describe("a handshake", () => {
     await harness.buy(poor.entry.organizationId, 1);
     await syncShard(harness.redis, shardOf(walletless.entry.organizationId), 1, []);
     for (const { managementKey } of [poor, walletless]) {
-      await eventually(async () => expect((await shake({ method: "POST" }, managementKey)).status).toBe(400));
+      await eventually(async () => expect((await handshake({ method: "POST" }, managementKey)).status).toBe(400));
     }
-    expect(await shake({}, poor.managementKey)).toMatchObject({
+    expect(await handshake({}, poor.managementKey)).toMatchObject({
       status: 101,
       headers: { "x-credits-charged": "1", "x-credits-remaining": "0" },
     });
     for (const { managementKey } of [poor, walletless]) {
-      expect(await shake({}, managementKey)).toMatchObject({
+      expect(await handshake({}, managementKey)).toMatchObject({
         status: 402,
         headers: { "x-error-code": "INSUFFICIENT_CREDITS" },
         body: { error: "Insufficient API credits" },
@@ -154,25 +154,25 @@ describe("a handshake", () => {
   });
 
   it("above the key's rate limit returns 429 with Retry-After, and costs nothing", async () => {
-    const limited = await known({ rateLimit: { perSecond: 0.01, burst: 2 } });
-    const open = [await shake({}, limited), await shake({}, limited)];
+    const limited = await newKey({ rateLimit: { perSecond: 0.01, burst: 2 } });
+    const open = [await handshake({}, limited), await handshake({}, limited)];
     expect(open).toMatchObject([{ status: 101 }, { status: 101 }]);
-    const refused = await shake({}, limited);
-    expect(refused).toMatchObject({
+    const rejected = await handshake({}, limited);
+    expect(rejected).toMatchObject({
       status: 429,
       headers: { "x-error-code": "RATE_LIMITED" },
       body: { error: "Rate limit exceeded" },
     });
-    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(0);
-    const next = await shake();
+    expect(Number(rejected.headers["retry-after"])).toBeGreaterThan(0);
+    const next = await handshake();
     const spent = Number(open[1]?.headers["x-credits-remaining"]) - Number(next.headers["x-credits-remaining"]);
     expect(spent).toBe(1);
   });
 
   it("costs one credit, and returns it in a header", async () => {
-    const first = await shake();
+    const first = await handshake();
     expect(first.headers["x-credits-charged"]).toBe("1");
-    const second = await shake();
+    const second = await handshake();
     const remaining = [first, second].map(({ headers }) => Number(headers["x-credits-remaining"]));
     expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
   });

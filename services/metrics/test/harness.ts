@@ -50,7 +50,8 @@ export interface MetricsProcess {
 }
 
 /**
- * Real Kafka and Redis, one route of an account service, an organization with a key and a server.
+ * An environment for metrics processes: real Kafka, PostgreSQL and Redis, one route of an account
+ * service, and an organization with credits, a key and a server.
  */
 export class Harness {
   readonly scope = new Scope();
@@ -64,7 +65,7 @@ export class Harness {
   readonly key: KeyEntry;
   /** Accounts that exist in the account service. */
   readonly accounts = new Set<string>();
-  /** The account numbers of each call to the account service. */
+  /** The account numbers in each call to the account service. */
   readonly asked: string[][] = [];
   #epoch = 0;
   #account: Started<{ readonly url: string; readonly port: number }> | null = null;
@@ -89,6 +90,7 @@ export class Harness {
     this.serverId = randomUUID();
   }
 
+  /** Starts the environment, with 4 partitions by default. */
   static async start(options: EnvironmentOptions = {}): Promise<Harness> {
     const environment = await createTestEnvironment({ partitions: 4, ...options });
     const kafka = createKafka({
@@ -176,6 +178,7 @@ export class Harness {
     );
   }
 
+  /** Publishes an entry of the directory: a key or a server. */
   async putDirectory(entry: DirectoryEntry): Promise<void> {
     const value = JSON.stringify(entry);
     await this.producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value });
@@ -202,6 +205,7 @@ export class Harness {
     return (await this.readAll(TOPICS.metricsSamples)).filter(({ message }) => message.key === key);
   }
 
+  /** Creates the organization and starts the account service. */
   async #fill(): Promise<void> {
     const { organizationId } = this;
     await this.putDirectory(this.key);
@@ -229,7 +233,7 @@ export class Harness {
     this.#account = null;
   }
 
-  /** Fills an organization's wallet. */
+  /** Adds credits to an organization's wallet. */
   async buy(organizationId: string, credits: number): Promise<void> {
     // The epoch must be above the epoch of every earlier sync, as in the ledger.
     this.#epoch += 1;
@@ -245,7 +249,7 @@ export class Harness {
     });
   }
 
-  /** Different ports of this machine that nothing listens on. */
+  /** Returns different ports of this machine on which nothing listens. */
   async freePorts(count: number): Promise<number[]> {
     const listen = () =>
       startListening(createHttpServer({ logger, health: new Health() }), { host: "127.0.0.1", port: 0 });
@@ -256,15 +260,15 @@ export class Harness {
 }
 
 function processOf(child: ChildProcess, url: string): MetricsProcess {
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {
     url,
     wsUrl: url.replace("http", "ws"),
-    ended: gone,
+    ended,
     signal: (signal) => void child.kill(signal),
     kill: async (signal = "SIGKILL") => {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await gone;
+      await ended;
     },
   };
 }

@@ -185,11 +185,11 @@ describe("a connection", () => {
     harness.accounts.add(accountKey(server.serverId, "account-1"));
     const client = await connect();
     await eventually(async () => {
-      const refused = client.frames("error").length;
+      const errors = client.frames("error").length;
       client.subscribe(server.serverId, "account-1", 0);
       // The server is rejected until the process has read it from the directory.
       await client.until(
-        () => client.frames("account.metrics.replay").length > 0 || client.frames("error").length > refused,
+        () => client.frames("account.metrics.replay").length > 0 || client.frames("error").length > errors,
       );
       return client.frames("account.metrics.replay").length > 0;
     });

@@ -165,7 +165,7 @@ describe("logs whose old segments the broker has deleted", () => {
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
-  it("leave every account its latest sample and its next sequence, and no process waits for deleted valuations", async () => {
+  it("leave every account its latest sample and its next sequence, and a process continues without them", async () => {
     const [idle, busy] = [harness.account(), harness.account()];
     const first = await connect();
     for (const account of [idle, busy]) first.subscribe(harness.serverId, account, 0);
@@ -234,7 +234,7 @@ describe("logs whose old segments the broker has deleted", () => {
 });
 
 describe("a Kafka that hangs for longer than all timeouts", () => {
-  it("only delays the clients: sockets stay open, no sequence is missing or sent twice", async () => {
+  it("only delays the samples: sockets stay open, no sequence is missing or sent twice", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);

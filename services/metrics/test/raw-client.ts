@@ -10,6 +10,7 @@ const LENGTH_IN_16_BITS = 126;
 const HEADER_END = "\r\n\r\n";
 const WAIT_MS = 20_000;
 
+/** The opcodes of frames (RFC 6455, 5.2). */
 export const OPCODES = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** The options of a frame; default: an unfragmented, masked text frame. */
@@ -58,6 +59,7 @@ export interface HandshakeParts {
  */
 export class RawClient {
   readonly socket: Socket;
+  /** The received texts, in order. */
   readonly texts: string[] = [];
   /** The payloads of the received pongs, in order. */
   readonly pongs: string[] = [];
@@ -118,6 +120,7 @@ export class RawClient {
     this.socket.write(Buffer.concat(frames));
   }
 
+  /** Waits up to 20 s until `what` returns true. */
   async until(what: () => boolean): Promise<void> {
     await eventually(what, { timeoutMs: WAIT_MS });
   }
@@ -128,6 +131,7 @@ export class RawClient {
     return this.closeCode;
   }
 
+  /** Ends the connection without a close frame. */
   close(): void {
     this.socket.destroy();
   }

@@ -178,7 +178,7 @@ describe("a checkpoint", () => {
     expect(texts).toEqual(before.slice(100).map(({ message }) => message.value.toString()));
   });
 
-  it("has no effect if it is stale, written with or without a running process", async () => {
+  it("has no effect if a stale one is written, while a process runs or while none runs", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const first = await harness.metrics();
@@ -202,7 +202,7 @@ describe("a checkpoint", () => {
     expect(counted).toEqual(range(1, 30));
   });
 
-  it("only makes the start read more if it is missing or unreadable", async () => {
+  it("only makes the start read more samples if it is missing or cannot be decoded", async () => {
     const account = harness.account();
     const first = await harness.metrics({ CHECKPOINT_INTERVAL_MS: "60000" });
     await harness.value(account, range(1, 25));
@@ -232,7 +232,7 @@ describe("a metrics process with open sockets", () => {
       Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),
     );
     const closed = (): LiveClient[] => clients.filter(({ closeCode }) => closeCode !== null);
-    const gone = metrics.kill("SIGTERM");
+    const ended = metrics.kill("SIGTERM");
     await eventually(() => closed().length > 0, { timeoutMs: 20_000 });
     const { answer } = await RawClient.handshake(metrics.wsUrl, harness.managementKey);
     expect(answer).toMatchObject({
@@ -241,7 +241,7 @@ describe("a metrics process with open sockets", () => {
     });
     const left = clients.filter((client) => client.closeCode === null);
     for (const client of left) client.send("ping");
-    await gone;
+    await ended;
     expect(left.some(({ texts }) => texts.includes("pong"))).toBe(true);
     await eventually(() => closed().length === clients.length);
     expect(new Set(clients.map(({ closeCode }) => closeCode))).toEqual(new Set([1012]));
@@ -249,7 +249,7 @@ describe("a metrics process with open sockets", () => {
 
   it("sends a slow client every sample, or a notice of the missed ones, and never an unannounced gap", async () => {
     const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "60000" });
-    // Few accounts: their windows hold little beside what the network's buffers take.
+    // Few accounts, so that their windows are small compared with the network's buffers.
     const accounts = Array.from({ length: 4 }, () => harness.account());
     const client = await LiveClient.connect(metrics.wsUrl, harness.managementKey);
     const other = await LiveClient.connect(metrics.wsUrl, harness.managementKey);

@@ -10,7 +10,7 @@ import { LiveClient } from "./live-client.ts";
 
 const PARTITIONS = 4;
 const SEQUENCER = { ROLES: "sequencer", METRICS: "on" };
-/** Longer than a released partition is kept, and than a takeover after a crash. */
+/** Longer than a released partition is still read, and than a takeover after a crash. */
 const MOVED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 180_000;
 const CALL_TIMEOUT_MS = 5_000;
@@ -45,7 +45,7 @@ async function waitForPartitions(process: MetricsProcess, count: number): Promis
   });
 }
 
-/** An account of each partition, by partition. */
+/** Creates an account for each partition, in order of the partitions. */
 function accountsOfAll(): string[] {
   const numbers = new Map<number, string>();
   while (numbers.size < PARTITIONS) {
@@ -66,7 +66,7 @@ async function expectSequences(accounts: readonly string[], last: number): Promi
 }
 
 it(
-  "read each sample once in all, and take over the partitions of one that is killed: no sequence has a gap",
+  "read each sample in only one process, and take over the partitions of a killed process without a gap",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const accounts = accountsOfAll();
@@ -125,7 +125,7 @@ it(
   },
 );
 
-it("answer the newest samples of every account, also of other sequencers' accounts", async () => {
+it("return the newest samples of every account, also of accounts on the partitions of other sequencers", async () => {
   const stream = await harness.metrics({ ROLES: "stream" });
   const sequencers = [
     await harness.metrics({ ...SEQUENCER, SAMPLES_URL: stream.url }),

@@ -30,7 +30,7 @@ function rowsOf(account: AccountId): Promise<unknown[]> {
 }
 
 it("a deleted account gets no rows from a writer that already had its samples", async () => {
-  const account = { serverId: randomUUID(), accountNumber: "gone-1" };
+  const account = { serverId: randomUUID(), accountNumber: "deleted-1" };
   const drawdown = { equityMinor: 1, dayMs: today, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const numbers = { balanceMinor: 1, equityMinor: 1, marginMinor: 0, freeMarginMinor: 1, marginLevel: 0 };
   const extremes = { dailyDrawdown: 0, totalDrawdown: 0, lowestEquityMinor: 1, highestEquityMinor: 1 };
@@ -84,7 +84,7 @@ it("does not drop a day that is in use, blocks no reader, and drops the day at t
   expect(await store.dropDaysBefore(kept)).toBe(1);
 });
 
-it("lists are read from the indexes of the day partitions, newest first", async () => {
+it("reads lists along the indexes of the day partitions, newest first", async () => {
   const plan = statement<{ "QUERY PLAN": string }>(
     "test_plan",
     `explain select * from account_metric_snapshots

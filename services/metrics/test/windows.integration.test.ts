@@ -1,4 +1,4 @@
-/** Streams that read no samples themselves, and the processes that hold the windows for them. */
+/** Stream processes that read no samples themselves, and the windows processes that they follow. */
 import { request } from "node:http";
 
 import { METRICS_ROUTES } from "@kapi/contracts";
@@ -63,7 +63,7 @@ async function client(to: MetricsProcess = stream): Promise<LiveClient> {
   return connected;
 }
 
-/** Accounts of which each windows process owns at least one, and that have samples. */
+/** Creates an account with a sample for each windows process, in order of the instances. */
 async function accountsOfBoth(): Promise<string[]> {
   const numbers = new Map<number, string>();
   while (numbers.size < COUNT) {
@@ -74,7 +74,7 @@ async function accountsOfBoth(): Promise<string[]> {
   return Array.from({ length: COUNT }, (_, instance) => numbers.get(instance) ?? "");
 }
 
-/** Every sequence once, in order, and no notice of a gap. */
+/** Checks that the client got every sequence once, in order, and no notice of a gap. */
 function expectGapless(of: LiveClient, accountNumber: string, last: number): void {
   expect(of.sequences(accountNumber)).toEqual(Array.from({ length: last }, (_, index) => index + 1));
   expect(of.frames("account.metrics.replay").filter(({ replayTruncated }) => replayTruncated === true)).toEqual([]);
@@ -94,7 +94,7 @@ afterAll(async () => {
 });
 
 describe("a stream process that follows accounts at the windows processes", () => {
-  it("sends byte for byte what a process sends that reads the samples itself", async () => {
+  it("sends the same bytes as a process that reads the samples itself", async () => {
     const direct = await harness.metrics({ ROLES: "stream" });
     const numbers = await accountsOfBoth();
     const both = [await client(), await client(direct)];
@@ -117,7 +117,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     await direct.kill("SIGTERM");
   });
 
-  it("says which samples can be replayed, and which account does not exist", async () => {
+  it("reports which samples can be replayed, and that an account does not exist", async () => {
     const one = await client();
     const [number = ""] = await accountsOfBoth();
     await harness.value(number, [2, 3, 4]);
@@ -142,7 +142,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     await one.until(() => one.last(withoutSamples) === 1);
   });
 
-  it("has no gap while the process that holds the account is killed, and after it has returned", async () => {
+  it("has no gap while a process that holds its accounts is killed or stopped, and after it has returned", async () => {
     const one = await client();
     const numbers = await accountsOfBoth();
     for (const number of numbers) one.subscribe(harness.serverId, number, 0);
@@ -164,7 +164,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     }
   });
 
-  it("continues elsewhere if the process that holds the account hangs", async () => {
+  it("continues at another process if the process that holds the account hangs", async () => {
     const one = await client();
     const later = await client();
     const [number = ""] = await accountsOfBoth();
@@ -173,7 +173,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     windows[0]?.signal("SIGSTOP");
     try {
       await harness.value(number, [1, 2]);
-      // Comes from a stream that was not behind.
+      // A client that was connected to a process that is not behind knows sequence 3 already.
       later.subscribe(harness.serverId, number, 3);
       await delay(SILENCE_MS);
       await one.until(() => one.last(number) === 3);
@@ -187,7 +187,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     expect(later.frames("account.metrics.replay")).toMatchObject([{ replayTruncated: false, replayCount: 0 }]);
   });
 
-  it("pauses without any holder, and then sends what happened meanwhile", async () => {
+  it("keeps sockets open while no process holds their accounts, and then sends the samples of that time", async () => {
     const one = await client();
     const numbers = await accountsOfBoth();
     for (const number of numbers) one.subscribe(harness.serverId, number, 0);
@@ -217,7 +217,7 @@ describe("a stream process that follows accounts at the windows processes", () =
 });
 
 describe("the windows processes", () => {
-  it("answer the newest samples of all accounts, whichever is asked", async () => {
+  it("return the newest samples of all accounts, whichever process is asked", async () => {
     const numbers = await accountsOfBoth();
     const one = await client();
     for (const number of numbers) one.subscribe(harness.serverId, number, 0);
@@ -231,7 +231,7 @@ describe("the windows processes", () => {
     }
   });
 
-  it("serve windows to metrics processes only", async () => {
+  it("serve windows only to metrics processes", async () => {
     const path = METRICS_ROUTES.followWindows.path;
     const handshake = {
       connection: "Upgrade",

@@ -9,23 +9,24 @@
  */
 import type { SampleRange } from "@kapi/contracts/codec";
 
-/**
- * Maximum value size of an accepted sample. The largest frame takes under 700 bytes.
- */
+/** Maximum size of the value of an accepted sample. The largest frame has less than 700 bytes. */
 export const MAX_FRAME_BYTES = 4_096;
 
-/**
- * The state of an account in the log: sequence and source offset of its last accepted sample.
- */
+/** The state of an account in the log. */
 export interface LogState {
+  /** The sequence of the last accepted sample; 0 before the first. */
   readonly sequence: number;
+  /** Position in `trading.valuations` of the last valuation in an accepted sample; -1: none. */
   readonly to: number;
 }
 
-/** An account before its first sample. */
+/** The state of an account before its first sample. */
 export const BEFORE_FIRST: LogState = Object.freeze({ sequence: 0, to: -1 });
 
-/** Whether a sample of `frameBytes` bytes is the next one after `state`. */
+/**
+ * The acceptance rule: whether a sample with `range`, whose value has `frameBytes` bytes, is the
+ * account's next one after `state`.
+ */
 export function acceptSample(state: LogState, range: SampleRange, frameBytes: number): boolean {
   return (
     range.sequence === state.sequence + 1 &&
@@ -36,7 +37,7 @@ export function acceptSample(state: LogState, range: SampleRange, frameBytes: nu
   );
 }
 
-/** Whether both are the same sample of an account. */
+/** Whether two ranges of one account belong to the same sample. */
 export function sameRange(left: SampleRange, right: SampleRange): boolean {
   return left.sequence === right.sequence && left.from === right.from && left.to === right.to;
 }

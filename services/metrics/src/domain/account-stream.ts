@@ -15,14 +15,15 @@ export interface AccountStream extends LogState {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly partition: number;
-  /** Offset in `metrics.samples` of the newest accepted sample. */
+  /** Position in `metrics.samples` of the newest accepted sample; -1 before it is known. */
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start of the account's checkpoint, until a sample is read from the log, or the log
-   * was read for as long as a window lasts ({@link StartingPoint.keepsWindowStart}).
+   * The window start that the account's checkpoint has; null: the window itself has its start. A
+   * restored account keeps it until its next accepted sample. With
+   * {@link StartingPoint.keepsWindowStart} it keeps it for as long as a window lasts.
    */
-  readonly anchor: SampleCheckpoint["window"] | null;
+  readonly windowStart: SampleCheckpoint["window"] | null;
   /**
    * Sequence of the checkpoint from which this process restored the account; 0 if there was none.
    * Samples up to this sequence need no new checkpoint.

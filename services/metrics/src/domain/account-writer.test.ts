@@ -112,10 +112,10 @@ describe("a writer of one account", () => {
       MEASURED_BEFORE,
     );
     expect(writer.addValuation(valuation(10), 1, COALESCE_MS)).toBe("covered");
-    const takenOver = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...valuation(50), measuredAtMs: 50 });
-    expect(takenOver.addValuation(valuation(50), 1, COALESCE_MS)).toBe("covered");
-    expect(takenOver.addValuation(valuation(51), 1, COALESCE_MS)).toBe("unchanged");
-    expect(takenOver.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
+    const successor = new AccountWriter(ACCOUNT, { sequence: 7, to: 50 }, { ...valuation(50), measuredAtMs: 50 });
+    expect(successor.addValuation(valuation(50), 1, COALESCE_MS)).toBe("covered");
+    expect(successor.addValuation(valuation(51), 1, COALESCE_MS)).toBe("unchanged");
+    expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
   it("rejects a valuation measured too far ahead, and accepts the next valuation", () => {
@@ -141,7 +141,7 @@ describe("a writer of one account", () => {
     expect(writer.firstOpenOffset).toBe(12);
   });
 
-  it("starts an interval with the newest sample's equity, also after taking over from another writer", () => {
+  it("starts an interval with the newest sample's equity, also after the partition had another writer", () => {
     const newest = { ...valuation(10), measuredAtMs: 10 };
     for (const writer of [writerAfterFirst(), new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, newest)]) {
       writer.addValuation(valuation(13, { equityMinor: 120_00 }), 3, COALESCE_MS);
@@ -152,7 +152,7 @@ describe("a writer of one account", () => {
     }
   });
 
-  it("resets to an accepted foreign sample, and puts the writer's remaining valuations into the next sample", () => {
+  it("resets to an accepted foreign sample, and puts the remaining valuations of the writer into the next sample", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
     writer.addValuation(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
@@ -166,7 +166,7 @@ describe("a writer of one account", () => {
     expect(next.minimum.equityMinor).toBe(90_00);
   });
 
-  it("writes the valuations of an unacknowledged sample again, from the log's state", () => {
+  it("puts the valuations of an unacknowledged sample into the next sample after the log's last one", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, 0);
     writer.cut(1);
@@ -177,9 +177,10 @@ describe("a writer of one account", () => {
 
 /**
  * Simulates two writers of one account, a log that reorders or loses their samples, restarts that
- * read again from the committed offset, and the acceptance rule. Invariants: sequences have no gap;
- * every valuation that changed something is in exactly one accepted sample; a sample's minimum is
- * the lowest equity of its valuations and of the previous sample.
+ * read again from the committed offset, and the acceptance rule. Invariants:
+ * - Sequences have no gap.
+ * - Every valuation that changed something is in exactly one accepted sample.
+ * - A sample's minimum is the lowest equity of its valuations and of the sample before.
  */
 describe("two writers of one account", () => {
   interface Simulation {
@@ -204,29 +205,29 @@ describe("two writers of one account", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const simulation = newSimulation();
-        const readings: ValuationRecord[] = [];
+        const valuations: ValuationRecord[] = [];
         for (const action of steps) {
           if (action.kind === "value") {
-            const next = valuation(readings.length, { equityMinor: action.equity });
-            readings.push(next);
+            const next = valuation(valuations.length, { equityMinor: action.equity });
+            valuations.push(next);
             for (const writer of simulation.writers) writer.addValuation(next, 0, 0);
           } else if (action.kind === "cut") {
             const writer = simulation.writers[action.writer];
             if (writer?.waits === true) simulation.queue.push({ sample: writer.cut(0) });
           } else if (action.kind === "append") {
-            appendOne(simulation, action.pick, readings);
+            appendOne(simulation, action.pick, valuations);
           } else if (action.kind === "lose") {
             simulation.queue.length = 0;
             for (const writer of simulation.writers) writer.abandon(() => acceptedValues(simulation));
           } else if (action.kind === "commit") {
-            const open = simulation.writers[action.writer]?.firstOpenOffset ?? readings.length;
+            const open = simulation.writers[action.writer]?.firstOpenOffset ?? valuations.length;
             simulation.committed = Math.max(simulation.committed, open);
           } else {
-            simulation.writers[action.writer] = takenOver(simulation, readings);
+            simulation.writers[action.writer] = restarted(simulation, valuations);
           }
         }
-        drain(simulation, readings);
-        checkAgainst(simulation, readings);
+        drain(simulation, valuations);
+        expectInvariants(simulation, valuations);
       }),
       { numRuns: 500 },
     );
@@ -247,41 +248,41 @@ describe("two writers of one account", () => {
     return last === undefined ? null : (last.values as ValuationRecord);
   }
 
-  function takenOver(simulation: Simulation, readings: readonly ValuationRecord[]): AccountWriter {
+  function restarted(simulation: Simulation, valuations: readonly ValuationRecord[]): AccountWriter {
     const writer = new AccountWriter(ACCOUNT, simulation.log, acceptedValues(simulation));
-    for (const one of readings.slice(simulation.committed)) writer.addValuation(one, 0, 0);
+    for (const one of valuations.slice(simulation.committed)) writer.addValuation(one, 0, 0);
     return writer;
   }
 
-  function appendOne(simulation: Simulation, pick: number, readings: readonly ValuationRecord[]): void {
+  function appendOne(simulation: Simulation, pick: number, valuations: readonly ValuationRecord[]): void {
     const [entry] = simulation.queue.splice(pick % Math.max(1, simulation.queue.length), 1);
     if (entry === undefined || !acceptSample(simulation.log, entry.sample.range, 1)) return;
     simulation.log = entry.sample.range;
     simulation.accepted.push(entry.sample);
     for (const writer of simulation.writers)
-      writer.accept(entry.sample.range, () => readings[entry.sample.range.to] ?? null);
+      writer.accept(entry.sample.range, () => valuations[entry.sample.range.to] ?? null);
   }
 
-  function drain(simulation: Simulation, readings: readonly ValuationRecord[]): void {
+  function drain(simulation: Simulation, valuations: readonly ValuationRecord[]): void {
     for (let round = 0; round < 200; round += 1) {
-      while (simulation.queue.length > 0) appendOne(simulation, 0, readings);
+      while (simulation.queue.length > 0) appendOne(simulation, 0, valuations);
       for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
       if (simulation.queue.length === 0) break;
     }
     // Recovery: writers drop samples that were rejected because they arrived out of order.
     for (const writer of simulation.writers) writer.abandon(() => acceptedValues(simulation));
     for (const writer of simulation.writers) if (writer.waits) simulation.queue.push({ sample: writer.cut(0) });
-    while (simulation.queue.length > 0) appendOne(simulation, 0, readings);
+    while (simulation.queue.length > 0) appendOne(simulation, 0, valuations);
   }
 
-  function checkAgainst(simulation: Simulation, readings: readonly ValuationRecord[]): void {
+  function expectInvariants(simulation: Simulation, valuations: readonly ValuationRecord[]): void {
     let last: SampleRange = { sequence: 0, from: -1, to: -1 };
     for (const { range, minimum, values } of simulation.accepted) {
       expect(range.sequence).toBe(last.sequence + 1);
       expect(range.from).toBe(last.to);
-      const covered = readings.slice(range.from + 1, range.to + 1);
+      const covered = valuations.slice(range.from + 1, range.to + 1);
       // The interval starts with the equity of the previous sample.
-      const observed = readings.slice(Math.max(0, range.from), range.to + 1);
+      const observed = valuations.slice(Math.max(0, range.from), range.to + 1);
       const lowest = Math.min(...observed.map((one) => one.equityMinor));
       const earliest = observed.find((one) => one.equityMinor === lowest);
       expect(minimum).toMatchObject({ equityMinor: lowest, measuredAt: earliest?.measuredAt });
@@ -290,7 +291,7 @@ describe("two writers of one account", () => {
       last = range;
     }
     // Valuations after the newest sample have its values.
-    const newest = readings[last.to];
-    for (const one of readings.slice(last.to + 1)) expect(one.equityMinor).toBe(newest?.equityMinor);
+    const newest = valuations[last.to];
+    for (const one of valuations.slice(last.to + 1)) expect(one.equityMinor).toBe(newest?.equityMinor);
   }
 });

@@ -15,14 +15,16 @@ import {
 import type { Minimum, Sample } from "./sample.ts";
 
 /**
- * The outcome for a valuation. `covered`: a sample already includes it. `unchanged`: it equals the
- * last sample. `waits`: it becomes part of the next sample. `due`: cut a sample now.
+ * The outcome for a valuation. `covered`: it was added before, or a sample includes it.
+ * `unchanged`: it equals the last sample. `waits`: it becomes part of the next sample. `due`: cut a
+ * sample now.
  */
 export type ValuationOutcome = "covered" | "unchanged" | "waits" | "due" | Rejection;
 
+/** A sample that was cut and is not accepted yet. */
 interface WrittenSample {
   readonly range: SampleRange;
-  /** Offset of its first valuation, from which a new writer would have to read. */
+  /** Offset of its first valuation: a new writer reads from there. */
   readonly first: number;
 }
 
@@ -30,16 +32,18 @@ interface WrittenSample {
  * The writer of one account: coalesces its valuations and numbers samples ahead of the log. If the
  * log accepts a foreign sample (from another writer), the writer resets to the log.
  *
- * Invariants: the written samples that are not accepted yet follow `log` and each other without a
- * gap; `head` is the end of that chain. Every valuation after `log.to` that changed something is
- * still in `#lows`, so none is lost when the chain is dropped. A valuation that equals the newest
+ * Invariants: the written samples that are not accepted yet follow `#log` and each other without a
+ * gap; `#head` is the end of that chain. `#lows` has every valuation after `#log.to` that changed
+ * something, so no minimum is lost when the chain is dropped. A valuation that equals the newest
  * sample is not kept: that sample's equity is part of the next interval's minimum in any case.
  */
 export class AccountWriter {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly key: string;
+  /** The state of the account in the log. */
   #log: LogState;
+  /** The state once the log has accepted every written sample. */
   #head: LogState;
   readonly #written: WrittenSample[] = [];
   readonly #lows = new IntervalLows();
@@ -50,6 +54,7 @@ export class AccountWriter {
   /** The values of the newest written or accepted sample; null if unknown. */
   #published: MeasuredValues | null;
   #publishedAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether the balance or the number of open positions changed: a sample is due at once. */
   #urgent = false;
 
   constructor(
@@ -71,7 +76,7 @@ export class AccountWriter {
     return this.#waitsFrom !== null;
   }
 
-  /** Time of the newest cut. */
+  /** Time of the newest cut; -Infinity before the first. */
   get publishedAtMs(): number {
     return this.#publishedAtMs;
   }
@@ -82,7 +87,8 @@ export class AccountWriter {
   }
 
   /**
-   * Adds a valuation; `coalesceMs` is the minimum time between two samples if only prices change.
+   * Adds a valuation, in log order. `coalesceMs` is the minimum time between two samples if only
+   * prices change.
    */
   addValuation(valuation: ValuationRecord, nowMs: number, coalesceMs: number): ValuationOutcome {
     if (valuation.offset <= this.#head.to || valuation.offset <= (this.#latest?.offset ?? -1)) return "covered";
@@ -101,7 +107,10 @@ export class AccountWriter {
     return this.isDue(nowMs, coalesceMs) ? "due" : "waits";
   }
 
-  /** Whether a sample is due at `nowMs`. Also true if the clock was set back by an interval. */
+  /**
+   * Whether a sample is due at `nowMs`. It also is if the clock was set back by `coalesceMs` or
+   * more.
+   */
   isDue(nowMs: number, coalesceMs: number): boolean {
     return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);
   }
@@ -124,7 +133,7 @@ export class AccountWriter {
   /**
    * Applies the account's next accepted sample. An own sample is durable now. A foreign sample
    * replaces the writer's own samples; valuations that it does not include wait for the next
-   * sample. `valuesOf` decodes the foreign sample.
+   * sample. `valuesOf` returns the values of the foreign sample; null: it cannot be decoded.
    */
   accept(range: SampleRange, valuesOf: () => MeasuredValues | null): "own" | "foreign" {
     const ours = this.#written[0];
@@ -140,7 +149,7 @@ export class AccountWriter {
 
   /**
    * Drops written samples that will not be accepted any more; their valuations wait for the next
-   * sample.
+   * sample. `valuesOf` returns the values of the newest accepted sample; null: unknown.
    */
   abandon(valuesOf: () => MeasuredValues | null): void {
     if (this.#written.length > 0) this.#resetToLog(valuesOf());
@@ -161,9 +170,9 @@ export class AccountWriter {
    */
   #minimum(): Minimum {
     const low = assertDefined(this.#lows.lowestAfter(this.#head.to), "the lowest equity of the interval");
-    const held = this.#published;
-    if (held === null || held.equityMinor > low.equityMinor) return low;
-    return { equityMinor: held.equityMinor, measuredAt: held.measuredAt };
+    const newest = this.#published;
+    if (newest === null || newest.equityMinor > low.equityMinor) return low;
+    return { equityMinor: newest.equityMinor, measuredAt: newest.measuredAt };
   }
 
   #resetToLog(published: MeasuredValues | null): void {

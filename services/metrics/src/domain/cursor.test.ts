@@ -20,7 +20,7 @@ describe("the cursor of a subscription", () => {
     expect(openCursor(KEPT, 10).replay).toMatchObject({ replayTruncated: false, replayCount: 10 });
   });
 
-  it("sends the notice also when there is nothing to replay", () => {
+  it("sends the notice also when no sample is to be replayed", () => {
     expect(openCursor(KEPT, 20)).toMatchObject({ next: 21, replay: { replayTruncated: false, replayCount: 0 } });
     expect(openCursor(NOTHING, 0)).toEqual({
       next: 1,
@@ -43,8 +43,8 @@ describe("the cursor of a subscription", () => {
 
   it("announces every gap and repeats no sample, for any window and afterSequence", () => {
     fc.assert(
-      fc.property(fc.nat(50), fc.nat(50), fc.nat(120), (gone, kept, afterSequence) => {
-        const window = { first: gone + 1, last: gone + kept };
+      fc.property(fc.nat(50), fc.nat(50), fc.nat(120), (dropped, kept, afterSequence) => {
+        const window = { first: dropped + 1, last: dropped + kept };
         const { next, replay } = openCursor(window, afterSequence);
         expect(replay?.replayCount).toBe(Math.max(0, window.last - next + 1));
         expect(next).toBeGreaterThanOrEqual(window.first);

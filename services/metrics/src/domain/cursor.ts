@@ -10,7 +10,7 @@ export interface KeptRange {
   readonly last: number;
 }
 
-/** The kept sequences of an account whose last sample was `sequence`. */
+/** Returns the sequences that an account's window keeps; `sequence` is that of its last sample. */
 export function keptRange({
   sequence,
   window,
@@ -25,9 +25,11 @@ export function keptRange({
 /** The content of a replay notice, without the account. */
 export type Replay = Omit<ReplayFrame, "type" | "serverId" | "accountNumber">;
 
-/** The position of a subscriber: the next sequence to send, after the notice if there is one. */
+/** The position of a subscriber in the window of an account. */
 export interface Cursor {
+  /** The next sequence to send. */
   readonly next: number;
+  /** The replay notice to send before it; null: none. */
   readonly replay: Replay | null;
 }
 
@@ -53,7 +55,7 @@ export function resumeCursor(kept: KeptRange, next: number): Cursor {
   return { next: kept.first, replay: notice(kept, kept.first, true) };
 }
 
-/** The text of the replay notice. */
+/** Encodes a replay notice as the text of a message. */
 export function replayText(account: AccountId, replay: Replay): string {
   const frame: ReplayFrame = {
     type: "account.metrics.replay",

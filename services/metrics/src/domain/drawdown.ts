@@ -4,7 +4,7 @@
  * an earlier day does not count for the sample's day.
  */
 
-/** The equity values of one sample; minor units. */
+/** The equity of one sample, and the lowest equity of its interval; minor units. */
 export interface EquityObserved {
   readonly equityMinor: number;
   readonly measuredAtMs: number;
@@ -18,8 +18,11 @@ export interface DrawdownState {
   readonly equityMinor: number;
   /** Start of the newest sample's day (00:00 UTC), in milliseconds. */
   readonly dayMs: number;
+  /** The equity at the start of the day. */
   readonly dayStartMinor: number;
+  /** The lowest equity since the start of the day. */
   readonly dayLowMinor: number;
+  /** The highest equity ever. */
   readonly peakMinor: number;
   /** The lowest equity since the peak. */
   readonly lowMinor: number;
@@ -52,17 +55,17 @@ export function observe(state: DrawdownState | null, seen: EquityObserved): Draw
   };
 }
 
-/** Percent of the equity at the start of the day. */
+/** The largest loss of the day, in percent of the equity at its start. */
 export function dailyDrawdown(state: DrawdownState): number {
   return percentLost(state.dayStartMinor, state.dayLowMinor);
 }
 
-/** Percent of the highest equity ever. */
+/** The largest loss since the highest equity ever, in percent of that equity. */
 export function totalDrawdown(state: DrawdownState): number {
   return percentLost(state.peakMinor, state.lowMinor);
 }
 
-/** 0 if the start was not positive. */
+/** Percent lost from `fromMinor` to `lowMinor`; 0 if `fromMinor` is not positive. */
 function percentLost(fromMinor: number, lowMinor: number): number {
   if (fromMinor <= 0) return 0;
   const percent = ((fromMinor - lowMinor) / fromMinor) * PERCENT;

@@ -1,8 +1,8 @@
-/** The minutes of an account and hour in one record, for charts of long times. */
+/** One record for all minutes of an account in one hour, for charts of long periods. */
 
 const HOUR_MS = 3_600_000;
 
-/** A stored minute of an account, in order of time; minor units. */
+/** A stored minute of an account; minor units. */
 export interface EquityMinute {
   readonly measuredAtMs: number;
   readonly equityMinor: number;
@@ -11,27 +11,31 @@ export interface EquityMinute {
   readonly highestEquityMinor: number;
 }
 
+/** The stored minutes of an account in one hour; minor units. */
 export interface EquityHour {
-  /** The first and the last minute. */
+  /** Start of the first and of the last stored minute. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** Of the last minute. */
+  /** The equity and the balance at the end of the last minute. */
   readonly equityMinor: number;
   readonly balanceMinor: number;
   readonly lowestEquityMinor: number;
   readonly highestEquityMinor: number;
-  /** The deepest drawdown from an equity of the hour, and that equity. */
+  /** The deepest drawdown from an equity of this hour, and that equity. */
   readonly drawdownMinor: number;
   readonly drawdownFromMinor: number;
 }
 
+/** Start of the hour (UTC) of a time. */
 export function startOfHour(ms: number): number {
   return Math.floor(ms / HOUR_MS) * HOUR_MS;
 }
 
 /**
- * The hour with its next minute; null: the first minute. Within a minute only the last equity is
- * known to follow the highest one. Equal to `joinedSegments` in SQL.
+ * Returns `hour` with its next minute added; null: `minute` is its first one. Minutes are added in
+ * order of time. Within a minute only the last equity is known to follow the highest one, so only
+ * that fall counts as a drawdown. Gives the same values as `joinedSegments` in
+ * `src/outbound/postgres/equity-segments.ts`.
  */
 export function hourWith(hour: EquityHour | null, minute: EquityMinute): EquityHour {
   const { measuredAtMs, equityMinor, balanceMinor, lowestEquityMinor, highestEquityMinor } = minute;
@@ -55,7 +59,7 @@ export function hourWith(hour: EquityHour | null, minute: EquityMinute): EquityH
 
 type Drawdown = Pick<EquityHour, "drawdownMinor" | "drawdownFromMinor">;
 
-/** Of equal drawdowns, the one from the higher equity. */
+/** Returns the deeper drawdown; of equal ones, that from the higher equity. */
 function deeper(one: Drawdown, other: Drawdown): Drawdown {
   const depth = other.drawdownMinor - one.drawdownMinor;
   return depth > 0 || (depth === 0 && other.drawdownFromMinor > one.drawdownFromMinor) ? other : one;

@@ -4,16 +4,16 @@ import { describe, expect, it } from "vitest";
 import { IntervalLows } from "./interval.ts";
 
 describe("the lows of an interval", () => {
-  it("return the lowest equity after any offset, and the first time it was measured", () => {
+  it("return the lowest equity after any offset, and when it was first measured", () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(20), { minLength: 1, maxLength: 100 }),
         fc.nat(100),
         fc.nat(100),
-        (equities, after, gone) => {
+        (equities, after, upTo) => {
           const lows = new IntervalLows();
           for (const [offset, equity] of equities.entries()) lows.add(offset, equity, `at ${offset}`);
-          const forgotten = Math.min(gone, after);
+          const forgotten = Math.min(upTo, after);
           lows.forgetUpTo(forgotten);
           const rest = equities.map((equityMinor, offset) => ({ equityMinor, offset })).slice(after + 1);
           const lowest = rest.toSorted(
@@ -27,7 +27,7 @@ describe("the lows of an interval", () => {
     );
   });
 
-  it("never return more than the lowest equity, even if the equity rises for long", () => {
+  it("never return more than the lowest equity, even when so many are kept that some are merged", () => {
     const lows = new IntervalLows();
     for (let offset = 0; offset < 10_000; offset += 1) lows.add(offset, offset, `at ${offset}`);
     expect(lows.lowestAfter(-1)).toMatchObject({ equityMinor: 0, measuredAt: "at 0" });

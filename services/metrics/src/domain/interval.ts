@@ -1,8 +1,6 @@
 import type { Minimum } from "./sample.ts";
 
-/**
- * Maximum number of lows of one account. Above it the oldest two are merged to the lower equity.
- */
+/** Maximum number of lows of one account. Above it the oldest two become one, the lower one. */
 const MAX_LOWS = 128;
 
 interface Low extends Minimum {
@@ -10,12 +8,12 @@ interface Low extends Minimum {
 }
 
 /**
- * The lowest equity since any offset of an account's latest valuations. Only valuations that are
- * not higher than any later one are kept. So the lowest equity since an offset is that of the first
- * kept valuation after the offset.
+ * The lowest equity of an account's latest valuations after any offset. A valuation is kept only
+ * while no later valuation is lower. So the first kept valuation after an offset has the lowest
+ * equity after that offset.
  *
- * A writer needs the lowest equity since any offset: a foreign sample may already include some of
- * its valuations. Then the minimum of the next sample is the lowest equity of the other valuations.
+ * A writer needs this for any offset: a foreign sample may already include some of its valuations.
+ * Then the minimum of the next sample is the lowest equity of the remaining valuations.
  */
 export class IntervalLows {
   readonly #lows: Low[] = [];

@@ -59,7 +59,7 @@ describe("the snapshots of an account", () => {
     expect(second).toMatchObject({ equityMinor: 210, lowestEquityMinor: 210, highestEquityMinor: 210 });
   });
 
-  it("have the hour before with the first minute of a later hour", () => {
+  it("have the ended hour with the first minute of a later hour", () => {
     const aggregator = new MinuteAggregator(account, null);
     const samples = [sampleOf(1, 5, 100), sampleOf(2, 65, 300, 90), sampleOf(3, 125, 120), sampleOf(4, 3_605, 200)];
     const closed = [...samples, sampleOf(5, 3_665, 210)].map((sample) => aggregator.addSample(...sample));
@@ -69,17 +69,17 @@ describe("the snapshots of an account", () => {
     expect(closed.map((minute) => minute?.endedHour)).toEqual([undefined, null, null, null, hour]);
   });
 
-  it("do not know the hour of minutes that another process has stored, until it ends", () => {
-    const stored = new MinuteAggregator(account, null);
-    stored.addSample(...sampleOf(1, 5));
-    const aggregator = new MinuteAggregator(account, stored.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);
+  it("have an unknown hour until all minutes of an hour are from this process", () => {
+    const former = new MinuteAggregator(account, null);
+    former.addSample(...sampleOf(1, 5));
+    const aggregator = new MinuteAggregator(account, former.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);
     const times = [65, 3_605, 7_205, 7_265];
     const closed = times.map((seconds, index) => aggregator.addSample(...sampleOf(index + 2, seconds)));
     const hours = closed.map((minute) => minute?.endedHour);
     expect(hours).toEqual([undefined, "unknown", "unknown", expect.objectContaining({ firstMs: firstMs + 3_600_000 })]);
   });
 
-  it("have the low of a sample that came after its minute was closed in the next minute", () => {
+  it("have the low of a sample that is late for its minute in the next minute", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5, 100));
     aggregator.closeEnded(firstMs + 60_000);

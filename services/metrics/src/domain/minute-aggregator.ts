@@ -20,13 +20,17 @@ export interface Snapshot {
   readonly marginLevel: number;
   readonly dailyDrawdown: number;
   readonly totalDrawdown: number;
-  /** Of all samples of the minute, with the lows between them, and of late ones before it. */
+  /**
+   * The lowest and highest equity of the minute, with the lows between its samples. Samples that
+   * were late for the minute before count too.
+   */
   readonly lowestEquityMinor: number;
   readonly highestEquityMinor: number;
 }
 
-/** The state of an account's aggregation. */
+/** The stored state of an account, from which its aggregation continues. */
 export interface AggregatorState {
+  /** The newest sample that the state includes. */
   readonly log: LogState;
   readonly drawdown: DrawdownState;
 }
@@ -35,11 +39,11 @@ export interface AggregatorState {
 export interface ClosedMinute {
   readonly snapshot: Snapshot;
   readonly state: AggregatorState;
-  /** Offset in `metrics.samples` of the minute's first sample. */
+  /** Position in `metrics.samples` of the minute's first sample. */
   readonly fromOffset: number;
   /**
-   * The hour of the minutes before, if this is the first one of a later hour; `unknown`: another
-   * process has stored some of them.
+   * The hour that ended before this minute; null if none ended. `unknown`: another process stored
+   * some of the minutes before, so the store looks for an ended hour in the stored minutes.
    */
   readonly endedHour: EquityHour | "unknown" | null;
 }
@@ -47,8 +51,9 @@ export interface ClosedMinute {
 /** A sample to aggregate. */
 export interface AggregatorInput {
   readonly range: SampleRange;
+  /** Size of the record's value. */
   readonly frameBytes: number;
-  /** Offset in `metrics.samples`. */
+  /** Position in `metrics.samples`. */
   readonly offset: number;
 }
 
@@ -62,10 +67,11 @@ export class MinuteAggregator {
   #log: LogState;
   #drawdown: DrawdownState | null;
   #open: ClosedMinute | null = null;
-  /** Since the start of the open minute, or since the minute before was closed. */
+  /** The extremes since the last minute was closed; null: no sample since. */
   #extremes: { readonly lowest: number; readonly highest: number } | null = null;
+  /** Start of the last closed minute. */
   #closedMs = Number.NEGATIVE_INFINITY;
-  /** The hour of the last closed minute. */
+  /** The hour of the last closed minute; `unknown`: another process stored some of its minutes. */
   #hour: EquityHour | "unknown" | null;
 
   constructor(account: AccountId, stored: AggregatorState | null) {
@@ -85,14 +91,15 @@ export class MinuteAggregator {
     return acceptSample(this.#log, record.range, record.frameBytes);
   }
 
-  /**
-   * Offset of the open minute's first sample; null if no minute is open.
-   */
+  /** Position of the open minute's first sample; null if no minute is open. */
   get openFrom(): number | null {
     return this.#open?.fromOffset ?? null;
   }
 
-  /** Adds an accepted sample; returns the minute that it closes. */
+  /**
+   * Adds an accepted sample.
+   * @returns the minute that the sample closes, because it is of a later one; or null.
+   */
   addSample(record: AggregatorInput, { values, minimum }: FrameContent): ClosedMinute | null {
     const { range, offset } = record;
     const { equityMinor, measuredAtMs } = values;
@@ -138,7 +145,7 @@ export class MinuteAggregator {
     this.#log = { sequence: range.sequence, to: range.to };
   }
 
-  /** Closes and returns the open minute, if it ended by `horizonMs`. */
+  /** Closes and returns the open minute, if it ended at or before `horizonMs`; otherwise null. */
   closeEnded(horizonMs: number): ClosedMinute | null {
     const isOver = this.#open !== null && this.#open.snapshot.measuredAtMs + MINUTE_MS <= horizonMs;
     return isOver ? this.#close() : null;
@@ -160,7 +167,7 @@ export class MinuteAggregator {
 
   #hourWith(minute: Snapshot, beginsHour: boolean): EquityHour | "unknown" {
     if (this.#hour !== "unknown") return hourWith(beginsHour ? null : this.#hour, minute);
-    // The first minute of this process may be in the hour of stored ones.
+    // The first minute of this process may be in an hour with minutes of another process.
     const isFirst = this.#closedMs === Number.NEGATIVE_INFINITY;
     return beginsHour && !isFirst ? hourWith(null, minute) : "unknown";
   }

@@ -22,9 +22,11 @@ export interface SampleSink {
 
 /** A connection to a windows process. Requests are sent in order. */
 export interface WindowLink {
-  /** What the process holds. */
+  /** The partitions that the process holds. */
   readonly holding: WindowsHolding;
+  /** Requests the samples of an account. */
   follow(request: FollowRequest): void;
+  /** Ends the samples of the account that has this channel. */
   unfollow(channel: number): void;
 }
 
@@ -37,13 +39,15 @@ export interface SampleProgress {
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }
 
-/** Writes checkpoints; the last value of a key wins. */
+/** Writes records of `metrics.latest`; the last value of a key wins. */
 export interface CheckpointSink {
+  /** Resolves when the record is durable. An empty value is a tombstone. */
   write(partition: number, key: string, value: string): Promise<void>;
 }
 
 /** Keeps some of the rejected valuations for inspection. */
 export interface RejectedValuationSink {
+  /** Writes the dead letter of a record; `value` is null if it is no longer known. */
   write(
     partition: number,
     record: { readonly key: string; readonly value: Buffer | null; readonly offset: bigint },
@@ -51,9 +55,11 @@ export interface RejectedValuationSink {
   ): Promise<void>;
 }
 
-/** The generation of a topic: how often the topic was recreated, and the age of this generation. */
+/** The generation of a topic. */
 export interface TopicGeneration {
+  /** How often the topic was recreated. */
   readonly generation: number;
+  /** The time since the topic's id was registered. */
   readonly ageMs: number;
 }
 
@@ -65,7 +71,7 @@ export interface TopicGenerationStore {
 
 /** Whether accounts exist. */
 export interface AccountExistence {
-  /** Returns one answer per account, in order. Rejects if it cannot be determined now. */
+  /** Returns for each account, in order, whether it exists. Rejects if that is unknown now. */
   exist(accounts: readonly AccountId[]): Promise<readonly boolean[]>;
   /** Removes a deleted account from the cache. */
   forget(key: string): void;
@@ -84,13 +90,13 @@ export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
   states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores minutes in several transactions: every state, and the snapshots measured within `kept`.
-   * Idempotent; skips deleted accounts.
+   * Stores minutes in several transactions: the newest state of each account, and the snapshots
+   * measured from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */
   createDays(firstMs: number, lastMs: number): Promise<void>;
-  /** Drops the partitions of older days; returns how many. */
+  /** Drops the partitions of earlier days; returns the number of dropped days. */
   dropDaysBefore(firstKeptMs: number): Promise<number>;
   /** Stores statuses, at most one per account. The highest version of an account wins. */
   upsertStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
@@ -104,14 +110,17 @@ export interface SnapshotStore {
 export interface SnapshotQuery {
   readonly organizationId: string;
   readonly serverId: string;
+  /** Null: all accounts of the server. */
   readonly accountNumber: string | null;
   readonly sinceMs: number;
+  /** Null: no end. */
   readonly untilMs: number | null;
   readonly limit: number;
 }
 
+/** Lists of stored snapshots. */
 export interface SnapshotLists {
-  /** Newest first; snapshots of one minute are ordered by account number. */
+  /** Returns the newest first; snapshots of one minute are ordered by account number. */
   list(query: SnapshotQuery): Promise<AccountMetricSnapshot[]>;
 }
 
@@ -119,19 +128,24 @@ export interface SnapshotLists {
 export interface EquityHistoryQuery extends AccountId {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Length of the parts that become one point each: whole minutes. */
+  /** Length of the part of the range that one point stands for: whole minutes. */
   readonly pointMs: number;
-  /** Older snapshots are past their retention. */
+  /** Start of the retention: snapshots before it are not read. */
   readonly firstKeptMs: number;
 }
 
+/** The equity of accounts over time. */
 export interface EquityHistories {
+  /**
+   * Returns the last equity before the range, or null, and a point for each part of the range with
+   * a stored minute, in order of time. Amounts are in units of currency.
+   */
   read(query: EquityHistoryQuery): Promise<Pick<EquityHistory, "before" | "points">>;
 }
 
 /** Publishes the deletion of an account to every metrics process, through `metrics.samples`. */
 export interface DeletionSink {
-  /** Resolves with the offset after the record. */
+  /** Resolves with the partition of the durable record, and the offset after it. */
   publish(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
 }
 
@@ -140,42 +154,55 @@ export interface RankQuery {
   readonly serverId: string;
   readonly sort: AccountOrder;
   readonly filters: AccountFilters;
-  /** The last account before the page, with its value then; null: from the first one. */
+  /**
+   * The last account of the page before, with the value that it had there; null: the first page.
+   */
   readonly after: { readonly value: string | null; readonly accountNumber: string } | null;
   readonly limit: number;
 }
 
+/** An account of a sorted list. */
 export interface RankedAccount {
   readonly accountNumber: string;
+  /** The value by which the list is sorted, as text; null: none. */
   readonly value: string | null;
+  /** The values of the last stored minute; null: none is stored. */
   readonly stored: StoredAccountValues | null;
 }
 
 /** The equity of all accounts of a server, in units of its currency. */
 export interface EquitySummary {
+  /** Number of accounts with a stored minute. */
   readonly accounts: number;
   readonly equity: number;
+  /** The equity of these accounts at the start of the day (UTC). */
   readonly dayStartEquity: number;
+  /** Start of the newest stored minute; null: none is stored. */
   readonly measuredAt: string | null;
 }
 
-/** The accounts of servers by their stored values. */
+/** The accounts of servers, sorted and filtered by their stored values. */
 export interface AccountRanks {
-  /** Accounts without the value of the sort come last. Equal values are in order of numbers. */
+  /**
+   * Returns a page. Accounts without the value of the sort come last; accounts with equal values
+   * are in order of their numbers.
+   */
   rank(query: RankQuery): Promise<RankedAccount[]>;
-  /** Number of matches. */
+  /** Returns the number of accounts that match the filters. */
   count(serverId: string, filters: AccountFilters): Promise<number>;
-  /** In order; null for an account without a stored minute. */
+  /** Returns the values of each account, in order; null for one without a stored minute. */
   values(serverId: string, accountNumbers: readonly string[]): Promise<(StoredAccountValues | null)[]>;
-  /** In order. */
+  /** Returns the summary of each server, in order. */
   summaries(serverIds: readonly string[]): Promise<EquitySummary[]>;
 }
 
 /** The name and the creation time of an account; null: the account service does not have it. */
 export type AccountDescription = { readonly accountName: string; readonly createdAt: string } | null;
 
-/** The accounts whose creation time is not known yet. */
+/** The stored names and creation times of accounts. */
 export interface AccountDescriptions {
+  /** Returns at most `limit` accounts whose creation time is not known yet. */
   missing(limit: number): Promise<AccountId[]>;
+  /** Stores one description for each account, in order. */
   store(accounts: readonly AccountId[], descriptions: readonly AccountDescription[]): Promise<void>;
 }

@@ -49,7 +49,7 @@ describe("the starting point of an account", () => {
     });
   });
 
-  it("is after its checkpoint's sample if its window is not read from the start", () => {
+  it("is after the sample of its checkpoint if reading starts within its window or after it", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
     expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });
     expect(startingPoint(checkpoint(650, 550), 900, 550)).toEqual({ ...point, keepsWindowStart: true });

@@ -1,11 +1,11 @@
+/**
+ * Where reading starts after a restart. A checkpoint only shortens the reading. If a checkpoint is
+ * missing or stale, the samples are applied again from an earlier offset. All offsets here are
+ * positions (`topic-position.ts`).
+ */
 import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 
 import { BEFORE_FIRST, type LogState } from "./acceptance-rule.ts";
-
-/**
- * The offset at which reading starts after a restart. A checkpoint only shortens the reading. If a
- * checkpoint is missing or stale, the samples are applied again from an earlier offset.
- */
 
 /** A record of `metrics.latest` as it was read. */
 export interface CheckpointAt<T> {
@@ -23,21 +23,22 @@ export interface RestoredPartition {
 
 /** How an account is restored. */
 export interface StartingPoint {
+  /** The state from which the acceptance rule continues. */
   readonly state: LogState;
   /**
    * Samples below this offset of `metrics.samples` are skipped: `state` includes them.
    */
   readonly acceptFrom: number;
-  /** Whether the checkpoint's frame is the account's newest sample at this offset. */
+  /** Whether the checkpoint's frame goes into the window: the log is not read that far back. */
   readonly restoreFrame: boolean;
   /**
-   * Whether the window begins before this offset. Its start then stays in new checkpoints, so that
-   * other processes can still restore the window.
+   * Whether new checkpoints keep the checkpoint's window start. This process reads only a part of
+   * the window, but other processes can then still restore all of it.
    */
   readonly keepsWindowStart: boolean;
 }
 
-/** An account without a checkpoint: the rule applies from the first record that is read. */
+/** For an account without a checkpoint: the rule applies from the first record that is read. */
 export const WITHOUT_CHECKPOINT: StartingPoint = {
   state: BEFORE_FIRST,
   acceptFrom: 0,
@@ -67,8 +68,8 @@ export function readStart(restored: RestoredPartition, windowOffset: number): nu
 }
 
 /**
- * How the account of `checkpoint` is restored if its partition is read from `start`. A window that
- * begins before `oldestWindow` is too old to keep its start: a restart would read too much.
+ * Returns how the account of `checkpoint` is restored if its partition is read from `start`. New
+ * checkpoints do not keep a window start before `oldestWindow`: a restart would read too much.
  */
 export function startingPoint(checkpoint: SampleCheckpoint, start: number, oldestWindow: number): StartingPoint {
   const { window } = checkpoint;
@@ -88,6 +89,7 @@ export function startingPoint(checkpoint: SampleCheckpoint, start: number, oldes
   };
 }
 
+/** Whether the checkpoint may be of a writer that had lost the partition ({@link readStart}). */
 function isStale(marker: CheckpointAt<PartitionCheckpoint>, checkpoint: SampleCheckpoint, at: number): boolean {
   return at >= marker.value.latestOffset && checkpoint.offset < marker.value.samplesOffset;
 }

@@ -2,17 +2,17 @@ import type { AccountStream } from "./account-stream.ts";
 import type { KeptRange } from "./cursor.ts";
 import type { AccountId } from "./sample.ts";
 
-/** What a source needs of an account's stream. */
+/** The part of an account's stream that a source and the sockets need. */
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
 
-/** An account whose samples a socket wants, from `follow` until `end`. */
+/** A follower of an account: a socket that gets its samples, from `follow` until `end`. */
 export interface Follow {
   /**
-   * Whether the account exists. Once it is known to exist, its retained samples are in the source.
-   * A promise that is not answered yet when `end` is called is never answered.
+   * Whether the account exists. Once that is known, the source has the account's retained samples.
+   * A promise that is pending when `end` is called stays pending.
    */
   readonly exists: boolean | Promise<boolean>;
-  /** Call once. */
+  /** Ends the follow. Call it once. */
   readonly end: () => void;
 }
 
@@ -21,13 +21,17 @@ export interface Follow {
  * window.
  */
 export interface SampleSource {
-  /** An account that was deleted has no samples again. */
+  /** Whether the account was deleted: then it gets no more samples. */
   isDeleted(key: string): boolean;
+  /** Starts to follow an account. */
   follow(key: string, account: AccountId): Follow;
-  /** The stream of an account; undefined without samples. */
+  /** Returns the stream of an account; undefined if it has no samples. */
   find(key: string): SampledAccount | undefined;
-  /** The sequences kept now. */
+  /** Returns the sequences that the account's window keeps now. */
   kept(account: SampledAccount): KeptRange;
-  /** WebSocket frames from a kept sequence on: those that fit into `maxBytes`, at least one. */
+  /**
+   * Returns the WebSocket frames of samples from a kept sequence on, and the sequence after them:
+   * as many as fit into `maxBytes`, but at least one.
+   */
   frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number };
 }

@@ -7,20 +7,24 @@ import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
  * memory budget. Each account always keeps its newest sample.
  *
  * Samples of all accounts are stored in slabs of raw memory in log order, each with its WebSocket
- * frame header. A window has only the places of its samples. So a sample costs its bytes, a record
- * of 40 bytes and a place of 8 bytes, but no object. Above the budget the oldest slab is freed as a
- * whole, so that every account keeps the same period. Before that, the newest samples of accounts
- * in that slab are copied to the newest slab.
+ * frame header. A window has only the addresses of its samples. So a sample costs its bytes, 40
+ * bytes before them and an address of 8 bytes, but no object. Above the budget the oldest slab is
+ * freed as a whole, so that every account keeps the same period. Before that, newest samples of
+ * accounts in that slab are copied to the newest slab.
  *
- * Invariants: the samples kept of an account are consecutive, [first, last]; all their places are
- * in existing slabs; a slab without kept samples is freed at once, unless it is the newest.
+ * Invariants: the samples kept of an account are consecutive, [first, last]; all their addresses
+ * are in existing slabs; a slab without kept samples is freed at once, unless it is the newest.
  */
 
-/** Record before each frame, as doubles: owner, frame bytes, time, from, offset. */
+/**
+ * The fields before each frame, as doubles: id of the window, frame bytes, time, from, offset. A
+ * record is these fields and the frame.
+ */
 const RECORD_FIELDS = 5;
 const RECORD_BYTES = RECORD_FIELDS * 8;
-const FIRST_PLACES = 4;
+const INITIAL_ADDRESSES = 4;
 
+/** The limits of the windows of a process. */
 export interface WindowLimits {
   /** Maximum number of samples kept of an account. */
   readonly maxSamples: number;
@@ -32,15 +36,16 @@ export interface WindowLimits {
   readonly slabBytes: number;
 }
 
-/** A sample as the log has it. */
+/** A sample with its position in the log. */
 export interface LoggedSample {
   readonly sequence: number;
-  /** Header `from`. */
+  /** Position of the last valuation of the sample before: its header `from`. */
   readonly from: number;
-  /** Offset in `metrics.samples`. */
+  /** Position in `metrics.samples`. */
   readonly offset: number;
   /** The record's time. */
   readonly atMs: number;
+  /** The frame, without its WebSocket header. */
   readonly payload: Buffer;
 }
 
@@ -58,8 +63,11 @@ class Window implements SampleWindow {
   readonly id: number;
   first = 1;
   last = 0;
-  /** The place of each sample, at index sequence modulo length. */
-  places = new Float64Array(FIRST_PLACES);
+  /**
+   * The address of each sample, at index sequence modulo length: the slab's id times the size of a
+   * slab, plus the sample's offset in its slab.
+   */
+  addresses = new Float64Array(INITIAL_ADDRESSES);
 
   constructor(id: number) {
     this.id = id;
@@ -71,7 +79,7 @@ class Slab {
   readonly bytes: Buffer;
   readonly fields: Float64Array;
   used = 0;
-  /** Samples in it that are kept. */
+  /** Number of its samples that a window keeps. */
   kept = 0;
   writtenAtMs = 0;
 
@@ -83,6 +91,7 @@ class Slab {
   }
 }
 
+/** The windows of all accounts of this process. */
 export class SampleWindows {
   readonly #limits: WindowLimits;
   readonly #slabs = new Map<number, Slab>();
@@ -108,7 +117,7 @@ export class SampleWindows {
     return this.#slabs.size * this.#limits.slabBytes;
   }
 
-  /** An empty window. */
+  /** Creates an empty window. */
   open(): SampleWindow {
     const id = this.#freeIds.pop() ?? this.#windows.length;
     const window = new Window(id);
@@ -150,7 +159,7 @@ export class SampleWindows {
     writeFrameHeader(slab.bytes, start, payload.length);
     slab.bytes.set(payload, start + headerBytes);
     window.last = sample.sequence;
-    this.#setPlace(window, sample.sequence, slab, at);
+    this.#setAddress(window, sample.sequence, slab, at);
   }
 
   /** Drops samples that are too old at `nowMs`, except the newest. */
@@ -168,7 +177,7 @@ export class SampleWindows {
   expire(nowMs: number): void {
     for (const slab of this.#slabs.values()) {
       if (slab === this.#newest || slab.writtenAtMs > nowMs - this.#limits.maxAgeMs) return;
-      this.#giveUp(slab, nowMs);
+      this.#freeSlab(slab, nowMs);
     }
   }
 
@@ -180,7 +189,7 @@ export class SampleWindows {
     return this.#copy(owned(given), fromSequence, maxBytes, RECORD_BYTES);
   }
 
-  /** Returns the same samples as records, for {@link readRecords}. */
+  /** Like {@link frames}, but returns records, for {@link readRecords}. */
   records(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#copy(owned(given), fromSequence, maxBytes, 0);
   }
@@ -246,12 +255,12 @@ export class SampleWindows {
   #makeRoom(nowMs: number): void {
     if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;
     for (const slab of this.#slabs.values()) {
-      if (slab !== this.#newest) this.#giveUp(slab, nowMs);
+      if (slab !== this.#newest) this.#freeSlab(slab, nowMs);
       return;
     }
   }
 
-  #giveUp(slab: Slab, nowMs: number): void {
+  #freeSlab(slab: Slab, nowMs: number): void {
     this.#makingRoom = true;
     for (let at = 0; at < slab.used && slab.kept > 0; at += this.#recordBytes(slab, at)) {
       const window = this.#windows[slab.fields[at / 8] ?? -1];
@@ -271,15 +280,15 @@ export class SampleWindows {
     const end = at + RECORD_BYTES + length;
     from.bytes.copy(target.slab.bytes, target.at, at, end);
     from.kept -= 1;
-    this.#setPlace(window, window.last, target.slab, target.at);
+    this.#setAddress(window, window.last, target.slab, target.at);
   }
 
-  /** Drops the window's samples up to the sample at this place, if that sample is still kept. */
+  /** Drops the window's samples up to the sample at this address, if that one is still kept. */
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
-      const place = this.#placeOf(window, sequence);
-      // Later samples have higher places. A moved newest sample is the last of its window.
-      if (place > slab.id * this.#limits.slabBytes + at) return;
+      const address = this.#addressOf(window, sequence);
+      // Later samples have higher addresses. A moved newest sample is the last of its window.
+      if (address > slab.id * this.#limits.slabBytes + at) return;
       this.#dropFirst(window);
     }
   }
@@ -301,40 +310,44 @@ export class SampleWindows {
     return Math.ceil((RECORD_BYTES + (slab.fields[at / 8 + 1] ?? 0)) / 8) * 8;
   }
 
-  #placeOf(window: Window, sequence: number): number {
-    return window.places[sequence % window.places.length] ?? 0;
+  #addressOf(window: Window, sequence: number): number {
+    return window.addresses[sequence % window.addresses.length] ?? 0;
   }
 
   #isAt(window: Window, sequence: number, slab: Slab, at: number): boolean {
-    return this.#placeOf(window, sequence) === slab.id * this.#limits.slabBytes + at;
+    return this.#addressOf(window, sequence) === slab.id * this.#limits.slabBytes + at;
   }
 
   #find(window: Window, sequence: number): { slab: Slab; at: number } {
     assert(sequence >= window.first && sequence <= window.last, "the sample is kept");
-    const place = this.#placeOf(window, sequence);
-    const at = place % this.#limits.slabBytes;
-    return { slab: assertDefined(this.#slabs.get((place - at) / this.#limits.slabBytes), "the slab of a sample"), at };
+    const address = this.#addressOf(window, sequence);
+    const at = address % this.#limits.slabBytes;
+    return {
+      slab: assertDefined(this.#slabs.get((address - at) / this.#limits.slabBytes), "the slab of a sample"),
+      at,
+    };
   }
 
-  #setPlace(window: Window, sequence: number, slab: Slab, at: number): void {
-    if (window.last - window.first >= window.places.length) this.#growPlaces(window);
-    window.places[sequence % window.places.length] = slab.id * this.#limits.slabBytes + at;
+  #setAddress(window: Window, sequence: number, slab: Slab, at: number): void {
+    if (window.last - window.first >= window.addresses.length) this.#growAddresses(window);
+    window.addresses[sequence % window.addresses.length] = slab.id * this.#limits.slabBytes + at;
     slab.kept += 1;
   }
 
-  #growPlaces(window: Window): void {
-    const before = window.places;
-    const places = new Float64Array(Math.min(before.length * 4, this.#limits.maxSamples));
+  #growAddresses(window: Window): void {
+    const before = window.addresses;
+    const addresses = new Float64Array(Math.min(before.length * 4, this.#limits.maxSamples));
     for (let sequence = window.first; sequence < window.last; sequence += 1) {
-      places[sequence % places.length] = before[sequence % before.length] ?? 0;
+      addresses[sequence % addresses.length] = before[sequence % before.length] ?? 0;
     }
-    window.places = places;
+    window.addresses = addresses;
   }
 }
 
 /**
- * The samples in `bytes`, which begin with sequence `from`. Their payloads are parts of `bytes`.
- * Numbers are little-endian, as on every machine that Node runs on.
+ * Yields the samples in `bytes`, which {@link SampleWindows.records} returned from sequence `from`
+ * on. Their payloads are parts of `bytes`. Numbers are little-endian, as on every machine that runs
+ * kapi.
  */
 export function* readRecords(bytes: Buffer, from: number): Generator<LoggedSample> {
   let sequence = from;

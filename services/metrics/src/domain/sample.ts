@@ -4,9 +4,10 @@ import { uuidV5 } from "@kapi/kernel";
 
 import type { Values } from "./valuation-record.ts";
 
-/** The lowest equity of an interval, and when it was measured. */
+/** The lowest equity of an interval; minor units. */
 export interface Minimum {
   readonly equityMinor: number;
+  /** When it was measured, as the trading server wrote it. */
   readonly measuredAt: string;
 }
 
@@ -24,7 +25,7 @@ export interface AccountId {
   readonly accountNumber: string;
 }
 
-/** The id of a sample, derived from account and sequence, so every writer makes the same one. */
+/** The id of a sample. It follows from account and sequence, so every writer gives the same id. */
 export function eventIdOf(account: AccountId, sequence: number): string {
   return uuidV5(account.serverId, `${account.accountNumber}/metrics/${sequence}`);
 }

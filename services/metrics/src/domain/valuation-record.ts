@@ -1,4 +1,4 @@
-/** The values of an account; money in minor units. */
+/** The values of an account; money in minor units, `marginLevel` in percent. */
 export interface Values {
   readonly balanceMinor: number;
   readonly equityMinor: number;
@@ -20,7 +20,7 @@ export interface ValuationRecord extends MeasuredValues {
   readonly offset: number;
 }
 
-/** Whether both have equal values. */
+/** Whether all values are equal. */
 export function sameValues(left: Values, right: Values): boolean {
   return (
     left.equityMinor === right.equityMinor &&

@@ -1,21 +1,21 @@
+/**
+ * WebSocket frames of a server (RFC 6455, 5.2: final, unmasked). With them, the bytes of a sample
+ * are framed once and written to any number of sockets.
+ */
 import { assert } from "@kapi/kernel";
 
-/**
- * WebSocket text frames of a server (RFC 6455, 5.2: final, unmasked), so that the bytes of a sample
- * can be framed once and written to any number of sockets.
- */
 const FINAL_TEXT = 0x81;
 const FINAL_BINARY = 0x82;
 const FINAL_PONG = 0x8a;
 const LENGTH_IN_16_BITS = 126;
 const LENGTH_IN_64_BITS = 127;
 
-/** Bytes before a payload of `payloadBytes`. */
+/** Returns the number of bytes of the frame header before a payload of `payloadBytes`. */
 export function frameHeaderBytes(payloadBytes: number): number {
   return payloadBytes < LENGTH_IN_16_BITS ? 2 : payloadBytes < 0x1_0000 ? 4 : 10;
 }
 
-/** Writes the frame header of a payload of `payloadBytes` into `target` at `start`. */
+/** Writes the header of a text frame with `payloadBytes` of payload into `target` at `start`. */
 export function writeFrameHeader(target: Buffer, start: number, payloadBytes: number): void {
   target[start] = FINAL_TEXT;
   if (payloadBytes < LENGTH_IN_16_BITS) {
@@ -30,7 +30,7 @@ export function writeFrameHeader(target: Buffer, start: number, payloadBytes: nu
   }
 }
 
-/** Encodes `text` as a frame. */
+/** Encodes `text` as a text frame. */
 export function textFrame(text: string): Buffer {
   const payloadBytes = Buffer.byteLength(text);
   const headerBytes = frameHeaderBytes(payloadBytes);
@@ -41,8 +41,8 @@ export function textFrame(text: string): Buffer {
 }
 
 /**
- * The beginning of a binary frame: its header and the first bytes of its payload, which has
- * `restBytes` more.
+ * Encodes the beginning of a binary frame: its header, and the `first` bytes of its payload. The
+ * caller writes the remaining `restBytes` of the payload itself.
  */
 export function binaryFrameStart(first: Buffer, restBytes: number): Buffer {
   const payloadBytes = first.length + restBytes;
@@ -54,7 +54,7 @@ export function binaryFrameStart(first: Buffer, restBytes: number): Buffer {
   return start;
 }
 
-/** The pong to a client's ping frame, which has at most 125 bytes (RFC 6455, 5.5). */
+/** Encodes the pong to a ping frame with `payload`: at most 125 bytes (RFC 6455, 5.5). */
 export function pongFrame(payload: Buffer): Buffer {
   assert(payload.length < LENGTH_IN_16_BITS, "a control frame is short");
   return Buffer.concat([Buffer.from([FINAL_PONG, payload.length]), payload]);

@@ -4,7 +4,7 @@ import { WindowsTier } from "./windows-tier.ts";
 
 const PARTITIONS = 12;
 
-it.each([1, 2, 3, 5, 12])("every partition has one own process of %i", (count) => {
+it.each([1, 2, 3, 5, 12])("each partition is the own partition of exactly one of %i processes", (count) => {
   const own = Array.from({ length: count }, (_, instance) =>
     new WindowsTier({ instance, count, replica: false }).holding(PARTITIONS),
   );
@@ -14,7 +14,7 @@ it.each([1, 2, 3, 5, 12])("every partition has one own process of %i", (count) =
   expect(own.flatMap(({ replica }) => replica)).toEqual([]);
 });
 
-it("with replicas, the process before the own one holds a partition too", () => {
+it("with replicas, the process before its own one holds each partition too", () => {
   const holdings = [0, 1, 2].map((instance) => new WindowsTier({ instance, count: 3, replica: true }).holding(4));
   expect(holdings).toEqual([
     { partitions: 4, own: [0, 3], replica: [1] },
@@ -23,7 +23,7 @@ it("with replicas, the process before the own one holds a partition too", () => 
   ]);
 });
 
-it("one process has no replica", () => {
+it("a single process has no replica", () => {
   expect(new WindowsTier({ instance: 0, count: 1, replica: true }).holding(2)).toEqual({
     partitions: 2,
     own: [0, 1],

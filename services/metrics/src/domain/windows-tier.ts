@@ -1,8 +1,10 @@
 import type { WindowsHolding } from "@kapi/contracts";
 
-/** The windows processes, and which of them this one is. */
+/** The settings of a windows process. */
 export interface TierSettings {
+  /** The number of this process, from 0. */
   readonly instance: number;
+  /** Number of windows processes. */
   readonly count: number;
   /** Whether each process also holds the partitions of the next one. */
   readonly replica: boolean;
@@ -16,7 +18,9 @@ export class WindowsTier {
     this.#settings = settings;
   }
 
-  /** The processes that hold a partition, its own one first. */
+  /**
+   * Returns the instances that hold a partition: partition modulo count first, then its replica.
+   */
   holdersOf(partition: number): readonly number[] {
     const { count, replica } = this.#settings;
     const own = partition % count;
@@ -29,7 +33,7 @@ export class WindowsTier {
     return this.holdersOf(partition).includes(this.#settings.instance);
   }
 
-  /** What this process holds of `partitions` partitions. */
+  /** Returns which of `partitions` partitions this process holds. */
   holding(partitions: number): WindowsHolding {
     const { instance } = this.#settings;
     const held = Array.from({ length: partitions }, (_, partition) => partition).filter((one) => this.isHeld(one));

@@ -35,7 +35,7 @@ function start() {
 }
 
 describe("the partitions that are assigned to a process", () => {
-  it("are restored once, for both groups, before their samples count as read", async () => {
+  it("are restored once for both groups, and count as restored only then", async () => {
     const { partitions, calls, end } = start();
     partitions.assign("valuations", [0, 1]);
     partitions.assign("snapshots", [1, 2]);
@@ -59,7 +59,7 @@ describe("the partitions that are assigned to a process", () => {
     expect(calls).toEqual(["restore 0", "restore 0"]);
   });
 
-  it("are dropped some time after every group has released them, and restored when they return later", async () => {
+  it("are dropped 30 s after the last group has released them, and restored if they return after that", async () => {
     const { partitions, calls, clock, end } = start();
     partitions.assign("valuations", [0, 1]);
     partitions.assign("snapshots", [1]);
@@ -83,7 +83,7 @@ describe("the partitions that are assigned to a process", () => {
     expect(calls).toEqual(["restore 0,1", "drop 0", "restore 0"]);
   });
 
-  it("that were released before they were restored do not delay the start", async () => {
+  it("do not delay the start if they are released before they are restored", async () => {
     const { partitions, calls, end } = start();
     partitions.assign("valuations", [0]);
     await eventually(() => calls.length === 1);

@@ -2,21 +2,21 @@ import { backOffMs, type Clock, type Deferred, deferred, delay } from "@kapi/ker
 import { type Logger, observed } from "@kapi/runtime";
 
 /**
- * How long a partition is still read after it was assigned to another process. In a rolling restart
- * partitions often come back soon. After a takeover the former process can still write checkpoints
- * if a topic is recreated.
+ * How long a released partition is still read. In a rolling restart partitions often return soon.
+ * If a topic is recreated after a takeover, the former process can still write the checkpoints of
+ * the partition.
  */
 export const RELEASED_KEPT_MS = 30_000;
 const BACK_OFF = { firstMs: 200, maxMs: 5_000 };
 
-/** The consumer groups that assign partitions to this process. */
+/** A consumer group that assigns partitions to this process, by what it reads. */
 export type AssignedGroup = "valuations" | "snapshots";
 
-/** Partitions of `metrics.samples` whose accounts this process knows. */
+/** The partitions of `metrics.samples` that this process reads. */
 export interface ReadPartitions {
-  /** A group has assigned these partitions to this process, and no others. */
+  /** Replaces the partitions that a group has assigned to this process. */
   assign(group: AssignedGroup, partitions: readonly number[]): void;
-  /** Whether the partition is read, or will be. */
+  /** Whether the partition is read, or will be read once it is restored. */
   isRead(partition: number): boolean;
   /**
    * Resolves when the accounts of the partition are restored; rejects after `timeoutMs`, or if no
@@ -27,7 +27,7 @@ export interface ReadPartitions {
   allRestored(): Promise<void>;
 }
 
-/** All partitions that a process with fixed partitions reads: they are restored at its start. */
+/** The partitions of a process that always reads the same ones: its start restores them. */
 export function fixedPartitions(partitions: readonly number[]): ReadPartitions {
   const read = new Set(partitions);
   return {
@@ -38,11 +38,12 @@ export function fixedPartitions(partitions: readonly number[]): ReadPartitions {
   };
 }
 
+/** A partition that is read, or waits to be restored. */
 interface Held {
   isRestored: boolean;
-  /** Resolves when the partition was restored, or dropped before. */
+  /** Resolves when the partition is restored, or is dropped before that. */
   readonly settled: Deferred<void>;
-  /** When the last group released it; null while a group has it. */
+  /** When the last group released it; null while a group has assigned it. */
   releasedAtMs: number | null;
 }
 
@@ -62,6 +63,7 @@ export class AssignedPartitions implements ReadPartitions {
   constructor(options: {
     /** Restores partitions and reads them to their end. Leaves nothing behind if it rejects. */
     readonly restore: (partitions: readonly number[]) => Promise<void>;
+    /** Stops reading partitions and forgets their accounts. */
     readonly drop: (partitions: readonly number[]) => Promise<void>;
     readonly clock: Clock;
     readonly logger: Logger;
@@ -134,6 +136,7 @@ export class AssignedPartitions implements ReadPartitions {
     this.#isChanging = false;
   }
 
+  /** The partitions to drop now. */
   #overdue(): [partition: number, held: Held][] {
     const beforeMs = this.#clock.nowMs() - RELEASED_KEPT_MS;
     return [...this.#held].filter(
@@ -142,6 +145,7 @@ export class AssignedPartitions implements ReadPartitions {
     );
   }
 
+  /** Restores partitions; returns whether that succeeded. */
   async #restoreAll(waiting: readonly (readonly [number, Held])[]): Promise<boolean> {
     if (waiting.length === 0) return true;
     const partitions = waiting.map(([partition]) => partition);

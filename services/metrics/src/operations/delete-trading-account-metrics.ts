@@ -9,9 +9,11 @@ const REACHED_TIMEOUT_MS = 3_000;
 const TOMBSTONE = "";
 
 /**
- * Deletes all data of an account, in this order: its snapshots, state and status; its window,
- * subscriptions and writer in every process, by a record in `metrics.samples`; its checkpoint.
- * Later records of the account do not count. Idempotent: a repeat completes a failed deletion.
+ * Deletes all data of an account, in this order:
+ * 1. its snapshots, state and status in PostgreSQL;
+ * 2. its window, subscriptions and writer in every process, by a record in `metrics.samples`;
+ * 3. its checkpoint.
+ * Later records of the account are rejected. Idempotent: a repeat completes a failed deletion.
  */
 export async function deleteTradingAccountMetrics(
   dependencies: {

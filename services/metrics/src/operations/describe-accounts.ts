@@ -5,8 +5,8 @@ import type { AccountDescription, AccountDescriptions } from "../domain/ports.ts
 export const MAX_DESCRIBED = 1_000;
 
 /**
- * Stores the names and creation times of accounts that do not have them yet. Returns whether there
- * may be more.
+ * Stores the names and creation times of accounts whose creation time is not known yet.
+ * @returns whether there may be more such accounts.
  */
 export async function describeAccounts(
   descriptions: AccountDescriptions,

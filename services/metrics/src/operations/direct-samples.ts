@@ -7,9 +7,10 @@ import type { AccountId } from "../domain/sample.ts";
 import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import type { SampleLog } from "./sample-log.ts";
 
-/** Pause before the account service is asked again whether an account exists. */
+/** Pause before the next call to the account service if a call has failed. */
 const RETRY_INTERVAL_MS = 1_000;
 
+/** The dependencies of {@link DirectSamples}. */
 export interface DirectSamplesOptions {
   readonly log: SampleLog;
   readonly existence: AccountExistence;

@@ -1,10 +1,10 @@
 /**
- * The samples of a process that reads no log: it follows, at the processes that hold windows, the
- * accounts that its sockets follow. The first follower brings the retained window, then every new
- * sample. The end of the last one drops the window.
+ * The samples of a process that reads no log: it follows the accounts of its sockets at the windows
+ * processes. The first follower of an account brings its retained window, then every new sample.
+ * The end of the last follower drops the window.
  *
  * When a windows process becomes unavailable, its accounts continue at another one that holds their
- * partition, from their last sequence on. Until then their windows stay, and nothing is new.
+ * partition, from their last sequence on. Until then their windows stay without new samples.
  */
 import { accountKey } from "@kapi/contracts";
 import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
@@ -17,9 +17,11 @@ import type { AccountId } from "../domain/sample.ts";
 import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import { readRecords, type SampleWindow, type SampleWindows } from "../domain/sample-windows.ts";
 
-/** Hears of followed accounts. */
+/** Listens to the followed accounts. */
 export interface FollowListener {
+  /** The account has a new sample. */
   accepted(account: SampledAccount): void;
+  /** The account was deleted, or is no longer known to the windows processes. */
   deleted(key: string): void;
 }
 
@@ -31,20 +33,24 @@ interface Followed extends SampledAccount {
   /** Every sample up to `sequence` is before this position of `metrics.samples`. */
   position: number;
   followers: number;
-  place: { readonly link: WindowLink; readonly channel: number } | null;
-  /** The last sequence of the window that comes; null until it is known. */
-  opensAt: number | null;
+  /** Where the account is followed now; null while no connected process holds its partition. */
+  followedAt: { readonly link: WindowLink; readonly channel: number } | null;
+  /** The last sequence of the window to receive before the account is open; null: unknown. */
+  openingSequence: number | null;
   readonly exists: Deferred<boolean>;
-  state: "opening" | "open" | "gone";
+  /** `ended`: the account was deleted, or does not exist. */
+  state: "opening" | "open" | "ended";
 }
 
+/** The dependencies of {@link FollowedSamples}. */
 export interface FollowedSamplesOptions {
   readonly windows: SampleWindows;
   readonly clock: Clock;
-  /** Called if sequences began again: the topics were recreated, and the process must restart. */
+  /** Called if a sequence goes back: the topics were recreated, and the process must restart. */
   readonly fatal: (error: Error) => void;
 }
 
+/** The accounts that this process follows, and their windows. */
 export class FollowedSamples implements SampleSource {
   readonly #options: FollowedSamplesOptions;
   readonly #accounts = new Map<string, Followed>();
@@ -71,7 +77,7 @@ export class FollowedSamples implements SampleSource {
   }
 
   isDeleted(key: string): boolean {
-    return this.#accounts.get(key)?.state === "gone";
+    return this.#accounts.get(key)?.state === "ended";
   }
 
   follow(key: string, account: AccountId): Follow {
@@ -79,7 +85,7 @@ export class FollowedSamples implements SampleSource {
     const known = this.#accounts.get(key);
     const followed = known ?? this.#open(key, account);
     followed.followers += 1;
-    if (known === undefined) this.#place(followed);
+    if (known === undefined) this.#followAtHolder(followed);
     const { state, exists } = followed;
     return { exists: state === "opening" ? exists.promise : state === "open", end: () => this.#endOne(followed) };
   }
@@ -104,29 +110,30 @@ export class FollowedSamples implements SampleSource {
     this.#options.windows.expire(this.#options.clock.nowMs());
   }
 
-  /** A windows process can be asked: accounts whose own process it is move to it. */
+  /** A windows process is connected: accounts whose own process it is move to it. */
   connected(link: WindowLink): void {
     this.#links.set(link, new Map());
-    for (const followed of this.#accounts.values()) this.#place(followed);
+    for (const followed of this.#accounts.values()) this.#followAtHolder(followed);
   }
 
+  /** A connection has ended: its accounts move to another process that holds them. */
   disconnected(link: WindowLink): void {
     const ofLink = this.#links.get(link);
     if (ofLink === undefined) return;
     this.#links.delete(link);
     for (const followed of ofLink.values()) {
-      followed.place = null;
-      this.#place(followed);
+      followed.followedAt = null;
+      this.#followAtHolder(followed);
     }
   }
 
-  /** Applies a message about one account. Channels that have ended are ignored. */
+  /** Applies a message about one account. Messages of ended channels are ignored. */
   apply(link: WindowLink, message: Exclude<WindowMessage, { kind: "holding" }>): void {
     const followed = this.#links.get(link)?.get(message.channel);
     if (followed === undefined) return;
     if (message.kind === "samples") this.#append(followed, message.from, message.records);
     else if (message.kind === "opened") this.#opened(followed, message.last);
-    else this.#gone(followed, message.kind);
+    else this.#ended(followed, message.kind);
   }
 
   #open(key: string, account: AccountId): Followed {
@@ -137,8 +144,8 @@ export class FollowedSamples implements SampleSource {
       sequence: 0,
       position: 0,
       followers: 0,
-      place: null,
-      opensAt: null,
+      followedAt: null,
+      openingSequence: null,
       exists: deferred<boolean>(),
       state: "opening",
     };
@@ -150,27 +157,27 @@ export class FollowedSamples implements SampleSource {
     followed.followers -= 1;
     if (followed.followers > 0) return;
     this.#accounts.delete(followed.key);
-    this.#leave(followed);
+    this.#unfollow(followed);
     this.#options.windows.close(followed.window);
   }
 
-  #leave(followed: Followed): void {
-    if (followed.place === null) return;
-    const { link, channel } = followed.place;
+  #unfollow(followed: Followed): void {
+    if (followed.followedAt === null) return;
+    const { link, channel } = followed.followedAt;
     this.#links.get(link)?.delete(channel);
     link.unfollow(channel);
-    followed.place = null;
+    followed.followedAt = null;
   }
 
-  /** Follows the account at its own process; at a replica while that one is unavailable. */
-  #place(followed: Followed): void {
-    if (followed.state === "gone") return;
+  /** Follows the account at its own process, or at a replica while that is unavailable. */
+  #followAtHolder(followed: Followed): void {
+    if (followed.state === "ended") return;
     const link = this.#linkFor(followed.key);
-    if (link === followed.place?.link || link === undefined) return;
-    this.#leave(followed);
+    if (link === followed.followedAt?.link || link === undefined) return;
+    this.#unfollow(followed);
     const channel = this.#nextChannel;
     this.#nextChannel = (channel + 1) % 2 ** 32;
-    followed.place = { link, channel };
+    followed.followedAt = { link, channel };
     this.#links.get(link)?.set(channel, followed);
     const { account, sequence, position } = followed;
     link.follow({ channel, ...account, afterSequence: sequence, position });
@@ -187,19 +194,23 @@ export class FollowedSamples implements SampleSource {
   }
 
   #opened(followed: Followed, last: number): void {
-    // The process has read at least as far as this one, so it has every sample that this one has.
+    // The windows process has read at least as far, so it has every sample of this process.
     if (last < followed.sequence) {
-      this.#options.fatal(new Error(`the sequences of ${followed.key} began again, after ${followed.sequence}`));
+      this.#options.fatal(
+        new Error(
+          `the sequence of ${followed.key} went back from ${followed.sequence} to ${last}: the topics were recreated`,
+        ),
+      );
       return;
     }
-    followed.opensAt = last;
+    followed.openingSequence = last;
     this.#openIfComplete(followed);
   }
 
   #append(followed: Followed, from: number, records: Buffer): void {
     const nowMs = this.#options.clock.nowMs();
     for (const sample of readRecords(records, from)) {
-      // After a move to another process, samples can come twice.
+      // After a move to another process, samples can arrive twice.
       if (sample.sequence <= followed.sequence) continue;
       this.#options.windows.append(followed.window, sample, nowMs);
       followed.sequence = sample.sequence;
@@ -210,15 +221,20 @@ export class FollowedSamples implements SampleSource {
   }
 
   #openIfComplete(followed: Followed): void {
-    if (followed.state !== "opening" || followed.opensAt === null || followed.sequence < followed.opensAt) return;
+    if (
+      followed.state !== "opening" ||
+      followed.openingSequence === null ||
+      followed.sequence < followed.openingSequence
+    )
+      return;
     followed.state = "open";
     followed.exists.resolve(true);
   }
 
-  #gone(followed: Followed, kind: "deleted" | "unknown"): void {
+  #ended(followed: Followed, kind: "deleted" | "unknown"): void {
     const wasOpen = followed.state === "open";
-    followed.state = "gone";
-    this.#leave(followed);
+    followed.state = "ended";
+    this.#unfollow(followed);
     followed.exists.resolve(false);
     if (wasOpen || kind === "deleted") for (const listener of this.#listeners) listener.deleted(followed.key);
   }

@@ -11,8 +11,12 @@ import type { AccountId } from "../domain/sample.ts";
 export const MAX_PARKED_ACCOUNTS = 1_000;
 /** Maximum number of valuations of one parked account; above it they become one sample. */
 export const MAX_PARKED_VALUATIONS = 500;
-/** The same limit for all parked accounts of a partition: about 200 bytes a valuation. */
+/**
+ * Maximum number of valuations of all parked accounts of a partition, of about 200 bytes each.
+ * Above it the valuations of the next account become one sample.
+ */
 const MAX_PARKED_VALUATIONS_PER_PARTITION = 20_000;
+/** Pause before the next call to the account service if a call has failed. */
 const RETRY_DELAY_MS = 500;
 
 let parkedNow = 0;
@@ -25,19 +29,18 @@ export interface ParkedAccount extends AccountId {
   readonly key: string;
   /** Number of valuations received. */
   valuations: number;
-  /**
-   * The valuations after the first one, in log order; null once there were too many.
-   */
+  /** The valuations after the first one, in log order; null once there were too many. */
   waiting: ValuationRecord[] | null;
   /** Whether the account is known to exist; its valuations are then being sequenced. */
   exists: boolean;
 }
 
+/** The dependencies of {@link ParkedAccounts}. */
 export interface ParkedAccountsOptions {
   readonly existence: AccountExistence;
-  /** The account exists. Resolves when none of its valuations waits. */
+  /** Called if the account exists. Resolves when none of its valuations waits. */
   readonly exists: (account: ParkedAccount) => Promise<void>;
-  /** The account does not exist; it is no longer parked. */
+  /** Called if the account does not exist, when it is no longer parked. */
   readonly unknown: (account: ParkedAccount) => void;
   readonly logger: Logger;
 }
@@ -57,6 +60,7 @@ export class ParkedAccounts {
     this.#options = options;
   }
 
+  /** Returns the account if it is parked. */
   find(key: string): ParkedAccount | undefined {
     return this.#accounts.get(key);
   }
@@ -72,8 +76,8 @@ export class ParkedAccounts {
 
   /**
    * Keeps a valuation of a parked account.
-   * @returns the valuations to pass to the account's writer now: the first one at once; none while
-   * further ones may wait; all of them when there are too many.
+   * @returns the valuations to pass to the account's writer now. The account's first one is passed
+   * at once; later ones wait, and are passed together when there are too many.
    */
   keep(account: ParkedAccount, valuation: ValuationRecord): readonly ValuationRecord[] {
     account.valuations += 1;
@@ -103,6 +107,7 @@ export class ParkedAccounts {
     parkedNow -= 1;
   }
 
+  /** Ends the parking of all accounts, without calls. */
   close(): void {
     this.#closed = true;
     for (const account of this.#accounts.values()) this.remove(account);

@@ -14,6 +14,7 @@ import type { SequencerContext } from "./sequencer-context.ts";
 
 /** Time limit for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;
+/** Pause before the next try to read the outcome of unacknowledged samples. */
 const RECOVERY_RETRY_MS = 500;
 
 /** The time at which an account's sample was cut. */
@@ -33,13 +34,11 @@ export class PartitionSequencer {
   readonly #accounts = new Map<string, AccountWriter>();
   /** Accounts with valuations that no accepted sample includes yet. */
   readonly #open = new Set<AccountWriter>();
-  /** Accounts whose existence is unknown: they collect valuations and write no sample. */
+  /** Accounts whose existence is unknown: their valuations wait, and no sample is written. */
   readonly #parked: ParkedAccounts;
-  /**
-   * The latest cuts in order of time. The coalescing interval holds back the accounts of these
-   * cuts.
-   */
+  /** The latest cuts in order of time: the coalescing interval delays their accounts. */
   #cuts: Cut[] = [];
+  /** Index of the first cut that no sweep has handled. */
   #firstCut = 0;
   #prepared: Promise<void> | null = null;
   #ready = false;
@@ -55,8 +54,8 @@ export class PartitionSequencer {
       unknown: ({ key, valuations }) => {
         const offset = this.#accounts.get(key)?.firstOpenOffset ?? 0;
         this.#forget(key);
-        const unread = { key, value: null, offset: BigInt(offset) };
-        context.rejections.reject(number, unread, UNKNOWN_ACCOUNT, valuations);
+        const first = { key, value: null, offset: BigInt(offset) };
+        context.rejections.reject(number, first, UNKNOWN_ACCOUNT, valuations);
       },
       logger: context.logger,
     });
@@ -108,7 +107,7 @@ export class PartitionSequencer {
     this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, BEFORE_FIRST, null));
   }
 
-  /** Adds a valuation; returns its rejection, or null. */
+  /** Adds a valuation of an added or parked account; returns its rejection, or null. */
   addValuation(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return DELETED_ACCOUNT;
@@ -118,10 +117,11 @@ export class PartitionSequencer {
     return null;
   }
 
+  /** Adds a valuation that was parked; its record's value is no longer known. */
   #addParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
     const rejection = this.#addToWriter(writer, valuation, nowMs);
-    const unread = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
-    if (rejection !== null) this.#context.rejections.reject(this.number, unread, rejection);
+    const record = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
+    if (rejection !== null) this.#context.rejections.reject(this.number, record, rejection);
   }
 
   #addToWriter(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
@@ -133,7 +133,8 @@ export class PartitionSequencer {
   }
 
   /**
-   * Cuts the samples whose coalescing interval is over, while more samples may be sent.
+   * Cuts the samples whose coalescing interval is over, while more samples may be sent. Called
+   * every `sweepMs`.
    */
   sweep(nowMs: number, sweepMs: number): void {
     if (!this.#mayWrite()) return;
@@ -151,7 +152,7 @@ export class PartitionSequencer {
       const { writer, atMs } = cut;
       if (writer.publishedAtMs !== atMs || this.#accounts.get(writer.key) !== writer) continue;
       if (writer.waits) this.#publish(writer, nowMs);
-      // This cut still holds back later valuations.
+      // This cut still delays later valuations.
       else if (atMs + coalesceMs > nowMs) kept.push(cut);
     }
     this.#cuts.splice(this.#firstCut - kept.length, kept.length, ...kept);
@@ -169,12 +170,12 @@ export class PartitionSequencer {
     const whose = writer.accept(range, () => this.#newestOf(stream));
     const parked = this.#parked.find(stream.key);
     if (parked?.exists === false) void this.#unpark(parked);
-    if (whose === "foreign") this.#context.foreignSamples();
+    if (whose === "foreign") this.#context.countForeignSample();
     if (whose === "foreign" && writer.waits) this.#publish(writer, this.#context.clock.nowMs());
     if (writer.firstOpenOffset === null) this.#open.delete(writer);
   }
 
-  /** Removes a deleted account. */
+  /** Removes a deleted account and its valuations. */
   removed(key: string): void {
     const parked = this.#parked.find(key);
     if (parked !== undefined) this.#parked.remove(parked);
@@ -267,9 +268,7 @@ export class PartitionSequencer {
     }
   }
 
-  /**
-   * The values of an account's newest sample; null if it cannot be decoded.
-   */
+  /** Decodes the values of an account's newest sample; null if they cannot be decoded. */
   #newestOf(stream: AccountStream): MeasuredValues | null {
     const content = decodeLiveFrame(this.#context.log.newest(stream));
     if (!("fault" in content)) return { ...content.values, measuredAt: copyOf(content.values.measuredAt) };
@@ -277,6 +276,7 @@ export class PartitionSequencer {
     return null;
   }
 
+  /** Resolves when this process has read every sample that is in the partition now. */
   async #reachEnd(): Promise<void> {
     if (this.#closed) return;
     await this.#context.settled(this.number);

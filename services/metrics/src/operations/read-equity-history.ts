@@ -9,8 +9,9 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * The equity of an account between two times, in at most `points` equal parts of whole minutes.
- * Omits snapshots past their retention. Throws 404 for another organization's server.
+ * Reads the equity of an account from `from` to before `to` (ISO 8601), in at most `points` equal
+ * parts of whole minutes. Omits snapshots past their retention.
+ * @throws ApiError SERVER_NOT_FOUND for a server of another organization.
  */
 export async function readEquityHistory(
   dependencies: {
@@ -30,7 +31,10 @@ export async function readEquityHistory(
   return { from, to, ...(await dependencies.equityHistories.read(query)) };
 }
 
-/** Snapshots are of whole minutes, so a part has at least one. */
+/**
+ * Returns the length of the part of a range that one of `points` points stands for. Snapshots are
+ * of whole minutes, so it is a whole number of minutes, at least one.
+ */
 export function lengthOfPart(rangeMs: number, points: number): number {
   return Math.ceil(rangeMs / points / MINUTE_MS) * MINUTE_MS;
 }

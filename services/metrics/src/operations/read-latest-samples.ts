@@ -8,8 +8,8 @@ import type { SampleLog } from "./sample-log.ts";
 export type LatestSamples = (accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 
 /**
- * Returns the newest sample of each account, in order; null for an account without samples, or if
- * its sample does not have the shape of the contract.
+ * Returns the newest sample of each account in this process, in order; null for an account without
+ * samples, or if its sample does not have the shape of the contract.
  */
 export function readLatestSamples(log: SampleLog, accounts: readonly AccountId[]): (AccountMetricsFrame | null)[] {
   return accounts.map(({ serverId, accountNumber }) => {
@@ -20,15 +20,17 @@ export function readLatestSamples(log: SampleLog, accounts: readonly AccountId[]
 }
 
 /**
- * Reads the samples that this process holds, and asks the other windows processes for the rest. A
- * process that does not answer is replaced by the next one that holds the account.
+ * For a windows process: reads the samples that this process holds, and asks the other windows
+ * processes for the rest. If a process does not answer, the next one that holds the account is
+ * asked. Rejects if none of them answers.
  */
 export function gatherLatestSamples(options: {
   readonly log: SampleLog;
   /** The instance of this process. */
   readonly instance: number;
-  /** The instances that hold an account, its own one first. */
+  /** The instances that hold an account: its own process, then its replica. */
   readonly holdersOf: (key: string) => readonly number[];
+  /** Asks another windows process for samples that it holds. */
   readonly ask: (instance: number, accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 }): LatestSamples {
   const { log, instance, holdersOf, ask } = options;
@@ -60,7 +62,7 @@ export function gatherLatestSamples(options: {
   };
 }
 
-/** The frame in a sample; null if another writer has published something else. */
+/** Decodes a sample; null if its text does not have the shape of the contract. */
 function frameOf(text: string): AccountMetricsFrame | null {
   try {
     return AccountMetricsFrame.safeParse(JSON.parse(text)).data ?? null;

@@ -7,6 +7,7 @@ import { ReportLimit } from "./report-limit.ts";
 
 const rejected = counter("metrics.valuations.rejected", "Valuations that are not used, by `reason`", "{valuation}");
 
+/** The dependencies of {@link Rejections}. */
 export interface RejectionsOptions {
   readonly sink: RejectedValuationSink;
   /**
@@ -19,8 +20,8 @@ export interface RejectionsOptions {
 }
 
 /**
- * Counts rejected valuations, and reports a few of each reason: a faulty trading server may send
- * them at full rate.
+ * Counts rejected valuations. Only a few of each reason become log lines and dead letters, because
+ * a faulty trading server may send many.
  */
 export class Rejections {
   readonly #options: RejectionsOptions;
@@ -31,7 +32,7 @@ export class Rejections {
     this.#limit = new ReportLimit(options.samplesPerMinute, options.clock);
   }
 
-  /** Rejects a number of valuations of one key; `record` is the first of them. */
+  /** Rejects `valuations` valuations of one key; `record` is the first of them. */
   reject(
     partition: number,
     record: { readonly key: string; readonly value: Buffer | null; readonly offset: bigint },

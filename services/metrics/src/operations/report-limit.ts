@@ -2,7 +2,7 @@ import type { Clock } from "@kapi/kernel";
 
 const MINUTE_MS = 60_000;
 
-/** Limits how often something is reported: a few times in each minute for each reason. */
+/** Limits the number of reports of each reason in a minute. */
 export class ReportLimit {
   readonly #perMinute: number;
   readonly #clock: Clock;
@@ -14,7 +14,7 @@ export class ReportLimit {
     this.#clock = clock;
   }
 
-  /** Whether one more report of this reason is allowed. */
+  /** Counts a report of this reason; returns whether it is allowed. */
   allows(reason: string): boolean {
     const minuteMs = Math.floor(this.#clock.nowMs() / MINUTE_MS) * MINUTE_MS;
     if (minuteMs !== this.#minuteMs) this.#reported.clear();

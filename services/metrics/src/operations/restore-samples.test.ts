@@ -45,14 +45,14 @@ const marker = { key: markerKey(0), value: JSON.stringify({ samplesOffset: 700, 
 const moved = account(8, whole);
 
 describe("a restart", () => {
-  it("leaves out accounts that continue on another partition, also if they seem to be deleted here", () => {
+  it("leaves out accounts that continue on another partition, also if this partition has their tombstone", () => {
     const { log } = restored([moved, marker]);
     expect(log.find(moved.key)).toBeUndefined();
-    const erased = restored([moved, { key: moved.key, value: "" }, marker]);
-    expect(erased.log.isDeleted(moved.key)).toBe(false);
+    const withTombstone = restored([moved, { key: moved.key, value: "" }, marker]);
+    expect(withTombstone.log.isDeleted(moved.key)).toBe(false);
   });
 
-  it("continues the sequence of an account that moved here with the first valuations of this partition", () => {
+  it("continues the sequence of an account that moved to this partition, with its first valuation there", () => {
     const { log, start } = restored([account(1, movedCheckpoint(whole))]);
     expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: -1 });
     expect(start).toBe(10n);

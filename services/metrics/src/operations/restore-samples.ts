@@ -12,19 +12,20 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
+/** What the records of a partition of `metrics.latest` say so far. */
 interface PartitionRecords {
+  /** The newest marker; null if there is none or it cannot be decoded. */
   marker: CheckpointAt<PartitionCheckpoint> | null;
-  /**
-   * The record with the highest sequence of each account; decoded only at the topic's end.
-   */
+  /** The checkpoint with the highest sequence of each account, as text: decoded only at the end. */
   readonly accounts: Map<string, CheckpointAt<string>>;
-  /** The newest record of each account whose sequence is not the highest. */
+  /** The newest checkpoint of each account, if another one has a higher sequence. */
   readonly stale: Map<string, string>;
+  /** Accounts with a tombstone. */
   readonly deleted: Set<string>;
 }
 
 /**
- * Reads `metrics.latest` to its end and restores every account. An undecodable record counts as
+ * Restores accounts from the records of `metrics.latest`. A record that cannot be decoded counts as
  * missing: the start then reads more of the log, and loses no sample.
  */
 export class Restoration {
@@ -52,7 +53,7 @@ export class Restoration {
         const marker = decodeMarker(record.value.toString("utf8"));
         if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
         latest.marker = "fault" in marker ? null : { value: marker, at };
-        // When the topic grew, the account's checkpoint was copied to another partition.
+        // When the topic grew, the account's checkpoint was moved to another partition.
       } else if (this.#partitionOf(record.key) !== partition) continue;
       else if (record.value.length === 0) {
         latest.accounts.delete(record.key);
@@ -64,11 +65,12 @@ export class Restoration {
 
   /**
    * Restores the accounts in `log`.
-   * @param begins the first offset kept of each partition of `metrics.samples`.
-   * @param windowOffsets the offset of each partition at the beginning of the replay window.
-   * @param oldestWindows the offset of each partition from which windows keep their start.
-   * @returns the offset from which to read each partition, and the stale records, by account, that
-   * `metrics.latest` would keep after its compaction.
+   * @param begins the first offset that each partition of `metrics.samples` still has.
+   * @param windowOffsets the offset of each partition at the start of the replay window.
+   * @param oldestWindows the offset of each partition from which new checkpoints keep a window
+   * start ({@link startingPoint}).
+   * @returns the offset from which to read each partition, and by account the stale checkpoints
+   * that would remain in `metrics.latest` after its compaction.
    */
   finish(
     log: SampleLog,
@@ -96,8 +98,8 @@ export class Restoration {
   }
 
   /**
-   * Decodes the records of a partition. If an account's record cannot be decoded, the partition has
-   * no valid marker.
+   * Decodes the records of a partition. If an account's checkpoint cannot be decoded, the marker is
+   * left out, so that the whole log is read.
    */
   #found(partition: number): RestoredPartition & { readonly deleted: ReadonlySet<string> } {
     const latest = this.#partitions.get(partition);
@@ -117,7 +119,8 @@ export class Restoration {
 }
 
 /**
- * A stale process may have written last, so the highest sequence wins, not the newest record.
+ * Keeps the checkpoint with the highest sequence, not the newest one: a writer that had lost the
+ * partition may have written last.
  */
 function keepHighestSequence(latest: PartitionRecords, key: string, record: CheckpointAt<string>): void {
   const highest = latest.accounts.get(key);

@@ -56,7 +56,7 @@ describe("the sample log", () => {
     log.apply(0, [record(49, 8, 70, 71), record(51, 8, 70, 72)]);
     expect(accepted).toEqual([8]);
     const stream = log.find(KEY);
-    expect(stream && log.anchorOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
+    expect(stream && log.windowStartOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
   it("keeps the start of a window that it has not read, until it has read for as long as a window lasts", () => {
@@ -66,11 +66,11 @@ describe("the sample log", () => {
     const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: true };
     log.restore(0, KEY, { sequence: 7, to: 70, offset: 50, window, frame: "{}" }, point);
     log.apply(0, [record(51, 8, 70, 72)]);
-    const anchor = () => log.anchorOf(log.find(KEY) ?? expect.fail("the account is unknown"));
-    expect(anchor()).toEqual(window);
+    const windowStart = () => log.windowStartOf(log.find(KEY) ?? expect.fail("the account is unknown"));
+    expect(windowStart()).toEqual(window);
     clock.set(WINDOW_MS + 1);
     log.apply(0, [{ ...record(52, 9, 72, 73), timestampMs: WINDOW_MS }]);
-    expect(anchor()).toMatchObject({ offset: 52 });
+    expect(windowStart()).toMatchObject({ offset: 52 });
   });
 
   it("forgets the accounts of a dropped partition, and can read the partition again", () => {

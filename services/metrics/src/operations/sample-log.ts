@@ -20,11 +20,11 @@ const rejectedSamples = counter(
 
 /**
  * How long a process remembers a deleted account: longer than any topic keeps records that could
- * restore it (7 days). After that its valuations count as valuations of an unknown account.
+ * restore it (7 days). After that its valuations are rejected as those of an unknown account.
  */
 export const DELETED_KEPT_MS = 8 * 86_400_000;
 
-/** A record of `metrics.samples`. */
+/** A record of `metrics.samples`; `offset` is its position. */
 export interface SampleRecord {
   readonly key: string;
   readonly value: Buffer;
@@ -33,7 +33,7 @@ export interface SampleRecord {
   readonly timestampMs: number;
 }
 
-/** Called in log order, in the turn in which the record was applied. */
+/** Listens to the log. Called in log order, in the same turn in which the record is applied. */
 export interface SampleListener {
   /** A sample was accepted and is in its account's window. */
   accepted?(account: AccountStream, range: SampleRange): void;
@@ -50,8 +50,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 interface Stream extends Mutable<AccountStream> {
   /** Records below this offset are skipped: the state includes them. */
   acceptFrom: number;
-  /** The anchor is kept until this time. */
-  anchorUntilMs: number;
+  /** Until this time, accepted samples leave `windowStart` in place. */
+  windowStartUntilMs: number;
 }
 
 /**
@@ -94,7 +94,7 @@ export class SampleLog {
     this.#listeners.push(listener);
   }
 
-  /** The account's stream, if it has samples. */
+  /** Returns the account's stream, if it has samples. */
   find(key: string): AccountStream | undefined {
     return this.#streams.get(key);
   }
@@ -114,37 +114,38 @@ export class SampleLog {
     return this.#windows.sample(stream.window, sequence).offset === offset;
   }
 
-  /** The offset before which every sample of `partition` has been applied. */
+  /** Returns the offset before which every sample of `partition` has been applied. */
   position(partition: number): number {
     return this.#positions.get(partition) ?? 0;
   }
 
-  /** The sequences currently kept of an account. */
+  /** Returns the sequences that the account's window keeps now. */
   kept(account: SampledAccount): KeptRange {
     this.#windows.trim(account.window, this.#clock.nowMs());
     return keptRange(account);
   }
 
-  /** The bytes of the newest sample. */
+  /** Returns the frame of the newest sample. */
   newest(account: AccountStream): Buffer {
     return this.#windows.sample(account.window, account.window.last).payload;
   }
 
-  /** Frames ready for a socket, from a kept sequence on. */
+  /** Returns frames ready for a socket, from a kept sequence on ({@link SampleWindows.frames}). */
   frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#windows.frames(account.window, fromSequence, maxBytes);
   }
 
-  /** The same samples as records for another process ({@link readRecords}). */
+  /** Returns samples from a kept sequence on as records ({@link SampleWindows.records}). */
   records(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#windows.records(account.window, fromSequence, maxBytes);
   }
 
   /**
-   * The sample from which this account can be restored: the oldest kept one with a known `from`.
+   * Returns the sample from which this account can be restored: the one of its checkpoint if
+   * {@link AccountStream.windowStart} has it, otherwise the oldest kept one with a known `from`.
    */
-  anchorOf(account: AccountStream): SampleCheckpoint["window"] {
-    if (account.anchor !== null) return account.anchor;
+  windowStartOf(account: AccountStream): SampleCheckpoint["window"] {
+    if (account.windowStart !== null) return account.windowStart;
     const { first, last } = this.kept(account);
     for (let sequence = first; sequence <= last; sequence += 1) {
       const sample = this.#windows.sample(account.window, sequence);
@@ -153,18 +154,18 @@ export class SampleLog {
     return { sequence: account.sequence, from: -1, offset: account.offset };
   }
 
-  /** Sets the offset from which a partition is read; before any of its records. */
+  /** Sets the offset from which a partition is read. Called before any of its records. */
   begin(partition: number, offset: number): void {
     this.#positions.set(partition, offset);
   }
 
-  /** Restores an account from its checkpoint. */
+  /** Restores an account from its checkpoint, unless it was deleted. */
   restore(partition: number, key: string, checkpoint: SampleCheckpoint, point: StartingPoint): void {
     if (this.#deleted.has(key)) return;
     const stream = this.#open(partition, key, point);
     if (stream === null) return;
-    stream.anchor = checkpoint.window;
-    if (point.keepsWindowStart) stream.anchorUntilMs = this.#clock.nowMs() + this.#windows.maxAgeMs;
+    stream.windowStart = checkpoint.window;
+    if (point.keepsWindowStart) stream.windowStartUntilMs = this.#clock.nowMs() + this.#windows.maxAgeMs;
     stream.checkpointed = checkpoint.sequence;
     stream.offset = checkpoint.offset;
     if (!point.restoreFrame) return;
@@ -182,7 +183,7 @@ export class SampleLog {
     if (last !== undefined) this.#positions.set(partition, Number(last.offset) + 1);
   }
 
-  /** Deletes an account: drops its samples; later ones are not accepted. */
+  /** Removes a deleted account with its samples; later samples are not accepted. */
   remove(key: string, deletedAtMs = this.#clock.nowMs()): void {
     if (!this.#deleted.has(key)) this.#deleted.set(key, deletedAtMs);
     const stream = this.#streams.get(key);
@@ -210,9 +211,7 @@ export class SampleLog {
     this.#windows.expire(this.#clock.nowMs());
   }
 
-  /**
-   * Forgets accounts that were deleted so long ago that no topic has records of them.
-   */
+  /** Forgets accounts that were deleted so long ago that no topic has records of them. */
   forgetDeleted(): void {
     const beforeMs = this.#clock.nowMs() - DELETED_KEPT_MS;
     for (const [key, deletedAtMs] of this.#deleted) if (deletedAtMs < beforeMs) this.#deleted.delete(key);
@@ -224,7 +223,7 @@ export class SampleLog {
     const range = decodeSampleHeaders(record.headers);
     const known = this.#streams.get(record.key);
     if (known !== undefined && (offset < known.acceptFrom || known.partition !== partition)) return;
-    // The topic has grown since: the account continues on another partition.
+    // The topic has grown since this record: the account continues on another partition.
     if (known === undefined && this.#partitionOf(record.key) !== partition) return;
     const state: LogState = known ?? WITHOUT_CHECKPOINT.state;
     if (range === null || this.#deleted.has(record.key) || !acceptSample(state, range, record.value.length)) {
@@ -243,7 +242,7 @@ export class SampleLog {
     stream.sequence = sequence;
     stream.to = range.to;
     stream.offset = offset;
-    if (nowMs >= stream.anchorUntilMs) stream.anchor = null;
+    if (nowMs >= stream.windowStartUntilMs) stream.windowStart = null;
     for (const listener of this.#listeners) listener.accepted?.(stream, range);
   }
 
@@ -258,10 +257,10 @@ export class SampleLog {
       to: point.state.to,
       offset: -1,
       window: this.#windows.open(),
-      anchor: null,
+      windowStart: null,
       checkpointed: 0,
       acceptFrom: point.acceptFrom,
-      anchorUntilMs: 0,
+      windowStartUntilMs: 0,
     };
     this.#streams.set(key, stream);
     return stream;

@@ -4,12 +4,12 @@ import type { SampleProgress } from "../domain/ports.ts";
 import type { ReadPartitions } from "./assigned-partitions.ts";
 
 /**
- * Time limit for the accounts of a new partition. It is short, because a batch that waits holds
- * back the next assignment of the group; the batch is tried again.
+ * Time limit for the restoration of a new partition. It is short, because a batch that waits delays
+ * the next assignment of the group. The batch is tried again.
  */
 const RESTORED_TIMEOUT_MS = 2_000;
 
-/** How far this process has read its partitions; rejects for other partitions. */
+/** Waits for the reader of `metrics.samples`. Rejects for a partition that it does not read. */
 export function createSampleProgress(reader: Pick<LogReader, "waitFor">, partitions: ReadPartitions): SampleProgress {
   return {
     reached: async (partition, end, timeoutMs) => {
@@ -19,7 +19,7 @@ export function createSampleProgress(reader: Pick<LogReader, "waitFor">, partiti
   };
 }
 
-/** The same, but resolves at once for a partition that this process does not read. */
+/** Like `progress`, but resolves at once for a partition that this process does not read. */
 export function whereRead(progress: SampleProgress, partitions: ReadPartitions): SampleProgress {
   return {
     reached: async (partition, end, timeoutMs) => {

@@ -159,7 +159,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("cuts a sample of a valuation that arrives after the interval's last sweep, without a later valuation", async () => {
+  it("cuts a sample of an account's last valuation, even if it arrives after the last sweep of the interval", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -175,7 +175,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("delays no valuation for longer if the clock is set back", async () => {
+  it("delays no valuation for longer than the interval if the clock is set back", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -187,7 +187,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("soon cuts a sample of a valuation after the clock was set back a little", async () => {
+  it("cuts a sample of a valuation within two intervals after the clock was set back a little", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));

@@ -10,9 +10,7 @@ import { PartitionSequencer } from "./partition-sequencer.ts";
 import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
-/**
- * Maximum number of unacknowledged samples; at the limit no more valuations are added.
- */
+/** Maximum number of unacknowledged samples; at the limit no more valuations are added. */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
 const readValuations = counter(
@@ -22,18 +20,22 @@ const readValuations = counter(
 );
 const sequenced = counter("metrics.samples.sequenced", "Samples that were numbered and sent to the log", "{sample}");
 
-/** A record of `trading.valuations`. */
+/** A record of `trading.valuations`; `offset` is its position. */
 export interface RawValuation {
   readonly key: string;
   readonly value: Buffer;
   readonly offset: bigint;
 }
 
-/** Counts since the start. */
+/** Counts since the start of the process. */
 export interface SequencerCounts {
+  /** Valuations that were read, including rejected ones. */
   valuations: number;
+  /** Samples that were numbered and sent. */
   samples: number;
-  lostSends: number;
+  /** Samples that were sent and not acknowledged. */
+  unacknowledged: number;
+  /** Accepted samples of other writers. */
   foreignSamples: number;
 }
 
@@ -42,7 +44,7 @@ export interface SequencerCounts {
  * this process. It listens to `SampleLog`, which alone decides which samples count.
  */
 export class Sequencer implements SampleListener {
-  readonly counts: SequencerCounts = { valuations: 0, samples: 0, lostSends: 0, foreignSamples: 0 };
+  readonly counts: SequencerCounts = { valuations: 0, samples: 0, unacknowledged: 0, foreignSamples: 0 };
   readonly #context: SequencerContext;
   readonly #sends = new Map<number, Set<Promise<void>>>();
   #partitions = new Map<number, PartitionSequencer>();
@@ -56,7 +58,7 @@ export class Sequencer implements SampleListener {
       room: () => this.#roomForMore(),
       send: (partition, key, range, frame, lost) => this.#send(partition, key, range, frame, lost),
       settled: async (partition) => void (await Promise.all(this.#sends.get(partition) ?? new Set<Promise<void>>())),
-      foreignSamples: () => {
+      countForeignSample: () => {
         this.counts.foreignSamples += 1;
       },
     };
@@ -67,7 +69,10 @@ export class Sequencer implements SampleListener {
     return [...this.#partitions.values()].filter(({ ready }) => ready).map(({ number }) => number);
   }
 
-  /** Restarts with these partitions; valuations without an accepted sample are read again. */
+  /**
+   * Replaces the assigned partitions. The valuations of each that are in no accepted sample must be
+   * read again.
+   */
   assign(partitions: readonly number[]): void {
     for (const partition of this.#partitions.values()) partition.close();
     this.#partitions = new Map(partitions.map((number) => [number, new PartitionSequencer(number, this.#context)]));
@@ -80,7 +85,7 @@ export class Sequencer implements SampleListener {
 
   /**
    * Adds valuations of one partition, in log order.
-   * @returns a function that returns the offset below which everything is durable when called.
+   * @returns a function: each call returns the offset below which all valuations are durable then.
    * @throws RetryableError until the partition may be written, or while too many accounts are
    * parked.
    */
@@ -100,8 +105,8 @@ export class Sequencer implements SampleListener {
   }
 
   /**
-   * Resolves when this process has read all samples sent so far; rejects if the log cannot be read
-   * to its end in time.
+   * Resolves when this process has read all samples that it has sent so far; rejects if the log
+   * cannot be read to its end in time.
    */
   async awaitAcceptance(): Promise<void> {
     await Promise.all([...this.#partitions.values()].map((partition) => partition.awaitAcceptance()));
@@ -121,6 +126,7 @@ export class Sequencer implements SampleListener {
     for (const partition of this.#partitions.values()) partition.removed(key);
   }
 
+  /** Decodes and adds a valuation; returns its rejection, or null. */
   #addOne(partition: PartitionSequencer, message: RawValuation): Rejection | null {
     const found = decodeValuation(message.key, message.value, Number(message.offset));
     if ("fault" in found) return found;
@@ -130,7 +136,7 @@ export class Sequencer implements SampleListener {
     );
   }
 
-  /** Adds a new account; returns its rejection, or null. */
+  /** Adds or parks an account that the partition does not have; returns its rejection, or null. */
   #admit(partition: PartitionSequencer, key: string, account: AccountId): Rejection | null {
     if (partition.has(key)) return null;
     const { log, isServer, partitionOf } = this.#context;
@@ -151,9 +157,9 @@ export class Sequencer implements SampleListener {
     this.counts.samples += 1;
     sequenced.add(1);
     const send = this.#context.sink.write(partition, key, range, frame).catch((error: unknown) => {
-      this.counts.lostSends += 1;
+      this.counts.unacknowledged += 1;
       this.#context.logger.warn({ err: error, partition }, "a sample was not acknowledged");
-      // After this turn, so that the failed send is no longer in flight.
+      // In a later turn: then this send is no longer in flight.
       setImmediate(lost);
     });
     sends.add(send);

@@ -15,6 +15,7 @@ export interface SequencerOptions {
   readonly existence: AccountExistence;
   readonly rejections: Rejections;
   readonly unreadable: UnreadableRecords;
+  /** Whether kapi has the trading server. */
   readonly isServer: (serverId: string) => boolean;
   /** The partition of `trading.valuations` for an account's records. */
   readonly partitionOf: (key: string) => number;
@@ -24,13 +25,16 @@ export interface SequencerOptions {
   readonly logger: Logger;
 }
 
-/** The context of all partitions. */
+/** The dependencies of the sequencers of the partitions. */
 export interface SequencerContext extends SequencerOptions {
+  /** Whether more samples may be sent. */
   hasRoom(): boolean;
   /** Resolves when more samples may be sent. */
   room(): Promise<void>;
+  /** Sends a sample. `lost` is called if it is unknown whether the sample is in the log. */
   send(partition: number, key: string, range: SampleRange, frame: Buffer, lost: () => void): void;
   /** Resolves when all sends to the partition so far have ended. */
   settled(partition: number): Promise<void>;
-  foreignSamples(): void;
+  /** Counts an accepted sample of another writer. */
+  countForeignSample(): void;
 }

@@ -17,7 +17,7 @@ const firstMs = Date.parse("2026-03-01T10:00:00.000Z");
 const MINUTE_MS = 60_000;
 const measured = measurements();
 
-/** The record of a sample, at offset 10 times its sequence, written when it was measured. */
+/** The record of a sample. Its offset is 10 times its sequence; its time is `measuredAt`. */
 function record(sequence: number, seconds: number): SampleRecord {
   const range = { sequence, from: sequence - 2, to: sequence - 1 };
   const atMs = firstMs + seconds * 1_000;
@@ -116,8 +116,8 @@ test("an account whose stored state ends before the log starts continues from th
   const drawdown = { equityMinor: 1, dayMs: firstMs, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const { snapshots, log, written, clock, ends } = start({ log: { sequence: 1, to: 0 }, drawdown });
   log.apply(0, [record(1, 1), record(2, 2), record(3, 3), record(4, 4)]);
-  const refused = { ...record(3, 3), offset: 25n };
-  await snapshots.addRecords(0, [refused, record(3, 3), record(4, 4)]);
+  const rejected = { ...record(3, 3), offset: 25n };
+  await snapshots.addRecords(0, [rejected, record(3, 3), record(4, 4)]);
   clock.advance(10 * MINUTE_MS);
   ends.set(0, 41n);
   await snapshots.write();

@@ -12,28 +12,27 @@ import { accountOfKey } from "../domain/sample.ts";
 import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 
-/** Number of records before the live stream gets its turn. */
+/** Number of records after which other work of the process, the live stream, gets a turn. */
 const RECORDS_PER_TURN = 50;
-/** Maximum number of unwritten snapshots; above it no more samples are read. */
+/** Maximum number of snapshots that are not stored yet; above it no more samples are read. */
 const MAX_UNWRITTEN = 50_000;
 /** How long after a minute's end its samples may still arrive for its snapshot. */
 export const MINUTE_GRACE_MS = 10_000;
-/** How often the offset to commit is computed. */
-const SEEK_INTERVAL_MS = 1_000;
+/** Minimum time between two computations of the offset to commit. */
+const OFFSET_INTERVAL_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Retention of snapshots (decisions, 9). */
 export const KEPT_DAYS = 30;
-/**
- * How many days ahead partitions are created. A sample measured later has a wrong clock.
- */
+/** How many days ahead partitions are created. A sample measured later is from a wrong clock. */
 const DAYS_AHEAD = 2;
 
 const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
 
+/** The dependencies of {@link Snapshots}. */
 export interface SnapshotsOptions {
   readonly store: SnapshotStore;
   readonly log: SampleLog;
-  /** The end of each partition of `metrics.samples` now. */
+  /** Reads the end of each partition of `metrics.samples`. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
   /**
    * Whether topics are being drained before they grow: then each minute is stored at once, because
@@ -46,25 +45,28 @@ export interface SnapshotsOptions {
 }
 
 interface Partition {
+  /** By account key. */
   readonly aggregators: Map<string, MinuteAggregator>;
+  /** Minutes that are not stored yet. */
   closed: ClosedMinute[];
-  /** The offset after the last record, and that record's time. */
+  /** The offset after the last record that was read. */
   next: number;
+  /** The time of that record. */
   lastRecordMs: number;
-  /** The lowest offset that is not stored. */
+  /** The lowest offset that is not stored, and when it was computed. */
   openFrom: number;
-  soughtAtMs: number;
+  openFromAtMs: number;
 }
 
 /**
  * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. It has its
  * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute.
- * An offset is committed only if all samples before it are stored. The stored state has the last
- * sequence.
+ * An offset is committed only if all samples before it are stored. The stored state of an account
+ * has the sequence of its last stored sample.
  *
- * The acceptance rule starts from the stored state. The log may no longer reach back to that state:
- * the log was lost, or it was not read for longer than its retention. Then an account continues
- * from a sample that {@link SampleLog} has accepted.
+ * The acceptance rule starts from the stored state. The log may no longer have the next sample: the
+ * log was lost, or was not read for longer than its retention. Then the account continues from a
+ * sample that {@link SampleLog} has accepted.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -76,20 +78,20 @@ export class Snapshots implements SampleListener {
     this.#options = options;
   }
 
-  /** Restarts with these partitions; samples that are not stored are read again. */
+  /** Replaces the assigned partitions. Samples that are not stored must be read again. */
   assign(partitions: readonly number[]): void {
     this.#partitions = new Map(partitions.map((number) => [number, emptyPartition()]));
   }
 
   /**
    * Adds records of one partition, in log order.
-   * @returns the offset below which everything is stored, each time it is called.
+   * @returns a function: each call returns the offset below which all samples are stored then.
    * @throws RetryableError while the database is unavailable or too slow.
    */
   async addRecords(number: number, records: readonly SampleRecord[]): Promise<() => bigint> {
     const partition = this.#partitions.get(number);
     if (partition === undefined) throw new RetryableError(`partition ${number} is not assigned`);
-    if (this.#unwritten() > MAX_UNWRITTEN) throw new RetryableError("snapshots wait for the database");
+    if (this.#unwritten() > MAX_UNWRITTEN) throw new RetryableError("too many snapshots wait for the database");
     await this.#open(partition, records);
     for (const [index, record] of records.entries()) {
       if (index > 0 && index % RECORDS_PER_TURN === 0) await setImmediate();
@@ -160,6 +162,7 @@ export class Snapshots implements SampleListener {
     if (closed !== null) partition.closed.push(closed);
   }
 
+  /** Whether the account continues from this sample, although samples before it are missing. */
   #isBeyondGap(aggregator: MinuteAggregator, key: string, sequence: number, offset: number): boolean {
     return sequence > aggregator.sequence && this.#options.log.isAccepted(key, sequence, offset);
   }
@@ -193,21 +196,22 @@ export class Snapshots implements SampleListener {
     return waiting;
   }
 
+  /** The offset to commit, at most {@link OFFSET_INTERVAL_MS} old. */
   #committable(partition: Partition): number {
     const nowMs = this.#options.clock.nowMs();
-    if (nowMs - partition.soughtAtMs < SEEK_INTERVAL_MS) return partition.openFrom;
+    if (nowMs - partition.openFromAtMs < OFFSET_INTERVAL_MS) return partition.openFrom;
     let lowest = partition.next;
     for (const { fromOffset } of partition.closed) lowest = Math.min(lowest, fromOffset);
     for (const { openFrom } of partition.aggregators.values()) lowest = Math.min(lowest, openFrom ?? lowest);
     partition.openFrom = lowest;
-    partition.soughtAtMs = nowMs;
+    partition.openFromAtMs = nowMs;
     return lowest;
   }
 }
 
 /**
- * The days of these snapshots from `firstMs` to before `beforeMs`. There are such days only if the
- * log is read late.
+ * Returns the days (UTC) of these snapshots from `firstMs` to before `beforeMs`. There are such
+ * days only if the log is read late.
  */
 function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
   const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);
@@ -221,7 +225,7 @@ function emptyPartition(): Partition {
     next: 0,
     lastRecordMs: Number.NEGATIVE_INFINITY,
     openFrom: 0,
-    soughtAtMs: Number.NEGATIVE_INFINITY,
+    openFromAtMs: Number.NEGATIVE_INFINITY,
   };
 }
 

@@ -8,7 +8,7 @@ type Ids = Record<WatchedTopic, string | null>;
 const FIRST: Ids = { valuations: "v1", samples: "s1", latest: "l1" };
 const WAIT_MS = 5_000;
 
-/** A watch that starts with `FIRST`, then gets the answers of `ids`. */
+/** Starts a watch that reads the ids of `FIRST` at first, then those that `ids` returns. */
 async function start(ids: () => Promise<Ids>) {
   const changes: Error[] = [];
   let asked = 0;

@@ -11,25 +11,24 @@ export const TOPIC_CHECK_INTERVAL_MS = 2_000;
  * written its last checkpoints.
  */
 const SETTLE_MS = 10_000;
-/**
- * How often a missing topic is checked for, while a stopping process waits for its recreation.
- */
+/** Interval of the checks while a stopping process waits for the recreation of a topic. */
 const RECREATED_POLL_MS = 200;
 /** Calls of `check` that share one request: more than a process has partitions and readers. */
 const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
 const WATCHED_TOPICS = ["valuations", "samples", "latest"] as const;
+/** A watched topic, by its use. */
 export type WatchedTopic = (typeof WATCHED_TOPICS)[number];
 
+/** The dependencies of {@link TopicWatch}. */
 export interface TopicWatchOptions {
   readonly store: TopicGenerationStore;
-  /** The ids of the topics, by name; null for one that does not exist now. */
+  /** Reads the ids of the topics; null for one that does not exist now. */
   readonly ids: () => Promise<Readonly<Record<WatchedTopic, string | null>>>;
+  /** The names of the topics, for messages. */
   readonly names: Readonly<Record<WatchedTopic, string>>;
-  /**
-   * Called once, with the reason, when a topic was recreated: the process must end.
-   */
+  /** Called once, with the reason, when a topic was recreated: the process must end. */
   readonly changed: (error: Error) => void;
   readonly logger: Logger;
 }
@@ -69,8 +68,9 @@ export class TopicWatch {
   }
 
   /**
-   * Registers the current topics. If a topic was recreated recently, waits for the processes that
-   * used the old topic.
+   * Registers the current topics. If a topic was recreated in the last 10 s, waits for the
+   * processes that used the former topic.
+   * @throws if a topic does not exist.
    */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {
     const found = await options.ids();
@@ -94,7 +94,7 @@ export class TopicWatch {
 
   /**
    * Checks that no topic was recreated since the start.
-   * @throws the reason if a topic was recreated; another error if that is unknown.
+   * @throws the error for `changed` if a topic was recreated; another error if that is unknown.
    */
   async check(): Promise<void> {
     if (this.#changed !== null) throw this.#changed;
@@ -137,16 +137,16 @@ export class TopicWatch {
         await this.check();
         return fatal(error);
       } catch (failure) {
-        this.#options.logger.info(
-          { err: failure },
-          "it is not known yet whether a topic was recreated; checking again",
-        );
+        this.#options.logger.info({ err: failure }, "a topic was recreated, or the topics could not be checked");
         await delay(TOPIC_CHECK_INTERVAL_MS);
       }
     }
   }
 
-  /** @throws if a topic does not exist now: it may be about to be recreated. */
+  /**
+   * Returns the topics whose id has changed.
+   * @throws if a topic does not exist now: it may be recreated soon.
+   */
   async #recreated(): Promise<readonly WatchedTopic[]> {
     const now = await this.#options.ids();
     const missing = WATCHED_TOPICS.filter((topic) => now[topic] === null);

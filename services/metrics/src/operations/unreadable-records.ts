@@ -4,7 +4,7 @@ import { counter, type Logger } from "@kapi/runtime";
 
 import { ReportLimit } from "./report-limit.ts";
 
-/** Maximum number of log lines per record and reason in a minute; all records are counted. */
+/** Maximum number of log lines per kind of record and reason in a minute. */
 const REPORTS_PER_MINUTE = 10;
 
 const unreadable = counter(
@@ -26,6 +26,7 @@ export class UnreadableRecords {
     this.#logger = logger;
   }
 
+  /** Counts a record of this key that could not be decoded, and logs it within the limit. */
   report(record: "sample" | "checkpoint" | "marker", key: string, { reason, fault }: DecodeFailure): void {
     unreadable.add(1, { record, reason });
     if (this.#limit.allows(`${record} ${reason}`)) {

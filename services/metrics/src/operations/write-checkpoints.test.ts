@@ -81,12 +81,12 @@ it("writes no checkpoint for samples that are read again after a restart, and a 
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
 
-it("writes the last checkpoints of all partitions if a topic was recreated, otherwise of its own partitions", async () => {
+it("writes the last checkpoints of its own partitions, and of all partitions if a topic was recreated", async () => {
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start(other);
   log.apply(other, [record(1)]);
-  await checkpoints.leave([PARTITION]);
+  await checkpoints.writeLast([PARTITION]);
   expect(latest.map(({ key }) => key)).toEqual([markerKey(PARTITION)]);
-  await checkpoints.leave("all");
+  await checkpoints.writeLast("all");
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(other)]);
 });

@@ -12,6 +12,7 @@ const MAX_CONCURRENT_WRITES = 1_000;
 /** The value in `metrics.latest` for a deleted account. */
 const TOMBSTONE = "";
 
+/** The dependencies of {@link Checkpoints}. */
 export interface CheckpointsOptions {
   readonly log: SampleLog;
   readonly sink: CheckpointSink;
@@ -21,10 +22,11 @@ export interface CheckpointsOptions {
 }
 
 /**
- * Writes `metrics.latest`: the newest sample of each account, and a marker per partition with the
- * offset that its checkpoints include. A marker is written only after its checkpoints are durable.
+ * Writes `metrics.latest`: the newest sample of each account, and a marker for each partition. The
+ * marker has the offset of `metrics.samples` below which the checkpoints include every sample. It
+ * is written only after these checkpoints are durable.
  *
- * This class also reads `metrics.latest` back and replaces stale checkpoints of writers that had
+ * This class also reads `metrics.latest` back, and replaces stale checkpoints of writers that had
  * lost the partition. The marker has the offset that was read back before the write began, because
  * a later stale checkpoint may have replaced a checkpoint that the marker includes.
  */
@@ -32,7 +34,9 @@ export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
   /** Accounts with samples after their checkpoint, by partition. */
   #changed = new Map<number, Map<string, AccountStream>>();
+  /** Accounts whose tombstone is not written yet, by partition. */
   #deleted = new Map<number, Set<string>>();
+  /** The offset of `metrics.samples` in the last written marker, by partition. */
   readonly #marked = new Map<number, number>();
   /** The offset in `metrics.latest` before which everything has been read back, by partition. */
   readonly #readTo = new Map<number, number>();
@@ -42,11 +46,13 @@ export class Checkpoints implements SampleListener {
     this.#options = options;
   }
 
+  /** An account has a new sample. */
   accepted(stream: AccountStream): void {
     // Samples that are read again after a restart are already in the checkpoint.
     if (stream.sequence > stream.checkpointed) this.#change(stream);
   }
 
+  /** Lets the next write include the account. */
   #change(stream: AccountStream): void {
     const changed = this.#changed.get(stream.partition);
     if (changed === undefined) this.#changed.set(stream.partition, new Map([[stream.key, stream]]));
@@ -63,14 +69,12 @@ export class Checkpoints implements SampleListener {
     for (const state of [this.#changed, this.#deleted, this.#marked, this.#readTo]) state.delete(partition);
   }
 
-  /**
-   * `metrics.latest` was recreated: the next turn writes every account.
-   */
+  /** Lets the next write include every account: `metrics.latest` was recreated. */
   changeAll(): void {
     for (const stream of this.#options.log.streams()) this.#change(stream);
   }
 
-  /** Replaces a checkpoint read back from `metrics.latest` if it is stale. */
+  /** Replaces a checkpoint that was read back from `metrics.latest`, if it is stale. */
   readBack(key: string, checkpoint: SampleCheckpoint): void {
     const { log } = this.#options;
     const stream = log.find(key);
@@ -85,7 +89,7 @@ export class Checkpoints implements SampleListener {
     this.#readTo.set(partition, offset);
   }
 
-  /** Writes changed accounts. A call during a running write waits for that write. */
+  /** Writes changed accounts. A call during a write waits for that write. */
   write(): Promise<void> {
     return this.#running ?? this.#run(this.#options.partitions());
   }
@@ -96,7 +100,7 @@ export class Checkpoints implements SampleListener {
    * partitions that it reads. A start uses the checkpoint with the highest sequence of each
    * account.
    */
-  async leave(partitions: readonly number[] | "all"): Promise<void> {
+  async writeLast(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;
     await this.#run(
       partitions === "all" ? [...new Set([...this.#changed.keys(), ...this.#deleted.keys()])] : partitions,
@@ -113,9 +117,9 @@ export class Checkpoints implements SampleListener {
   async #writeAll(partitions: readonly number[]): Promise<void> {
     const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
-    // Another process marks its own partitions. Forget the mark, in case a partition returns here.
+    // Another process writes the markers of other partitions. If one returns, write its marker.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
-    // deleteTradingAccountMetrics writes the tombstone too, so these deletions can be dropped.
+    // deleteTradingAccountMetrics writes the tombstone too, so these tombstones can be dropped.
     for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);
   }
 
@@ -142,7 +146,7 @@ export class Checkpoints implements SampleListener {
       await sink.write(partition, markerKey(partition), encodeMarker({ samplesOffset, latestOffset }));
       this.#marked.set(partition, samplesOffset);
     } catch (error) {
-      logger.warn({ err: error, partition }, "checkpoints were not written; the next turn writes them");
+      logger.warn({ err: error, partition }, "checkpoints were not written; they are written in the next interval");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
       for (const key of deletedKeys) this.#deleted.set(partition, (this.#deleted.get(partition) ?? new Set()).add(key));
     }
@@ -154,7 +158,7 @@ export class Checkpoints implements SampleListener {
       sequence: stream.sequence,
       to: stream.to,
       offset: stream.offset,
-      window: log.anchorOf(stream),
+      window: log.windowStartOf(stream),
       frame: log.newest(stream).toString("utf8"),
     };
   }

@@ -13,7 +13,7 @@ const whole: SampleCheckpoint = {
   window: { sequence: 3, from: 30, offset: 550 },
   frame: '{"type":"account.metrics"}',
 };
-/** Bytes written by the release before this codec. */
+/** A checkpoint that a release with another encoder wrote: the bytes must not change. */
 const RECORDED =
   '{"sequence":9,"to":90,"offset":650,"window":{"sequence":3,"from":30,"offset":550},"frame":"{\\"type\\":\\"account.metrics\\"}"}';
 

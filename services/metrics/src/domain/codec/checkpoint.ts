@@ -11,14 +11,14 @@ const SEQUENCE_FIRST = '{"sequence":';
 const NO_CHECKPOINT: DecodeFailure = { reason: "malformed", fault: "not a checkpoint" };
 const NO_MARKER: DecodeFailure = { reason: "malformed", fault: "not a marker" };
 
-/** The sequence comes first, for {@link sequenceOfCheckpoint}. */
+/** Encodes a checkpoint, with the sequence first, for {@link sequenceOfCheckpoint}. */
 export function encodeCheckpoint({ sequence, to, offset, window, frame }: SampleCheckpoint): string {
   return JSON.stringify({ sequence, to, offset, window, frame });
 }
 
 /**
- * Validated by hand, because a restart decodes a checkpoint of every account and a schema takes
- * several times as long.
+ * Decodes a checkpoint. It is validated by hand, because a restart decodes a checkpoint of every
+ * account, and the schema takes several times as long.
  */
 export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure {
   const found = jsonOf(text);
@@ -38,16 +38,18 @@ export function decodeCheckpoint(text: string): SampleCheckpoint | DecodeFailure
 }
 
 /**
- * Reads only the sequence of a checkpoint's text; NaN if the text is not a checkpoint.
+ * Reads the sequence at the beginning of a checkpoint's text; NaN if the text begins otherwise.
  */
 export function sequenceOfCheckpoint(text: string): number {
   return text.startsWith(SEQUENCE_FIRST) ? Number.parseInt(text.slice(SEQUENCE_FIRST.length), 10) : Number.NaN;
 }
 
+/** Encodes the marker of a partition. */
 export function encodeMarker({ samplesOffset, latestOffset }: PartitionCheckpoint): string {
   return JSON.stringify({ samplesOffset, latestOffset });
 }
 
+/** Decodes the marker of a partition. */
 export function decodeMarker(text: string): PartitionCheckpoint | DecodeFailure {
   const found = jsonOf(text);
   if ("fault" in found) return found;

@@ -46,7 +46,7 @@ const EXTREMES: Sample = {
   minimum: { equityMinor: 1, measuredAt: "2026-02-28T00:00:00Z" },
 };
 
-/** Frames written to the log and to sockets by the release before this codec. */
+/** Frames that a release with another encoder wrote: the bytes must not change. */
 const RECORDED: readonly (readonly [string, Sample, string])[] = [
   [
     "1000",
@@ -90,8 +90,8 @@ function frameWith(values: Partial<Sample["values"]>, minimumMinor = WHOLE.minim
   return encodeLiveFrame({ serverId: SERVER, accountNumber: "10000001" }, sample);
 }
 
-/** The same frame with its fields in the opposite order, which is decoded as JSON. */
-function turned(frame: Buffer): Buffer {
+/** The frame with its fields in the opposite order: it is decoded as JSON. */
+function reversed(frame: Buffer): Buffer {
   const fields = Object.entries(JSON.parse(frame.toString()) as object);
   return Buffer.from(JSON.stringify(Object.fromEntries(fields.toReversed())));
 }
@@ -105,7 +105,7 @@ describe("decodeLiveFrame", () => {
       minimum: { ...minimum, equityMinor: minimum.equityMinor + 0 },
     };
     expect(decodeLiveFrame(Buffer.from(bytes))).toEqual(content);
-    expect(decodeLiveFrame(turned(Buffer.from(bytes)))).toEqual(content);
+    expect(decodeLiveFrame(reversed(Buffer.from(bytes)))).toEqual(content);
   });
 
   it("returns the valuation's values for every valid amount, in both field orders", () => {
@@ -119,7 +119,7 @@ describe("decodeLiveFrame", () => {
           values: { equityMinor, balanceMinor },
           minimum: { equityMinor: minimumMinor },
         });
-        expect(content).toEqual(decodeLiveFrame(turned(frame)));
+        expect(content).toEqual(decodeLiveFrame(reversed(frame)));
       }),
     );
   });

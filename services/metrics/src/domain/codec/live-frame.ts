@@ -21,8 +21,8 @@ import type { MeasuredValues } from "../valuation-record.ts";
 import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
 
 /**
- * Encodes a field as JSON text. Inserted text has no characters that JSON escapes, because
- * valuations are validated.
+ * Encodes a field as JSON text. Texts are inserted without escapes: valuations are validated, so
+ * their texts have no characters that JSON escapes.
  */
 type Encode = (account: AccountId, sample: Sample) => string;
 interface Field {
@@ -64,7 +64,7 @@ const CONTENT_NAMES = Object.keys(CONTENT_FIELDS) as (keyof typeof CONTENT_FIELD
 const USUAL_END = expressionOf(CONTENT, ",");
 const AT = groupsOf(CONTENT);
 
-/** The bytes of a sample. */
+/** Encodes a sample as the text of a frame. */
 export function encodeLiveFrame(account: AccountId, sample: Sample): Buffer {
   let text = "";
   for (const { before, encode } of MEMBERS) text += before + encode(account, sample);
@@ -78,8 +78,8 @@ export interface FrameContent {
 }
 
 /**
- * Decodes the values of a frame, also of a release with another field order. Times may be slices of
- * the frame's text: copy them before keeping them (`copyOf`).
+ * Decodes the values of a frame, also of one whose fields have another order. Times may be slices
+ * of the frame's text, which keep all of it in memory: copy them before keeping them (`copyOf`).
  */
 export function decodeLiveFrame(frame: Buffer): FrameContent | DecodeFailure {
   const found = USUAL_END.exec(frame.toString("latin1"));
@@ -96,7 +96,7 @@ function decodeAnyFrame(frame: Buffer): FrameContent | DecodeFailure {
   }
   const { data } = parsed;
   if (data.measuredAt.length > MAX_MOMENT_CHARACTERS) return malformed("measuredAt: too long");
-  // Same positions as the match of the expression: the first group is element 1.
+  // As in the match of the expression, the fields begin at element 1.
   return contentOf([undefined, ...CONTENT_NAMES.map((name) => data[name])]);
 }
 
@@ -114,7 +114,7 @@ function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent
     freeMarginMinor === null ||
     minimumMinor === null
   ) {
-    return { reason: "not_cents", fault: "an amount is no whole number of cents" };
+    return { reason: "not_cents", fault: "an amount is not a whole number of cents" };
   }
   return {
     values: {
@@ -131,7 +131,7 @@ function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent
   };
 }
 
-/** Below this, minor units are exact in units of currency too. */
+/** From this magnitude on, an amount in units of currency may not have two exact decimals. */
 const EXACT_MINOR = 1e15;
 
 /**

@@ -34,22 +34,22 @@ describe("an accepted valuation", () => {
     expect(frame({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(18)}Z` }).length).toBeLessThan(
       MAX_FRAME_BYTES,
     );
-    const refused = read({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(2_000)}Z` });
-    expect(refused).toEqual({ reason: "malformed", fault: "the valuation is malformed: measuredAt: too long" });
+    const tooLong = read({ ...change, measuredAt: `2026-01-01T00:00:00.${"1".repeat(2_000)}Z` });
+    expect(tooLong).toEqual({ reason: "malformed", fault: "the valuation is malformed: measuredAt: too long" });
   });
 });
 
-/** The same valuation with a space after every comma, which is decoded by the schema. */
+/** The valuation with a space after every comma: it is decoded by the schema. */
 function spaced(text: string): string {
   return text.replaceAll(',"', ', "');
 }
 
-/** A record written by the trading-server simulator of the release before this codec. */
+/** A valuation that the trading simulator of an earlier release wrote. */
 const RECORDED =
   '{"serverId":"5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f","accountNumber":"10000001","measuredAt":"2026-03-01T10:00:00.123Z"' +
   ',"balanceMinor":1000000,"equityMinor":-1012345,"marginMinor":20050,"freeMarginMinor":0,"marginLevel":-5049.1' +
   ',"unrealizedProfitMinor":-2012345,"openPositionCount":3}';
-/** The same record by a trading server that sends net deposits. */
+/** The valuation of a trading server that sends net deposits. */
 const WITH_DEPOSITS = RECORDED.replace("}", ',"netDepositsMinor":-25050}');
 
 describe("a valuation in the usual field order", () => {
@@ -128,7 +128,7 @@ describe("a valuation in the usual field order", () => {
 });
 
 describe("the fields of a valuation", () => {
-  it("are decoded in the order of the contract, in which trading servers write them: other orders are slow", () => {
+  it("are decoded in the order of the contract, because trading servers write them in this order", () => {
     expect(Object.keys(VALUATION_FIELDS)).toEqual(Object.keys(Valuation.shape));
   });
 

@@ -1,26 +1,26 @@
 /**
- * The messages between a stream process and a process that holds windows. The stream sends JSON
- * text. The windows process sends binary messages: the kind, the channel, and what the kind has.
- * A channel is the number that the stream gave an account on this connection.
+ * The messages between a stream process and a windows process. The stream process sends JSON text.
+ * The windows process sends binary messages: a byte with the kind, four bytes with the channel, and
+ * the content of that kind. A channel is the number that the stream process gave an account on this
+ * connection. Numbers are little-endian.
  */
 import { StreamMessage, WindowsHolding } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
-/** Maximum size of a message to a windows process: 500 accounts of 150 bytes. */
+/** Maximum size of a message to a windows process: 500 accounts need less than 100 KiB. */
 export const MAX_REQUEST_BYTES = 256 * 1_024;
-/**
- * Maximum size of a message from a windows process: a piece of a window, which has one sample more
- * than the hub's limit at most.
- */
+/** Maximum size of a message from a windows process: a piece of a window has at most 64 KiB. */
 export const MAX_ANSWER_BYTES = 1_024 * 1_024;
 
-/** What a windows process sends. */
+/** A message of a windows process. */
 export type WindowMessage =
+  /** The partitions that the process holds: its first message. */
   | { readonly kind: "holding"; readonly holding: WindowsHolding }
-  /** The kept sequences; `first = last + 1` if none. The samples follow. */
+  /** The account exists. The kept sequences; `first = last + 1` if none. The samples follow. */
   | { readonly kind: "opened"; readonly channel: number; readonly first: number; readonly last: number }
   /** Records of samples from sequence `from` on. */
   | { readonly kind: "samples"; readonly channel: number; readonly from: number; readonly records: Buffer }
+  /** The channel has ended: its account was deleted, or does not exist. */
   | { readonly kind: "deleted" | "unknown"; readonly channel: number };
 
 const KIND = { holding: 1, opened: 2, samples: 3, deleted: 4, unknown: 5 } as const;
@@ -28,15 +28,20 @@ const CHANNEL_AT = 1;
 const CONTENT_AT = 5;
 const NUMBER_BYTES = 8;
 
-/** @throws if the text is not a message of a stream process. */
+/**
+ * Decodes a message of a stream process.
+ * @throws if the text is not one.
+ */
 export function decodeStreamMessage(text: string): StreamMessage {
   return StreamMessage.parse(JSON.parse(text));
 }
 
+/** Encodes the message with the partitions that the process holds. */
 export function encodeHolding(holding: WindowsHolding): Buffer {
   return Buffer.concat([head(KIND.holding, 0, 0), Buffer.from(JSON.stringify(holding))]);
 }
 
+/** Encodes the message that the account exists; `first` and `last` are its kept sequences. */
 export function encodeOpened(channel: number, first: number, last: number): Buffer {
   const message = head(KIND.opened, channel, 2 * NUMBER_BYTES);
   message.writeDoubleLE(first, CONTENT_AT);
@@ -44,18 +49,25 @@ export function encodeOpened(channel: number, first: number, last: number): Buff
   return message;
 }
 
-/** The bytes before the records of a message with samples. */
+/**
+ * Encodes the beginning of a message with samples from sequence `from` on. The caller sends the
+ * records after it.
+ */
 export function encodeSamplesHead(channel: number, from: number): Buffer {
   const message = head(KIND.samples, channel, NUMBER_BYTES);
   message.writeDoubleLE(from, CONTENT_AT);
   return message;
 }
 
+/** Encodes the message that a channel has ended. */
 export function encodeEnd(kind: "deleted" | "unknown", channel: number): Buffer {
   return head(KIND[kind], channel, 0);
 }
 
-/** @throws if the bytes are not a message of a windows process. */
+/**
+ * Decodes a message of a windows process. The records of samples are a part of `bytes`.
+ * @throws if the bytes are not such a message.
+ */
 export function decodeWindowMessage(bytes: Buffer): WindowMessage {
   const channel = bytes.readUInt32LE(CHANNEL_AT);
   switch (bytes[0]) {

@@ -5,7 +5,7 @@ import type { AccountId } from "../../domain/sample.ts";
 import { listAccountMetrics } from "../../operations/list-account-metrics.ts";
 import { readEquityHistory } from "../../operations/read-equity-history.ts";
 
-/** Routes for stored snapshots, and for the deletion of an account. */
+/** Registers the routes for stored snapshots, and for the deletion of an account's data. */
 export function registerAccountMetricsRoutes(
   app: FastifyInstance,
   dependencies: Parameters<typeof listAccountMetrics>[0] &

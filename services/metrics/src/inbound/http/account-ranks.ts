@@ -3,7 +3,7 @@ import { type FastifyInstance, serve } from "@kapi/http";
 
 import type { AccountRanks } from "../../domain/ports.ts";
 
-/** Routes for the lists of accounts by their stored values, and for the equity of servers. */
+/** Registers the routes for lists of accounts by stored values, and for the equity of servers. */
 export function registerAccountRankRoutes(app: FastifyInstance, ranks: AccountRanks): void {
   serve(app, METRICS_ROUTES.rankAccounts, async ({ params: { serverId }, body }) => {
     const [accounts, total] = await Promise.all([

@@ -3,7 +3,7 @@ import { ApiError, type FastifyInstance, serve } from "@kapi/http";
 
 import type { LatestSamples } from "../../operations/read-latest-samples.ts";
 
-/** The route for the newest samples of accounts. */
+/** Registers the route for the newest samples of accounts. */
 export function registerLatestSampleRoutes(app: FastifyInstance, latest: LatestSamples): void {
   serve(app, METRICS_ROUTES.readLatestSamples, async ({ body }) => {
     const accounts =
@@ -14,10 +14,10 @@ export function registerLatestSampleRoutes(app: FastifyInstance, latest: LatestS
   });
 }
 
-/** The routes of a windows process: the newest samples that it holds, and its windows. */
+/** Registers the routes of a windows process: the newest samples that it holds, and its windows. */
 export function registerWindowRoutes(app: FastifyInstance, held: LatestSamples): void {
   serve(app, METRICS_ROUTES.readHeldSamples, async ({ body }) => ({ samples: [...(await held(body.accounts))] }));
-  // An upgrade does not come here.
+  // Requests to upgrade go to the window server; only other requests arrive here.
   serve(app, METRICS_ROUTES.followWindows, () => {
     throw new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake" });
   });

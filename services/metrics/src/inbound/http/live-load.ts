@@ -5,7 +5,9 @@ import type { LiveLoad } from "../ws/live-measures.ts";
 
 const NO_LOAD: LiveLoad = { sockets: 0, subscriptions: 0, stalled: 0, bufferedBytes: 0, mostBufferedBytes: 0 };
 
-/** The route for the load of live sockets; `load` returns null if this process serves none. */
+/**
+ * Registers the route for the load of live sockets. `load` returns null if it serves none.
+ */
 export function registerLiveLoadRoutes(app: FastifyInstance, load: () => LiveLoad | null): void {
   serve(app, METRICS_ROUTES.readLiveLoad, () => load() ?? NO_LOAD);
 }

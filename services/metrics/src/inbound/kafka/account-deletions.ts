@@ -31,7 +31,10 @@ export function startDeletionReader(options: {
   });
 }
 
-/** Searches for the event type before parsing: most events are not deletions. */
+/**
+ * Returns the account that an event deletes; null for other events. Searches for the type before
+ * parsing, because most events are not deletions.
+ */
 function deletedAccount(value: Buffer, logger: Logger): AccountId | null {
   if (!value.includes("account.deleted")) return null;
   let json: unknown;

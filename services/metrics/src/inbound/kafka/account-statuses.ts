@@ -5,14 +5,15 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
 
+/** Stands for a deletion: an account event has no such status. */
 const DELETED = "deleted";
 const GROUP = "metrics-account-statuses";
 /** Statuses are not urgent, and a batch of a thousand costs little more than one. */
 const MIN_INTERVAL_MS = 250;
 
 /**
- * Stores the statuses of accounts from `account.events`, for the snapshots. Also deletes the data
- * of deleted accounts, even without a request.
+ * Stores the statuses and names of accounts from `account.events`, for snapshots and lists of
+ * accounts. Also deletes the data of deleted accounts.
  */
 export function startAccountStatusConsumer(options: {
   kafka: KafkaConnection;

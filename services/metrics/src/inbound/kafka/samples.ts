@@ -25,23 +25,28 @@ import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 const RECORDS_PER_TURN = 300;
 /** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 5;
-/** A new partition of an idle reader waits for the fetch that the broker holds. */
+/** Maximum time of an empty fetch: an added partition waits for the end of the running fetch. */
 const IDLE_WAIT_MS = 250;
-/** A checkpoint is written seconds after its window was that old; a takeover comes later. */
+/**
+ * Maximum age of a window start that new checkpoints keep, in lengths of a window. When a
+ * checkpoint is written, its window start is at most one length old; a takeover comes later.
+ */
 const OLDEST_WINDOWS = 2;
 
+/** The options of the reader of samples. */
 export interface SamplesOptions {
   readonly kafka: KafkaConnection;
   readonly scope: Scope;
   readonly log: SampleLog;
   /** Null if this process writes no checkpoints. */
   readonly checkpoints: Checkpoints | null;
+  /** The partition of an account's samples. */
   readonly partitionOf: (key: string) => number;
   readonly watch: TopicWatch;
   readonly unreadable: UnreadableRecords;
   /**
-   * Whether partitions come and go while the process runs. Then they are read from their
-   * checkpoints on, without the windows, so that a takeover is short.
+   * Whether consumer groups assign partitions to this process while it runs. Then partitions are
+   * read from their checkpoints on, without the windows, so that a takeover is short.
    */
   readonly isAssigned: boolean;
   /** Maximum age of the samples of a window. */
@@ -51,7 +56,7 @@ export interface SamplesOptions {
   readonly fatal: (error: Error) => void;
 }
 
-/** The reader of `metrics.samples` and `metrics.latest`: at first without partitions. */
+/** The reader of `metrics.samples` and `metrics.latest`. */
 export interface SampleReader {
   readonly reader: LogReader;
   /**
@@ -64,6 +69,7 @@ export interface SampleReader {
   readonly drop: (partitions: readonly number[]) => Promise<void>;
 }
 
+/** Starts the reader of `metrics.samples` and `metrics.latest`, without partitions. */
 export async function startSampleReader(options: SamplesOptions): Promise<SampleReader> {
   const { kafka, scope, log, checkpoints, watch, clock, logger, fatal } = options;
   const first = watch.positions.samples;
@@ -97,7 +103,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
     try {
       const starts = await restoreAccounts(options, latest, restoring, partitions);
       if (checkpoints === null) await latest.remove(partitions);
-      // A recreated topic has no checkpoints: nothing may be numbered from that.
+      // A recreated topic has no checkpoints: no sample may be numbered on that basis.
       await allEnded(watch.check(), reader.add(starts));
     } catch (error) {
       await drop(partitions);
@@ -137,7 +143,7 @@ async function restoreAccounts(
   return positionsOf(starts, -first);
 }
 
-/** Like `Promise.all`, but rejects only when all have ended: then partitions can be dropped. */
+/** Like `Promise.all`, but rejects only after all have ended, so that partitions can be dropped. */
 async function allEnded<T extends readonly Promise<unknown>[]>(
   ...works: T
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
@@ -164,14 +170,14 @@ async function applyInTurns(
   }
 }
 
-/** A record of `metrics.samples` in a topic that begins at position `first`. */
+/** Converts a record of `metrics.samples`; `first` is the position of offset 0 in the topic. */
 export function sampleRecord({ key, value, headers, offset, timestampMs }: Message, first: bigint): SampleRecord {
   return { key, value, headers, offset: offset + first, timestampMs };
 }
 
 /**
- * Reads checkpoints: for the partitions in `restoring`, to restore their accounts; of all others,
- * to replace checkpoints of stale writers.
+ * Starts to read `metrics.latest`. Checkpoints of partitions in `restoring` restore their accounts;
+ * checkpoints of other partitions are only compared, to replace stale ones.
  */
 function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<number, Restoration>) {
   const { kafka, checkpoints, watch, logger, fatal } = options;
@@ -199,6 +205,7 @@ function idleWait({ isAssigned }: SamplesOptions): Pick<LogReaderOptions, "idleW
   return isAssigned ? { idleWaitMs: IDLE_WAIT_MS } : {};
 }
 
+/** Lets {@link Checkpoints} replace a checkpoint if it is stale. */
 function readBack({ checkpoints, unreadable }: SamplesOptions, key: string, value: Buffer): void {
   if (value.length === 0 || checkpoints === null) return;
   const checkpoint = decodeCheckpoint(value.toString("utf8"));

@@ -10,15 +10,15 @@ const GROUP = "metrics-snapshots";
 /** Snapshots are per minute, so fewer and larger batches are enough. */
 const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
-/** Time limit for the accounts of a new partition; then other partitions have their turn. */
+/** Time limit for the restoration of a partition; then another partition gets a turn. */
 const RESTORED_TIMEOUT_MS = 2_000;
 
-/** Reads `metrics.samples` for the snapshots, as a member of the group. */
+/** Starts to read `metrics.samples` for snapshots, as a member of their group. */
 export function startSampleConsumer(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
   partitions: ReadPartitions;
-  /** The position of the topic's first offset. */
+  /** The position of offset 0 of `metrics.samples`. */
   firstPosition: number;
   logger: Logger;
   fatal: (error: Error) => void;
@@ -51,7 +51,7 @@ export function startSampleConsumer(options: {
   });
 }
 
-/** Beyond a gap, snapshots ask the sample log which samples were accepted. */
+/** Waits for the accounts of a partition: after a gap, snapshots ask for their accepted samples. */
 async function restored(partitions: ReadPartitions, partition: number): Promise<void> {
   try {
     await partitions.restored(partition, RESTORED_TIMEOUT_MS);

@@ -12,15 +12,12 @@ import type { TopicWatch } from "../../operations/topic-watch.ts";
 export const SEQUENCER_GROUP = "metrics-sequencer";
 /** Minimum time between fetches under load: samples are this much later, in larger batches. */
 const BUSY_INTERVAL_MS = 10;
-/**
- * Number of valuations before the reader of `metrics.samples` gets its turn, so that samples do not
- * wait.
- */
+/** Number of valuations after which the reader of `metrics.samples` gets a turn. */
 const VALUATIONS_PER_TURN = 50;
 /** Larger than any offset: the first batch of an assignment is always checked. */
 const MAX_OFFSET = 2n ** 63n - 1n;
 
-/** Reads `trading.valuations` for the sequencer, as a member of its group. */
+/** Starts to read `trading.valuations` for the sequencer, as a member of its group. */
 export function startValuationConsumer(options: {
   kafka: KafkaConnection;
   sequencer: Sequencer;
@@ -64,10 +61,11 @@ export function startValuationConsumer(options: {
   });
 }
 
+/** Checks the topics: a recreated topic ends the process. */
 async function checked(watch: TopicWatch): Promise<void> {
   try {
     await watch.check();
   } catch (error) {
-    throw new RetryableError("it is unknown whether the topic was recreated", { cause: error });
+    throw new RetryableError("a topic was recreated, or the topics could not be checked", { cause: error });
   }
 }

@@ -8,26 +8,25 @@ import type { TopicGenerationStore } from "../../domain/ports.ts";
 import { TOPIC_CHECK_INTERVAL_MS, TopicWatch } from "../../operations/topic-watch.ts";
 
 /** Time limit for the last checkpoints of a process that must end. */
-const LEAVE_TIMEOUT_MS = 5_000;
+const LAST_CHECKPOINTS_TIMEOUT_MS = 5_000;
 
 /**
- * Watches the ids of the topics. If one was recreated, this process writes its last checkpoints and
- * ends. Its next start continues with the new topic.
+ * Starts to watch the ids of the topics. If a topic was recreated, this process writes its last
+ * checkpoints and ends. Its next start continues with the new topic.
  */
 export async function startTopicWatch(options: {
   kafka: KafkaConnection;
   store: TopicGenerationStore;
-  /** Writes the last checkpoints. */
-  leave: () => Promise<void>;
+  writeLastCheckpoints: () => Promise<void>;
   scope: Scope;
   logger: Logger;
   fatal: (error: Error) => void;
 }): Promise<TopicWatch> {
-  const { kafka, store, leave, scope, logger, fatal } = options;
+  const { kafka, store, writeLastCheckpoints, scope, logger, fatal } = options;
   const { tradingValuations, metricsSamples, metricsLatest } = TOPICS;
   const end = async (reason: Error): Promise<void> => {
     try {
-      await Promise.race([leave(), delay(LEAVE_TIMEOUT_MS)]);
+      await Promise.race([writeLastCheckpoints(), delay(LAST_CHECKPOINTS_TIMEOUT_MS)]);
     } catch (failure) {
       logger.warn({ err: failure }, "the last checkpoints were not written");
     }
@@ -51,7 +50,7 @@ export async function startTopicWatch(options: {
     try {
       await watch.check();
     } catch (error) {
-      logger.info({ err: error }, "the ids of the topics could not be checked");
+      logger.info({ err: error }, "a topic was recreated, or the topics could not be checked");
     } finally {
       isChecking = false;
     }

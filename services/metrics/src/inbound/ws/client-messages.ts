@@ -5,15 +5,16 @@ import { textFrame } from "../../domain/websocket-frame.ts";
 /** Maximum length of client text that an error message repeats. */
 const MAX_ECHOED_CHARACTERS = 64;
 
+/** The answer to the text `ping`, as a frame. */
 export const PONG = textFrame("pong");
 
-/** A decoded client message, or the error frame for it. */
+/** A decoded message of a client, or the error frame for an invalid one. */
 export type ReadMessage =
   | { readonly kind: "ping" }
   | { readonly kind: "message"; readonly message: ClientMessage }
   | { readonly kind: "invalid"; readonly frame: LiveErrorFrame };
 
-/** Decodes a client message (decisions, 10.3). */
+/** Decodes a client's message; an invalid one gives the error frame to send (decisions, 10.3). */
 export function messageFromWire(data: Buffer, isBinary: boolean): ReadMessage {
   if (isBinary) return invalid("Messages must be text");
   const text = data.toString("utf8");

@@ -13,7 +13,7 @@ const truncations = counter(
   "{replay}",
 );
 
-/** A client's subscription. The samples are WebSocket frames. */
+/** A client's subscription to an account. It sends samples as WebSocket frames. */
 export class ClientSubscription implements Subscription {
   readonly key: string;
   readonly account: AccountId;
@@ -21,11 +21,11 @@ export class ClientSubscription implements Subscription {
   next: number | null = null;
   readonly #afterSequence: number | undefined;
   readonly #catchUpTimeoutMs: number;
-  /** Until when to wait for `afterSequence`; null until it was found above the last sequence. */
+  /** Until when to wait for `afterSequence`; null while it was never above the last sequence. */
   #catchUpUntilMs: number | null = null;
   readonly #onDeleted: () => void;
 
-  /** `onDeleted` is called after the client got the message of the account's deletion. */
+  /** `onDeleted` is called after the message of the account's deletion was sent. */
   constructor(options: {
     readonly key: string;
     readonly account: AccountId;
@@ -43,8 +43,9 @@ export class ClientSubscription implements Subscription {
   }
 
   /**
-   * A client that comes from another process can know a later sequence than this process, which is
-   * behind for a moment: the subscription waits for it.
+   * Returns the start of the subscription, or null to wait. A client that was connected to another
+   * process can know a later sequence than this process, which is behind for a moment: the
+   * subscription waits for that sequence.
    */
   open(kept: KeptRange, nowMs: number): Cursor | null {
     if (this.#afterSequence !== undefined && this.#afterSequence > kept.last) {

@@ -52,7 +52,7 @@ it("refunds a handshake whose charge is unknown, but not a rejected handshake", 
   expect((await refundsAfter(new ApiError("INSUFFICIENT_CREDITS"))).refunds).toEqual([]);
 });
 
-it("rejects a key from another network with the answer of an unknown key, and still names the key for the log", async () => {
+it("rejects a key from another network like an unknown key, and still reports the key to the request log", async () => {
   const limited = { ...entry, allowedNetworks: ["198.51.100.0/24"] };
   const known: string[] = [];
   const context = {

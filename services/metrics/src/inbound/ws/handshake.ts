@@ -23,6 +23,7 @@ const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 const VERSION_HEADER = "sec-websocket-version";
 const WEBSOCKET_VERSION = "13";
 
+/** The dependencies of a handshake. */
 export interface HandshakeContext {
   readonly directory: Directory;
   readonly admission: Pick<Admission, "admit">;
@@ -32,7 +33,7 @@ export interface HandshakeContext {
   readonly clientAddress: (request: IncomingMessage) => string | null;
   /** Called with the key, before its network and scope are checked. */
   readonly keyKnown: (key: KeyEntry) => void;
-  /** Throws ApiError TOO_MANY_CONNECTIONS if the organization has reached its limit. */
+  /** Counts the connection; throws ApiError TOO_MANY_CONNECTIONS at the organization's limit. */
   readonly acquireSlot: (organizationId: string) => void;
 }
 
@@ -44,7 +45,7 @@ export interface Admittance {
   readonly headers: readonly string[];
 }
 
-/** The request id for billing and logs: the caller's, if it is valid. */
+/** Returns the request id for billing and logs: the caller's if it is valid, else a new one. */
 export function requestIdOf(request: IncomingMessage, clock: Clock): string {
   const given = request.headers[HEADERS.requestId];
   return typeof given === "string" && ACCEPTED_REQUEST_ID.test(given) ? given : uuidV7(clock.nowMs());
@@ -83,8 +84,8 @@ export async function admitHandshake(
 }
 
 /**
- * If the reply of Redis is lost, the handshake returns 500 and costs nothing: a possible charge is
- * refunded.
+ * Charges the handshake. If the reply of Redis is lost, the handshake returns 500 and costs
+ * nothing: a possible charge is refunded.
  */
 async function charge(
   { directory, admission, refunds, clock }: HandshakeContext,

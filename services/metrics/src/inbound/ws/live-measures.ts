@@ -1,4 +1,4 @@
-/** Metrics of the live connections. */
+/** Metrics of live connections. */
 import { counter, observed } from "@kapi/runtime";
 
 const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
@@ -24,14 +24,12 @@ export function countHandshake(status: number): void {
   handshakes.add(1, { status });
 }
 
-/**
- * Counts a socket that this process closes, by close code; 1006 if it was terminated.
- */
+/** Counts a socket that this process closes, by close code; 1006 if it was terminated. */
 export function countClose(code: number): void {
   closes.add(1, { code });
 }
 
-/** Registers the metrics of the load; null if this process serves no live connections. */
+/** Registers the metrics of the load; `load` returns null if this process serves no sockets. */
 export function measureLiveLoad(load: () => LiveLoad | null): void {
   const gaugeOf = (of: (load: LiveLoad) => number) => () => {
     const now = load();

@@ -33,7 +33,7 @@ it("a request that is no upgrade is 404 with the code and the caller's request i
   expect(body).toEqual({ error: "Not found", code: "NOT_FOUND", requestId: "mine-1" });
 });
 
-it("malformed HTTP is 400 with a body like every error", async () => {
+it("malformed HTTP is 400, with a body as every error has", async () => {
   const { head, body } = await answerTo("NONSENSE\r\n\r\n");
   expect(head).toMatch(/^http\/1\.1 400 /);
   expect(head).toContain("\r\nx-error-code: validation_failed");

@@ -18,9 +18,7 @@ import { SocketWriter } from "./socket-writer.ts";
 const MAX_MESSAGE_BYTES = 16 * 1_024;
 const CHECK_INTERVAL_MS = 1_000;
 const PING_INTERVAL_MS = 20_000;
-/**
- * Time limit for the client's close frame; a slow client reads its buffer first.
- */
+/** Time limit for the client's close frame. It is long, because a client first reads its buffer. */
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
  * A stopping process spreads the closing of its sockets over this time, so that clients reconnect
@@ -30,16 +28,17 @@ const CLOSE_TIMEOUT_MS = 45_000;
 const CLOSE_SPREAD_MS = 5_000;
 /** Maximum time between two closes, for few sockets. */
 const CLOSE_INTERVAL_MS = 20;
-/** Time limit for the last close frames. */
+/** Time limit of a stopping process for the last close frames. */
 const STOP_TIMEOUT_MS = 2_000;
+/** Interval at which a stopping process looks for open sockets. */
 const CLOSED_POLL_MS = 20;
-/**
- * `Retry-After` of a handshake while the process stops: another process is ready by then.
- */
+/** `Retry-After` of a handshake while the process stops: another process may serve it. */
 const RETRY_AFTER_S = "1";
+/** The close code of `ws` for a message above its limit (RFC 6455, 7.4.1). */
 const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
 
+/** The dependencies and limits of the live server. */
 export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   /** The HTTP server whose upgrades are handled. */
   readonly server: Server;
@@ -56,18 +55,19 @@ export interface LiveServerOptions extends Omit<LiveContext, "limits"> {
   };
 }
 
+/** The live sockets of this process. */
 export interface LiveServer {
-  /** The load at this moment. */
+  /** Returns the load at this moment. */
   load(): LiveLoad;
 }
 
 /**
- * Replaces the code 1009 of `ws` for messages that are too large by the interface's code
- * (decisions, 10.3).
+ * A socket that closes with 4413 if a message is too large (decisions, 10.3). `ws` uses 1009.
  */
 class LiveWebSocket extends WebSocket {
   /**
-   * Flushes pending answers. `ws` calls `close` too, if the client closes or breaks the protocol.
+   * Called before a close frame is sent, to write pending answers first. `ws` closes too: if the
+   * client closes, or violates the protocol.
    */
   beforeClose = (): void => undefined;
 
@@ -141,7 +141,8 @@ class LiveConnections implements LiveServer {
   }
 
   /**
-   * Closes the open sockets in order. A socket whose handshake ends later is closed when it opens.
+   * Closes the open sockets one after another. A socket whose handshake ends later is closed as
+   * soon as it opens.
    */
   async #closeSpread(): Promise<void> {
     const open = [...this.#sockets];
@@ -149,7 +150,7 @@ class LiveConnections implements LiveServer {
     const begunMs = monotonicClock.nowMs();
     let closed = 0;
     for (const socket of open) {
-      // Several at once if the timers cannot keep up.
+      // If a timer is late, several sockets are closed at once.
       while (monotonicClock.nowMs() < begunMs + closed * eachMs) await delay(CLOSE_INTERVAL_MS);
       socket.close(LIVE_CLOSE_CODES.restart);
       closed += 1;

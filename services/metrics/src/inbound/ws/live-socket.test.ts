@@ -42,7 +42,7 @@ class SlowNetwork extends Writable {
   }
 }
 
-/** The parts of a `ws` socket that a client that only subscribes uses. */
+/** A socket of a client that only subscribes: the used parts of a `ws` socket. */
 class SilentSocket extends EventEmitter {
   readonly isPaused = false;
   pause(): void {}
@@ -59,7 +59,7 @@ function newLog(clock: TestClock): SampleLog {
   return new SampleLog({ windows: new SampleWindows(limits), clock, partitionOf: () => 0 });
 }
 
-it("serves all accounts of a client in turn, if its network never accepts everything", async () => {
+it("serves all accounts of a client in turn if its network never accepts all samples", async () => {
   const clock = new TestClock(0);
   const log = newLog(clock);
   const existence = {

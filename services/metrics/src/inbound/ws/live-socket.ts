@@ -26,7 +26,7 @@ import { ReadRateLimiter } from "./read-rate-limiter.ts";
 /** Number of unanswered pings after which the connection is terminated. */
 const MAX_UNANSWERED_PINGS = 3;
 /** The code of a connection that ended without a close frame (RFC 6455, 7.1.5). */
-const GIVEN_UP = 1006;
+const ABNORMAL_CLOSURE = 1006;
 
 /** The dependencies of all sockets. */
 export interface LiveContext {
@@ -35,8 +35,10 @@ export interface LiveContext {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly limits: {
+    /** Maximum number of subscriptions of a socket, and of its messages that wait. */
     readonly maxSubscriptions: number;
     readonly maxMessagesPerSecond: number;
+    /** How long a socket may stay stalled before it is closed. */
     readonly stuckTimeoutMs: number;
     /** How long a subscription waits for an `afterSequence` above the last known sequence. */
     readonly catchUpTimeoutMs: number;
@@ -55,7 +57,7 @@ export class LiveSocket {
   readonly #writer: SocketWriter;
   readonly #rate: ReadRateLimiter;
   readonly #subscriptions = new Map<string, ClientSubscription>();
-  /** Of each account with a subscription or with waiting messages. */
+  /** The follow of each account that has a subscription or waiting messages. */
   readonly #follows = new Map<string, Follow>();
   /** Messages that wait until it is known whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
@@ -89,6 +91,7 @@ export class LiveSocket {
     this.#ws.on("close", () => this.#end());
   }
 
+  /** Number of subscriptions. */
   get subscriptions(): number {
     return this.#subscriptions.size;
   }
@@ -103,7 +106,7 @@ export class LiveSocket {
     return this.#writer.stalledSinceMs !== null;
   }
 
-  /** The buffer has drained: resumes each subscription at its cursor. */
+  /** Resumes each subscription at its cursor: the buffer has drained. */
   drained(): void {
     if (this.#context.hub.advanceAll(this.#subscriptions)) this.#readAgain();
   }
@@ -127,7 +130,7 @@ export class LiveSocket {
    */
   ping(): void {
     if (this.#closed.signal.aborted) return;
-    if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#giveUp();
+    if (this.#unansweredPings >= MAX_UNANSWERED_PINGS) return this.#terminateUnanswered();
     if (!this.#ws.isPaused && this.#writer.stalledSinceMs === null) this.#unansweredPings += 1;
     this.#ws.ping();
   }
@@ -158,12 +161,13 @@ export class LiveSocket {
     this.#ws.close(code);
   }
 
+  /** Ends the connection without a close frame. */
   terminate(): void {
     this.#ws.terminate();
   }
 
-  #giveUp(): void {
-    countClose(GIVEN_UP);
+  #terminateUnanswered(): void {
+    countClose(ABNORMAL_CLOSURE);
     this.terminate();
   }
 
@@ -189,9 +193,7 @@ export class LiveSocket {
     this.#paceReading(this.#rate.countMessage());
   }
 
-  /**
-   * A ping frame counts as a message. Without this limit `ws` would answer any number of pings.
-   */
+  /** Answers a ping frame. It counts as a message, so that the number of pings is limited. */
   #receivePing(payload: Buffer): void {
     if (this.#closed.signal.aborted) return;
     this.#unansweredPings = 0;
@@ -200,8 +202,8 @@ export class LiveSocket {
   }
 
   /**
-   * Slows reading of a client that sends too fast, does not read its answers, or has many
-   * unanswered messages.
+   * Pauses reading: for `pauseMs`, if the client does not read its answers, or if too many of its
+   * messages wait.
    */
   #paceReading(pauseMs: number): void {
     const full = !this.#writer.hasRoom(this.#context.clock.nowMs());
@@ -215,6 +217,7 @@ export class LiveSocket {
     if (pauseMs > 0 || full || this.#waitingMessages >= this.#context.limits.maxSubscriptions) this.#ws.pause();
   }
 
+  /** Resumes reading, unless there is still a reason to pause. */
   #readAgain(): void {
     const mayRead = this.#resume === null && this.#writer.stalledSinceMs === null;
     if (mayRead && this.#waitingMessages < this.#context.limits.maxSubscriptions) this.#ws.resume();
@@ -229,6 +232,7 @@ export class LiveSocket {
     } else if (this.#mayAdd(message, key)) this.#subscribeIfExists(message, key);
   }
 
+  /** Whether the account may have a subscription; otherwise sends the error. */
   #mayAdd(message: SubscribeMessage, key: string): boolean {
     if (this.#rejectAccess(message)) return false;
     if (this.#subscriptions.has(key) || this.#subscriptions.size < this.#context.limits.maxSubscriptions) return true;
@@ -311,6 +315,7 @@ export class LiveSocket {
     this.#follows.delete(key);
   }
 
+  /** Whether the key may not read the account's server; then sends the error. */
   #rejectAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {
     try {
       authorize(this.#key, LIVE_METRICS_SCOPE, this.#context.directory, account.serverId);

@@ -13,20 +13,25 @@ export interface HandshakeOutcome {
   readonly creditsCharged: number;
 }
 
-/** The log entry of one handshake. */
+/** A handshake in the request log of its organization. */
 export interface LoggedHandshake {
   /** Sets the key; handshakes without a known key are not logged. */
   keyKnown(key: KeyEntry): void;
+  /** Writes the log entry. */
   end(outcome: HandshakeOutcome): void;
 }
 
+/** The dependencies of the log entries. */
 export interface LoggedHandshakeDependencies {
   readonly requestLog: RequestLog;
   readonly clientAddress: (request: IncomingMessage) => string | null;
   readonly clock: Clock;
 }
 
-/** Begins the log entry of a handshake. The address is unknown once the caller has disconnected. */
+/**
+ * Begins the log entry of a handshake. It reads the address now, because the address is unknown
+ * once the caller has disconnected.
+ */
 export function beginLoggedHandshake(
   { requestLog, clientAddress, clock }: LoggedHandshakeDependencies,
   request: IncomingMessage,

@@ -3,12 +3,13 @@ import type { Clock } from "@kapi/kernel";
 const SECOND_MS = 1_000;
 
 /**
- * Limits how fast one socket is read (decisions, 10.5). A socket above its rate is paused for as
- * long as the excess messages would have taken. No message is dropped.
+ * Limits how fast one socket is read (decisions, 10.5). Above its rate, reading is paused for as
+ * long as the excess messages take at that rate. No message is dropped.
  */
 export class ReadRateLimiter {
   readonly #perSecond: number;
   readonly #clock: Clock;
+  /** Number of messages that may be read now; negative: the excess. */
   #credit: number;
   #atMs: number;
 

@@ -2,11 +2,11 @@ import type { Writable } from "node:stream";
 
 /**
  * Writes frames to one socket. Frames pushed in one turn share one write. They go to the raw
- * socket, as do the few frames that `ws` writes itself (pong, close): without compression both
- * write whole frames, in order.
+ * socket, as do the few frames that `ws` writes itself (ping, pong, close). Without compression
+ * both write whole frames, so frames are never mixed.
  *
  * The writer has no queue of samples. Above the limit of unsent bytes the writer is stalled: the
- * caller pushes nothing until `onDrain`.
+ * caller pushes no samples until `onDrain`.
  */
 export class SocketWriter {
   readonly #socket: Writable;
@@ -35,7 +35,7 @@ export class SocketWriter {
     });
   }
 
-  /** Start of the current stall, or null. */
+  /** When the current stall began; null: not stalled. */
   get stalledSinceMs(): number | null {
     return this.#stalledSinceMs;
   }
@@ -45,9 +45,7 @@ export class SocketWriter {
     return this.#socket.writableLength + this.#pendingBytes;
   }
 
-  /**
-   * Whether a frame may be pushed now. If not, the writer is stalled until its buffer has drained.
-   */
+  /** Whether samples may be pushed now. If not, the writer is stalled until it has drained. */
   hasRoom(nowMs: number): boolean {
     if (this.#stalledSinceMs !== null) return false;
     if (this.bufferedBytes <= this.#maxBufferedBytes) return true;
@@ -56,9 +54,7 @@ export class SocketWriter {
     return false;
   }
 
-  /**
-   * Adds one or more whole frames, to be written at the end of the turn or by `flush`.
-   */
+  /** Adds one or more whole frames, to be written at the end of the turn or by `flush`. */
   push(frames: Buffer): void {
     this.#pending.push(frames);
     this.#pendingBytes += frames.length;

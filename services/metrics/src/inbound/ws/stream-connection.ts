@@ -7,31 +7,36 @@ import { binaryFrameStart } from "../../domain/websocket-frame.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import type { Subscription, SubscriptionHub } from "./subscription-hub.ts";
 
+/** The dependencies of the connection of a stream process. */
 export interface StreamConnectionOptions {
   readonly source: SampleSource;
   readonly hub: SubscriptionHub;
   readonly writer: SocketWriter;
+  /** The position of `metrics.samples` before which every sample of an account was applied. */
   readonly positionOf: (key: string) => number;
 }
 
-/** The accounts that one stream process follows, by the numbers of its channels. */
+/** The connection of one stream process: the accounts that it follows, by channel. */
 export class StreamConnection {
   readonly #options: StreamConnectionOptions;
   readonly #follows = new Map<number, Follow>();
   readonly #subscriptions = new Map<number, Subscription>();
-  /** Requests of a stream process that has read further than this process. */
+  /** Requests that wait, because the stream process has read further than this process. */
   readonly #ahead = new Map<number, FollowRequest>();
 
   constructor(options: StreamConnectionOptions) {
     this.#options = options;
   }
 
-  /** Number of accounts. */
+  /** Number of followed accounts. */
   get followed(): number {
     return this.#follows.size;
   }
 
-  /** @throws if the text is not a message of a stream process. */
+  /**
+   * Handles a message of the stream process.
+   * @throws if the text is not such a message.
+   */
   receive(text: string): void {
     const message = decodeStreamMessage(text);
     if (message.type === "unfollow") for (const channel of message.channels) this.#unfollow(channel);
@@ -47,7 +52,7 @@ export class StreamConnection {
     }
   }
 
-  /** The buffer has drained: continues each account at its cursor. */
+  /** Continues each account at its cursor: the buffer has drained. */
   drained(): void {
     this.#options.hub.advanceAll(this.#subscriptions);
   }
@@ -58,6 +63,7 @@ export class StreamConnection {
     return stalledSinceMs !== null && nowMs - stalledSinceMs >= timeoutMs;
   }
 
+  /** Ends every follow. */
   end(): void {
     for (const channel of this.#follows.keys()) this.#unfollow(channel);
     this.#ahead.clear();
@@ -114,7 +120,7 @@ export class StreamConnection {
   }
 }
 
-/** The subscription of a stream process to one account. The samples are records. */
+/** The subscription of a stream process to one account. It sends samples as records. */
 class FollowedAccount implements Subscription {
   readonly key: string;
   readonly writer: SocketWriter;
@@ -137,7 +143,10 @@ class FollowedAccount implements Subscription {
     this.#onDeleted = options.onDeleted;
   }
 
-  /** After the last sequence that the stream has; from the first kept one if that is not kept. */
+  /**
+   * Starts after the last sequence that the stream process has. If the window does not keep the
+   * sequence after it, starts at the first kept one.
+   */
   open(kept: KeptRange): Cursor {
     const follows = this.#afterSequence + 1;
     const next = follows < kept.first || follows > kept.last + 1 ? kept.first : follows;
@@ -146,7 +155,7 @@ class FollowedAccount implements Subscription {
     return { next, replay: null };
   }
 
-  /** The window begins later than the cursor: the sequence of the next samples says so. */
+  /** Sends nothing: the sequence of the next samples shows the gap. */
   sendReplay(_replay: Replay): void {}
 
   sendSamples(records: Buffer, from: number): void {

@@ -4,9 +4,7 @@ import { type Cursor, type KeptRange, type Replay, resumeCursor } from "../../do
 import type { SampledAccount, SampleSource } from "../../domain/sample-source.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
-/**
- * Minimum time between two flushes, so that samples share one write per socket.
- */
+/** Minimum time between two flushes, so that samples share one write per socket. */
 const FLUSH_INTERVAL_MS = 5;
 /**
  * Number of unsent samples of one account that causes a flush at once; well below the window size.
@@ -17,12 +15,13 @@ const MAX_UNSENT = 100;
  * next piece.
  */
 const MAX_PIECE_BYTES = 64 * 1_024;
-/** Interval at which waiting subscriptions are asked again whether they start. */
+/** Interval at which waiting subscriptions are opened again. */
 const OPEN_INTERVAL_MS = 100;
 const NOTHING_KEPT: KeptRange = { first: 1, last: 0 };
 
 const NO_BYTES = Buffer.alloc(0);
 
+/** Samples of an account, as read from its window. */
 interface Piece {
   readonly from: number;
   readonly bytes: Buffer;
@@ -35,14 +34,15 @@ interface Piece {
 export interface Subscription {
   readonly key: string;
   readonly writer: SocketWriter;
-  /** The next sequence to send; null until the subscription has started. */
+  /** The next sequence to send; null until the subscription is open. */
   next: number | null;
-  /** Where the subscription starts; null if it still waits for a sample or for a time. */
+  /** Returns where the subscription starts; null: it waits, and is opened again later. */
   open(kept: KeptRange, nowMs: number): Cursor | null;
+  /** Sends the notice of a replay. */
   sendReplay(replay: Replay): void;
   /** Sends samples from `from` on, as the hub read them. */
   sendSamples(bytes: Buffer, from: number): void;
-  /** The account was deleted, and the subscription has ended. */
+  /** Sends the message that the account was deleted. The subscription has ended. */
   sendDeleted(): void;
 }
 
@@ -59,7 +59,7 @@ export class SubscriptionHub {
   readonly #read: ReadSamples;
   readonly #clock: Clock;
   readonly #subscriptions = new Map<string, Set<Subscription>>();
-  /** Subscriptions that wait before they start. */
+  /** Subscriptions that are not open yet. */
   readonly #waiting = new Set<Subscription>();
   #openTimer: NodeJS.Timeout | null = null;
   /** Accounts with unsent samples, and the first unsent sequence. */
@@ -74,7 +74,7 @@ export class SubscriptionHub {
     this.#clock = options.clock;
   }
 
-  /** The account has a new sample. */
+  /** Sends a new sample of the account soon. */
   accepted(stream: SampledAccount): void {
     if (!this.#subscriptions.has(stream.key)) return;
     const first = this.#dirty.get(stream);
@@ -87,7 +87,7 @@ export class SubscriptionHub {
     else setImmediate(() => this.#flushScheduled());
   }
 
-  /** Starts a subscription and sends the missed samples. */
+  /** Adds a subscription, opens it if it need not wait, and sends the missed samples. */
   add(subscription: Subscription): void {
     const subscribers = this.#subscriptions.get(subscription.key);
     if (subscribers === undefined) this.#subscriptions.set(subscription.key, new Set([subscription]));
@@ -95,6 +95,7 @@ export class SubscriptionHub {
     this.advance(subscription);
   }
 
+  /** Ends a subscription without a message. */
   remove(subscription: Subscription): void {
     this.#waiting.delete(subscription);
     const subscribers = this.#subscriptions.get(subscription.key);
@@ -115,12 +116,12 @@ export class SubscriptionHub {
   }
 
   /**
-   * Sends subscriptions of one socket their samples, each from its cursor on, after the socket's
-   * buffer has drained. Returns whether the socket still has room.
+   * After a socket's buffer has drained: sends its subscriptions their samples, each from its
+   * cursor on. Returns whether the socket still has room.
    */
   advanceAll<Key>(subscriptions: Map<Key, Subscription>): boolean {
-    // A served subscription moves to the end, so that all subscriptions take turns on a slow
-    // network. A round covers the subscriptions that exist at its start.
+    // A served subscription moves to the end of the map, so that all take turns on a slow network.
+    // A round serves the subscriptions that exist at its start.
     for (const [key, subscription] of Array.from(subscriptions)) {
       subscriptions.delete(key);
       subscriptions.set(key, subscription);

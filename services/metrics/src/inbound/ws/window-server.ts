@@ -1,7 +1,7 @@
 /**
- * Serves the windows of this process to stream processes, one connection each. A connection has a
- * cursor for each followed account, as a client's socket has, and no queue: a stream process that
- * reads slowly gets samples later, and at last a window that begins later.
+ * Serves the windows of this process to stream processes, one connection each. Like a client's
+ * socket, a connection has a cursor for each followed account and no queue. A stream process that
+ * reads slowly gets its samples later, without those that have left the window by then.
  */
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
@@ -20,29 +20,35 @@ import { SocketWriter } from "./socket-writer.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 import { StreamConnection } from "./stream-connection.ts";
 
-/** Unsent bytes of one stream process; above it nothing more is written. */
+/** Maximum number of unsent bytes of one stream process; above it no samples are written. */
 const MAX_BUFFERED_BYTES = 16 * 1_024 * 1_024;
-/** How long a stream process may read nothing before its connection is ended. */
+/** How long a connection may stay stalled before it is terminated. */
 const STUCK_TIMEOUT_MS = 30_000;
-/** A stream process that is silent for so long is taken for gone; it pings every few seconds. */
+/** How long a connection may be without a ping before it is terminated: pings come every 2 s. */
 const SILENT_TIMEOUT_MS = 30_000;
+/** Interval at which connections are checked, and waiting requests are tried again. */
 const CHECK_INTERVAL_MS = 20;
-/** The process stops (RFC 6455, 7.4.1). */
+/** The close code of a process that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;
 
+/** The dependencies of the window server. */
 export interface WindowServerOptions {
   readonly server: Server;
   readonly secrets: CallerSecrets;
   readonly source: SampleSource;
   readonly hub: SubscriptionHub;
+  /** The partitions that this process holds. */
   readonly holding: WindowsHolding;
-  /** The position of `metrics.samples` before which this process has applied every sample. */
+  /** The position of `metrics.samples` before which every sample of an account was applied. */
   readonly positionOf: (key: string) => number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** `stop` ends every connection: the stream processes go on at other processes. */
+/**
+ * Starts to serve windows. `stop` closes every connection; the stream processes continue at other
+ * windows processes.
+ */
 export function startWindowServer(options: WindowServerOptions): Started<null> {
   const { server, secrets, holding, clock, logger } = options;
   const wss = new WebSocketServer({

@@ -11,6 +11,7 @@ export async function readDescriptions(
 ): Promise<readonly AccountDescription[]> {
   const asked = { body: { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) } };
   const described = await callRoute(account, ACCOUNT_ROUTES.describeAccounts, asked, { repeatable: true });
-  if (described.accounts.length !== accounts.length) throw new DependencyError("not one answer per account");
+  if (described.accounts.length !== accounts.length)
+    throw new DependencyError("the account service did not return one description per account");
   return described.accounts;
 }

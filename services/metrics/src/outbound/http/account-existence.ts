@@ -15,7 +15,8 @@ export function createAccountExistence(account: InternalClient): AccountExistenc
     load: async (accounts) => {
       const asked = { body: { accounts } };
       const { existing } = await callRoute(account, ACCOUNT_ROUTES.findExistingAccounts, asked, { repeatable: true });
-      if (existing.length !== accounts.length) throw new DependencyError("not one answer per account");
+      if (existing.length !== accounts.length)
+        throw new DependencyError("the account service did not return one answer per account");
       return existing.map((exists) => (exists ? true : null));
     },
   });

@@ -6,12 +6,12 @@ import type { AccountId } from "../../domain/sample.ts";
 
 type Samples = readonly (AccountMetricsFrame | null)[];
 
-/** Asks a process that has the samples of all accounts for the newest ones. */
+/** Asks the processes that have the samples of all accounts for the newest ones of accounts. */
 export function createAllSamples(client: InternalClient): (accounts: readonly AccountId[]) => Promise<Samples> {
   return (accounts) => ask(client, METRICS_ROUTES.readLatestSamples, accounts);
 }
 
-/** Asks windows processes, by instance, for the newest samples that they hold. */
+/** Asks the windows process of an instance for the newest samples that it holds. */
 export function createHeldSamples(
   clients: readonly InternalClient[],
 ): (instance: number, accounts: readonly AccountId[]) => Promise<Samples> {
@@ -28,6 +28,7 @@ async function ask(
 ): Promise<Samples> {
   const body = { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) };
   const { samples } = await callRoute(client, route, { body }, { repeatable: true });
-  if (samples.length !== accounts.length) throw new DependencyError("not one answer per account");
+  if (samples.length !== accounts.length)
+    throw new DependencyError("a metrics process did not return one result per account");
   return samples;
 }

@@ -6,8 +6,8 @@ import type { RejectedValuationSink } from "../../domain/ports.ts";
 const MAX_REASON_CHARACTERS = 1_000;
 
 /**
- * Writes rejected valuations to `dead-letter`, with the value if it is known: a valuation contains
- * no secret.
+ * Writes rejected valuations to `dead-letter`, with their value if it is still known: a valuation
+ * contains no secret. `group` is the consumer group that read them.
  */
 export function createRejectedValuationSink(producer: Producer, group: string): RejectedValuationSink {
   const topic = TOPICS.tradingValuations.name;

@@ -6,7 +6,7 @@ const SELECT_MISSING = statement<{ server_id: string; account_number: string }>(
   "descriptions_select_missing",
   `select server_id, account_number from account_statuses where created_at is null limit $1`,
 );
-// A name of an event is newer than a name that was read, or equals it.
+// A name from an event is at least as new as the name that the account service returned.
 const UPDATE = statement<Record<string, never>>(
   "descriptions_update",
   `update account_statuses as kept set
@@ -15,10 +15,10 @@ const UPDATE = statement<Record<string, never>>(
      as given (server_id, account_number, account_name, created_at)
    where kept.server_id = given.server_id and kept.account_number = given.account_number`,
 );
-/** The creation time of an account that the account service does not have any more. */
+/** Stored as the creation time of an account that the account service no longer has. */
 const UNKNOWN = "-infinity";
 
-/** The accounts in PostgreSQL whose creation time is not known yet. */
+/** The names and creation times of accounts in PostgreSQL. */
 export function createAccountDescriptions(database: Database): AccountDescriptions {
   return {
     missing: async (limit) =>

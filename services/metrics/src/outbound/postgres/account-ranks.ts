@@ -10,8 +10,9 @@ import { type Database, instantText, type Statement, statement } from "@kapi/pos
 
 import type { AccountRanks, EquitySummary, RankQuery } from "../../domain/ports.ts";
 
-/** The day of the server (UTC) now. An account that did not change today has no change today. */
+/** The server's current day (UTC). */
 const TODAY = "(now() at time zone 'UTC')::date";
+/** The equity at the start of the day: the last equity if the account did not change today. */
 const DAY_START = `case when v.day >= ${TODAY} then v.day_start_minor else v.equity_minor end`;
 const percentLost = (from: string, low: string): string =>
   `case when ${from} > 0 then greatest(0, (${from} - ${low})::float8 / ${from} * 100) else 0 end`;
@@ -42,14 +43,17 @@ const SETTINGS = statement<unknown>(
      set_config('enable_hashjoin', 'on', true), set_config('work_mem', '16MB', true)`,
 );
 
-/** Where the accounts of a page come from; `number` is their number. */
+/** The tables from which the accounts of a page are read. */
 interface Source {
+  /** In the names of its statements. */
   readonly name: string;
   readonly tables: string;
+  /** The column with the account number. */
   readonly number: string;
   readonly conditions: string;
 }
-// $1 server, $2 status, $3 pattern, $4 and $5 creation, then the ends of ranges; null: no filter.
+// $1 server, $2 status, $3 pattern of number or name, $4 and $5 first creation time and the time
+// after the last, $6 to $15 lowest and highest values; null: no filter.
 const RANGES = `($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
   and ($8::bigint is null or v.equity_minor >= $8) and ($9::bigint is null or v.equity_minor <= $9)
   and ($10::float8 is null or ${DAILY_DRAWDOWN} >= $10) and ($11::float8 is null or ${DAILY_DRAWDOWN} <= $11)
@@ -64,7 +68,10 @@ const ALL: Source = {
     and ($3::text is null or s.account_number ilike $3 or s.account_name ilike $3)
     and ($4::timestamptz is null or ${CREATED} >= $4) and ($5::timestamptz is null or ${CREATED} < $5) and ${RANGES}`,
 };
-/** Accounts with values only, and only without a filter by anything else: half the work. */
+/**
+ * Only accounts with stored values, for pages that are filtered by nothing but ranges of values. It
+ * joins no table, which halves the work.
+ */
 const WITH_VALUES: Source = {
   name: "valued",
   tables: "account_states as v",
@@ -117,8 +124,8 @@ const SUMMARIES = statement<{ accounts: number; equity: number; day_start: numbe
 );
 
 /**
- * The accounts of a server by their stored values. A page reads all accounts of the server and
- * keeps the first ones: values change every minute, so an index would cost each write.
+ * The accounts of servers by their stored values, in PostgreSQL. A page reads all accounts of the
+ * server and sorts them: values change every minute, so an index would make every write slower.
  */
 export function createAccountRanks(database: Database): AccountRanks {
   return {
@@ -128,7 +135,7 @@ export function createAccountRanks(database: Database): AccountRanks {
       const values = [...filterValues(query), ...place, limit];
       const withValues = hasOnlyRanges(query.filters) ? RANKS_WITH_VALUES.get(sort) : undefined;
       let rows = withValues === undefined ? [] : await readAll(database, withValues, values);
-      // After the last account with a value come those without.
+      // Accounts without a value follow those with one: only the other source has them.
       if (rows.length < limit) {
         rows = await readAll(database, assertDefined(RANKS.get(sort), "a statement for each sort"), values);
       }
@@ -149,8 +156,8 @@ function sortOf(order: AccountOrder): AccountSort {
 }
 
 /**
- * $16 number of the account before the page, or null; $17 its value; $18 limit. Only the rows of
- * the page are read whole.
+ * The statement for a page. $16: number of the account before the page, or null; $17: its value;
+ * $18: limit. All columns are read only for the rows of the page.
  */
 function rankStatement(order: AccountOrder, source: Source): Statement<RankRow> {
   const sort = sortOf(order);
@@ -173,6 +180,7 @@ function rankStatement(order: AccountOrder, source: Source): Statement<RankRow> 
   );
 }
 
+/** SQL: whether an account comes after that of $16 and $17 in this sort. */
 function valueBeyond(sort: AccountSort, number: string, beyond: string): string {
   const { value, type } = SORTS[sort];
   const isNext = `${value} ${beyond} $17 or (${value} = $17 and ${number} > $16)`;
@@ -180,11 +188,12 @@ function valueBeyond(sort: AccountSort, number: string, beyond: string): string 
     else ${value} is null or ${isNext} end`;
 }
 
+/** Whether the accounts are filtered by nothing but ranges of values. */
 function hasOnlyRanges({ status, search, createdFrom, createdTo }: AccountFilters): boolean {
   return [status, search, createdFrom, createdTo].every((filter) => filter === undefined);
 }
 
-/** Reads in a transaction, which limits the settings to it. */
+/** Reads in a transaction with {@link SETTINGS}: they end with the transaction. */
 function readAll<Row>(database: Database, wanted: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
   return database.transaction((tx) => {
     tx.execute(SETTINGS, []);
@@ -230,7 +239,7 @@ function storedFromRow(row: StoredRow): StoredAccountValues | null {
   };
 }
 
-/** Percent with the four decimals of snapshots. */
+/** Rounds to four decimals, as in snapshots (decisions, 9). */
 function rounded(percent: number): number {
   return Math.round(percent * 10_000) / 10_000;
 }

@@ -21,14 +21,15 @@ interface PointRow {
   readonly drawdown_from_minor: number;
 }
 
-// $1 server, $2 account, $3 from, $4 to, $5 length of a part in seconds, $6 first kept. The primary
-// keys have the minutes and hours of an account in order of time. The equity before the range
-// counts as its first peak.
+// $1 server, $2 account, $3 from, $4 to, $5 length of a part in seconds, $6 start of the retention.
+// The primary keys have the minutes and hours of an account in order of time. The last equity
+// before the range is the first peak from which a drawdown is computed.
 const OF_ACCOUNT = "server_id = $1 and account_number = $2";
 const FIRST = "greatest($3::timestamptz, $6::timestamptz)";
 const BEFORE = `select measured_at as first_at, equity_minor, balance_minor from account_metric_snapshots
   where ${OF_ACCOUNT} and measured_at < $3 and measured_at >= $6 order by measured_at desc limit 1`;
 
+/** SQL for the last minute before the range, and for one row for each part of `segments`. */
 function pointsOf(segments: string): string {
   const parts = `select date_bin(make_interval(secs => $5), first_at, $3) as part, stored.* from (${segments}) as stored`;
   return `select null::timestamptz as part, first_at, first_at as last_at, equity_minor, balance_minor,
@@ -46,8 +47,7 @@ const SELECT_POINTS_OF_MINUTES = statement<PointRow>(
    ${pointsOf(minuteSegments(`${OF_ACCOUNT} and measured_at >= ${FIRST} and measured_at < $4`))}`,
 );
 
-// Minutes are read where no hours are stored: after the last one, and before the first one that
-// this release has stored.
+// Minutes are read where no hours are stored: before the first stored hour, and after the last one.
 const SELECT_POINTS_OF_HOURS = statement<PointRow>(
   "equity_history_points_of_hours",
   `with before as materialized (${BEFORE}),

@@ -1,12 +1,13 @@
 /**
- * SQL on segments of the equity of an account: minutes, hours, and parts of a range. A segment has
- * `first_at`, `last_at` (minutes), `equity_minor` and `balance_minor` at its end, `lowest_minor`,
- * `highest_minor`, and its deepest drawdown: `drawdown_minor`, from `drawdown_from_minor`.
+ * SQL on segments of the equity of an account: minutes, hours, and parts of a range. A segment is a
+ * row with `first_at` and `last_at` (its first and last minute), `equity_minor` and `balance_minor`
+ * at its end, `lowest_minor`, `highest_minor`, and its deepest drawdown: `drawdown_minor`, from the
+ * equity `drawdown_from_minor`.
  */
 
 /**
- * Stored minutes as segments. Within a minute only the last equity is known to follow the highest.
- * Rows of an earlier release have no extremes.
+ * SQL for stored minutes as segments; `where` selects them. Within a minute only the last equity is
+ * known to follow the highest one. Rows of an earlier release have no lowest and highest equity.
  */
 export function minuteSegments(where: string): string {
   return `select measured_at as first_at, measured_at as last_at, equity_minor, balance_minor,
@@ -17,7 +18,7 @@ export function minuteSegments(where: string): string {
     from account_metric_snapshots where ${where}`;
 }
 
-/** Stored hours as segments. */
+/** SQL for stored hours as segments; `where` selects them. */
 export function hourSegments(where: string): string {
   return `select first_at, last_at, equity_minor, balance_minor, lowest_equity_minor as lowest_minor,
       highest_equity_minor as highest_minor, drawdown_minor, drawdown_from_minor
@@ -25,20 +26,20 @@ export function hourSegments(where: string): string {
 }
 
 interface Join {
-  /** SQL of segments, each with `part`. */
+  /** SQL for the segments. Each also has `part`: the hour or part of a range that it is in. */
   readonly segments: string;
   /**
-   * Frame of the segments before a segment whose highest equity its drawdown may be from:
-   * `partition by part` for those of its part only.
+   * SQL for the window of earlier segments whose highest equity a drawdown may start from:
+   * `partition by part` for those of the same part, empty for all.
    */
   readonly partition: string;
-  /** The highest equity before all segments; `null`: none. */
+  /** SQL for the highest equity before all segments; SQL's `null`: none. */
   readonly peak: string;
 }
 
 /**
- * Joins the segments of each part to one segment. `max(array[a, b])` has the b of the row with the
- * highest a.
+ * SQL that joins the segments of each part to one segment. `max(array[a, b])` is the array of the
+ * row with the highest a, and of equal ones with the highest b.
  */
 export function joinedSegments({ segments, partition, peak }: Join): string {
   return `select part, min(first_at) as first_at, max(last_at) as last_at,

@@ -37,7 +37,7 @@ const SELECT_OF_ACCOUNT = statement<SnapshotRow>(
    order by measured_at desc limit $4`,
 );
 
-/** Lists of stored snapshots. */
+/** Lists of stored snapshots, in PostgreSQL. */
 export function createSnapshotLists(database: Database): SnapshotLists {
   return {
     list: async (query) => {

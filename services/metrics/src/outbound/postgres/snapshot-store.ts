@@ -12,17 +12,20 @@ import { joinedSegments, minuteSegments } from "./equity-segments.ts";
 const MAX_ROWS = 2_000;
 const DAY_MS = 86_400_000;
 
-// Writers of snapshots share this lock; a deletion holds it exclusively. A later write sees the
-// deletion; an earlier write is deleted with the other rows.
+// Writers of snapshots share this lock; a deletion holds it alone. So a write after the deletion
+// finds the account in `deleted_accounts`, and the rows of a write before it are deleted.
 const LOCK = `hashtext(current_schema() || ' snapshots')`;
 const SHARE_LOCK = statement<Record<string, never>>(
   "snapshots_share_lock",
   `select pg_advisory_xact_lock_shared(${LOCK})`,
 );
-const TAKE_LOCK = statement<Record<string, never>>("snapshots_take_lock", `select pg_advisory_xact_lock(${LOCK})`);
+const EXCLUSIVE_LOCK = statement<Record<string, never>>(
+  "snapshots_exclusive_lock",
+  `select pg_advisory_xact_lock(${LOCK})`,
+);
 
-const NOT_DELETED = `not exists (select from deleted_accounts as gone
-  where gone.server_id = given.server_id and gone.account_number = given.account_number)`;
+const NOT_DELETED = `not exists (select from deleted_accounts as deleted
+  where deleted.server_id = given.server_id and deleted.account_number = given.account_number)`;
 
 const INSERT_SNAPSHOTS = statement<Record<string, never>>(
   "snapshots_insert",
@@ -52,10 +55,11 @@ const INSERT_HOURS = statement<Record<string, never>>(
    on conflict (server_id, account_number, hour) do nothing`,
 );
 
-// The hours before a minute, since the newest stored minute, from the stored minutes: an account's
-// minutes are written in order of time. A process of an earlier release leaves an older time in
-// `account_states`, or none: then the hours since that time are written, or are read as minutes.
-// `offset 0` keeps the planner from joining all states of a server.
+// Computes hours from stored minutes: those from the account's newest stored minute (the time in
+// `account_states`) up to the hour of the given minute. A process of an earlier release leaves an
+// older time there, or null. From an older time, all hours since are written. Without a time none
+// is written, and charts read the minutes. `offset 0` keeps the planner from joining all states of
+// a server.
 const INSERT_UNKNOWN_HOURS = statement<Record<string, never>>(
   "snapshots_insert_unknown_hours",
   `insert into account_metric_hours (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor,
@@ -78,7 +82,7 @@ const INSERT_UNKNOWN_HOURS = statement<Record<string, never>>(
    on conflict (server_id, account_number, hour) do nothing`,
 );
 
-// A process that has lost the partition cannot replace a newer state.
+// Only a later sequence replaces a state: a process that has lost the partition may write late.
 const UPSERT_STATES = statement<Record<string, never>>(
   "snapshots_upsert_states",
   `insert into account_states as kept (server_id, account_number, sequence, valuations_to, equity_minor, day,
@@ -124,7 +128,7 @@ const DROP_DAYS = statement<{ dropped: number }>(
   `select drop_snapshot_days($1::date) as dropped`,
 );
 
-// The highest version wins, in any order of arrival.
+// The highest version wins, whatever the order of the events.
 const UPSERT_STATUSES = statement<Record<string, never>>(
   "snapshots_upsert_statuses",
   `insert into account_statuses as kept (server_id, account_number, version, status, account_name)
@@ -188,7 +192,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
     },
     deleteAccount: ({ serverId, accountNumber }) =>
       database.transaction((tx) => {
-        tx.execute(TAKE_LOCK, []);
+        tx.execute(EXCLUSIVE_LOCK, []);
         for (const step of [INSERT_DELETED, DELETE_SNAPSHOTS, DELETE_HOURS, DELETE_STATE, DELETE_STATUS]) {
           tx.execute(step, [serverId, accountNumber]);
         }

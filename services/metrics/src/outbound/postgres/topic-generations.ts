@@ -4,7 +4,7 @@ import type { TopicGeneration, TopicGenerationStore } from "../../domain/ports.t
 
 const MAX_TRIES = 5;
 
-// If another process registers at the same time, one of the two gets the number; the other retries.
+// If two processes register at the same time, only one gets the number, and the other one retries.
 const INSERT_GENERATION = statement(
   "topic_generations_insert",
   `insert into topic_generations (topic, topic_id, generation)

@@ -1,4 +1,4 @@
-/** The connections of a stream process to the processes that hold windows, one each. */
+/** The connections of a stream process to the windows processes, one each. */
 import {
   type FollowRequest,
   type WindowsHolding,
@@ -15,21 +15,26 @@ import { decodeWindowMessage, MAX_ANSWER_BYTES, type WindowMessage } from "../..
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const PING_INTERVAL_MS = 2_000;
-/** A process that is silent for so long is taken for gone. */
+/** How long a process may send nothing, not even a pong, before its connection is terminated. */
 const SILENT_TIMEOUT_MS = 6_000;
 const BACK_OFF = { firstMs: 100, maxMs: 2_000 };
 
+/** The options of the connections. */
 export interface WindowLinksOptions {
   /** The base URLs of the windows processes. */
   readonly urls: readonly string[];
+  /** The headers that authenticate this service. */
   readonly credentials: Readonly<Record<string, string>>;
+  /** Called once it is known which partitions the process holds. */
   readonly connected: (link: WindowLink) => void;
+  /** Called when a connection that was `connected` has ended. */
   readonly disconnected: (link: WindowLink) => void;
+  /** Called with each message about an account. */
   readonly receive: (link: WindowLink, message: Exclude<WindowMessage, { kind: "holding" }>) => void;
   readonly logger: Logger;
 }
 
-/** Keeps a connection to each windows process until `stop`. */
+/** Starts a connection to each windows process, and reconnects until `stop`. */
 export function startWindowLinks(options: WindowLinksOptions): Started<null> {
   const stopped = new AbortController();
   const connections = new Set<Connection>();
@@ -108,13 +113,13 @@ class Connection implements WindowLink {
     });
   }
 
-  /** Whether it is known what the process holds. */
+  /** Whether the process has sent the partitions that it holds. */
   get isReady(): boolean {
     return this.#holding !== null;
   }
 
   get holding(): WindowsHolding {
-    if (this.#holding === null) throw new Error("it is not known yet what the process holds");
+    if (this.#holding === null) throw new Error("the windows process has not sent its partitions yet");
     return this.#holding;
   }
 
@@ -152,7 +157,8 @@ class Connection implements WindowLink {
   }
 
   /**
-   * The requests of one turn share messages. A follow that ends in the same turn still comes first.
+   * Sends the requests of one turn in shared messages. Follows are sent first: an unfollow of the
+   * same turn may end one of them.
    */
   #schedule(): void {
     if (this.#scheduled) return;
