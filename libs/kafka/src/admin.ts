@@ -2,7 +2,10 @@ import type { Admin } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
 
-/** Runs `work` with an admin client, which is connected for this call only. */
+/**
+ * Runs `work` with an admin client, which is connected for this call only.
+ * @throws if the cluster cannot be used, or what `work` throws.
+ */
 export async function withAdmin<T>(
   kafka: KafkaConnection,
   work: (admin: Admin) => Promise<T>,

@@ -17,9 +17,11 @@ export interface Commit {
   readonly partition: number;
   /** The offset that may be committed now; called again at each commit while it is below `end`. */
   readonly offset: () => bigint;
+  /** The offset after the last message of the batch. */
   readonly end: bigint;
   /** The id of the topic that the offset belongs to. */
   readonly topicId: string | null;
+  /** Whether the commit may still be sent: its generation has not ended. */
   readonly isCurrent: () => boolean;
   readonly send: (offsets: Offsets) => Promise<void>;
 }
@@ -33,7 +35,7 @@ export class Commits {
   readonly #logger: Logger;
   readonly #pending = new Map<string, Commit>();
   /** The last committed offset of each partition whose batch is not completely durable yet. */
-  readonly #partly = new Map<string, bigint>();
+  readonly #partlyCommitted = new Map<string, bigint>();
   #timer: NodeJS.Timeout | null = null;
   #sending: Deferred<void> | null = null;
 
@@ -43,7 +45,7 @@ export class Commits {
 
   /** Replaces an earlier commit of the same partition that still waits. */
   add(commit: Commit): void {
-    this.#pending.set(placeOf(commit), commit);
+    this.#pending.set(keyOf(commit), commit);
     this.#sendAfter(COMMIT_INTERVAL_MS);
   }
 
@@ -60,7 +62,7 @@ export class Commits {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#pending.clear();
-    this.#partly.clear();
+    this.#partlyCommitted.clear();
   }
 
   #sendAfter(delayMs: number): void {
@@ -75,32 +77,32 @@ export class Commits {
     const current = Array.from(this.#pending.values()).filter(({ isCurrent }) => isCurrent());
     this.#pending.clear();
     const due = current.map((commit) => ({ commit, offset: commit.offset() }));
-    const news = due.filter(({ commit, offset }) => this.#partly.get(placeOf(commit)) !== offset);
+    const changed = due.filter(({ commit, offset }) => this.#partlyCommitted.get(keyOf(commit)) !== offset);
     let nextDelayMs = COMMIT_INTERVAL_MS;
-    const [first] = news;
+    const [first] = changed;
     if (first !== undefined) {
       this.#sending = deferred<void>();
       try {
-        await first.commit.send({ topics: byTopic(news) });
-        for (const { commit, offset } of news) this.#partly.set(placeOf(commit), offset);
+        await first.commit.send({ topics: byTopic(changed) });
+        for (const { commit, offset } of changed) this.#partlyCommitted.set(keyOf(commit), offset);
       } catch (error) {
         this.#logger.info({ error: asError(error).message }, "offsets were not committed; trying again");
         nextDelayMs = RETRY_DELAY_MS;
-        for (const { commit } of news) this.#waits(commit);
+        for (const { commit } of changed) this.#requeue(commit);
       }
       this.#sending.resolve();
       this.#sending = null;
     }
     for (const { commit, offset } of due) {
-      if (offset < commit.end) this.#waits(commit);
-      else if (!this.#pending.has(placeOf(commit))) this.#partly.delete(placeOf(commit));
+      if (offset < commit.end) this.#requeue(commit);
+      else if (!this.#pending.has(keyOf(commit))) this.#partlyCommitted.delete(keyOf(commit));
     }
     if (this.#pending.size > 0) this.#sendAfter(nextDelayMs);
   }
 
   /** Schedules a commit again, unless a newer one of its partition waits. */
-  #waits(commit: Commit): void {
-    if (commit.isCurrent() && !this.#pending.has(placeOf(commit))) this.#pending.set(placeOf(commit), commit);
+  #requeue(commit: Commit): void {
+    if (commit.isCurrent() && !this.#pending.has(keyOf(commit))) this.#pending.set(keyOf(commit), commit);
   }
 }
 
@@ -109,7 +111,7 @@ interface Due {
   readonly offset: bigint;
 }
 
-function placeOf({ topic, partition }: Commit): string {
+function keyOf({ topic, partition }: Commit): string {
   return `${topic}/${partition}`;
 }
 

@@ -6,7 +6,7 @@ import { retry } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 import { Kafka, type KafkaConfig, type LogEntry, logLevel, type RetryOptions, type SASLOptions } from "kafkajs";
 
-import { asError, isAway } from "./errors.ts";
+import { asError, isUnreachable } from "./errors.ts";
 import type { GrowthWatch } from "./growth.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -120,7 +120,7 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
     async connectWaiting(client) {
       await retry(() => this.connect(client), {
         backOff: { firstMs: CONNECT_PAUSE_MS },
-        isRetryable: isAway,
+        isRetryable: isUnreachable,
         onFailure: (error) => options.logger.warn({ error: asError(error).message }, "waiting for Kafka"),
       });
     },

@@ -6,7 +6,9 @@ import type { Batch, BatchOutcome } from "./batch.ts";
 import type { PartitionAssignment } from "./generations.ts";
 
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
+
 export interface ConsumerOptions {
+  /** Name of the group, without the topic prefix of the deployment. */
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
   /**
@@ -42,8 +44,8 @@ export interface ConsumerOptions {
    */
   readonly concurrentPartitions?: number;
   /**
-   * How long the broker holds a fetch that finds nothing. It answers at once when a message comes.
-   * Default 1,000.
+   * Milliseconds for which the broker holds a fetch that finds nothing. It answers at once when a
+   * message comes. Default 1,000.
    */
   readonly maxWaitTimeInMs?: number;
   /**
@@ -58,8 +60,8 @@ export interface ConsumerOptions {
    */
   readonly busyIntervalMs?: number;
   /**
-   * A longer minimum interval for the time in which nobody waits for the effect of messages. It
-   * ends when a caller begins to wait.
+   * A longer minimum interval, used while nobody waits for the effect of messages. It ends when a
+   * caller begins to wait (`urgency`).
    */
   readonly unhurried?: { readonly intervalMs: number; readonly urgency: Urgency };
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -75,8 +77,8 @@ export interface ConsumerOptions {
    */
   readonly restartBeyondEnd?: boolean;
   /**
-   * Whether partitions are assigned by the process (`process-assigner.ts`): for groups of which a
-   * process needs the same partition numbers. Default: round robin.
+   * Whether partitions are assigned by the process (`process-assigner.ts`): for a process that
+   * needs the same partition numbers in several groups. Default: round robin.
    */
   readonly isAssignedByProcess?: boolean;
   readonly clock?: Clock;

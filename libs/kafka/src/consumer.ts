@@ -10,7 +10,7 @@ import { type Consumer, type ConsumerOptions, heartbeatIntervalOf } from "./cons
 import type { KafkaConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import {
-  behindUnreadable,
+  commitOffsetPastUnreadable,
   countDeadLetters,
   deadLetterMessage,
   LazyProducer,
@@ -65,7 +65,7 @@ export async function startConsumer(kafka: KafkaConnection, options: ConsumerOpt
     maxBytesPerPartition: Math.max(...options.topics.map(fetchBytesOf)),
     readUncommitted: true,
   };
-  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.sign() });
+  const client = kafka.client({ retries: RETRIES, onProblem: () => consumer?.noteActivity() });
   const created = new GroupConsumer(kafka, consumerWithCluster(client, config, assignersOf(options)), options);
   consumer = created;
   try {
@@ -99,7 +99,7 @@ class GroupConsumer implements Consumer {
   #isFlushing = false;
   #failed = false;
   #stopping = false;
-  #lastSignMs: number;
+  #lastActivityMs: number;
 
   constructor(
     kafka: KafkaConnection,
@@ -110,8 +110,8 @@ class GroupConsumer implements Consumer {
     this.#client = client;
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
-    this.#lastSignMs = this.#clock.nowMs();
-    this.#membership = new Membership(kafka.sessionTimeoutMs, this.#lastSignMs);
+    this.#lastActivityMs = this.#clock.nowMs();
+    this.#membership = new Membership(kafka.sessionTimeoutMs, this.#lastActivityMs);
     this.#membershipTimer = setInterval(() => this.#checkMembership(), MEMBERSHIP_CHECK_MS);
     this.#topics = new Map(options.topics.map((topic) => [kafka.topicName(topic), topic]));
     this.#deadLetters = new LazyProducer(kafka);
@@ -127,7 +127,7 @@ class GroupConsumer implements Consumer {
   check(): string | null {
     if (this.#failed) return `the consumer of group ${this.#options.groupId} has failed`;
     const nowMs = this.#clock.nowMs();
-    const silentMs = nowMs - this.#lastSignMs;
+    const silentMs = nowMs - this.#lastActivityMs;
     if (silentMs > STALLED_AFTER_MS) return `group ${this.#options.groupId} tried nothing for ${silentMs} ms`;
     const droppedMs = this.#dropped === null ? 0 : this.#dropped.untilMs - this.#dropped.sinceMs;
     if (droppedMs > STALLED_AFTER_MS)
@@ -137,8 +137,8 @@ class GroupConsumer implements Consumer {
   }
 
   /** Notes that kafkajs is active. Failed attempts count: kafkajs waits for the cluster. */
-  sign(): void {
-    this.#lastSignMs = this.#clock.nowMs();
+  noteActivity(): void {
+    this.#lastActivityMs = this.#clock.nowMs();
   }
 
   async start(): Promise<void> {
@@ -209,15 +209,15 @@ class GroupConsumer implements Consumer {
 
   #watch(): void {
     const { events } = this.#client;
-    this.#client.on(events.FETCH_START, () => this.sign());
-    this.#client.on(events.END_BATCH_PROCESS, () => this.sign());
+    this.#client.on(events.FETCH_START, () => this.noteActivity());
+    this.#client.on(events.END_BATCH_PROCESS, () => this.noteActivity());
     this.#client.on(events.HEARTBEAT, () => this.#membership.acknowledged());
-    this.#client.on(events.REQUEST_TIMEOUT, () => this.sign());
+    this.#client.on(events.REQUEST_TIMEOUT, () => this.noteActivity());
     this.#client.on(events.REQUEST, ({ payload }) => {
       if (payload.apiName === "Fetch") this.#membership.fetched(this.#clock.nowMs());
     });
     this.#client.on(events.REBALANCING, ({ payload }) => {
-      this.sign();
+      this.noteActivity();
       this.#generations.joinStarted();
       // The patched kafkajs joins after this commit, so the next owner repeats no message.
       this.#isFlushing = true;
@@ -225,7 +225,7 @@ class GroupConsumer implements Consumer {
       (payload as { waits?: Promise<void>[] }).waits?.push(flushed);
     });
     this.#client.on(events.GROUP_JOIN, ({ payload }) => {
-      this.sign();
+      this.noteActivity();
       this.#membership.joined();
       this.#dropped = null;
       const assignment = Array.from(this.#topics, ([name, topic]) => ({
@@ -272,7 +272,7 @@ class GroupConsumer implements Consumer {
         this.#lag.answered(topic.name, batch.partition, this.#clock.nowMs());
         if (outcome === null || !run.isCurrent()) return;
         const handled = (records.at(-1)?.bigOffset ?? -1n) + 1n;
-        this.#settle(payload, run, handled, outcome);
+        this.#commitLater(payload, run, handled, outcome);
         this.#lag.reached(topic.name, batch.partition, handled);
       }
       if (!this.#stopping) await pauseAfter(batch.messages.length, begunMs, this.#options, this.#clock);
@@ -289,16 +289,16 @@ class GroupConsumer implements Consumer {
     payload: EachBatchPayload,
   ): Promise<BatchOutcome | null> {
     const { partition } = payload.batch;
-    const place = `${topic.name}/${partition}`;
     const batch: Batch = { topic, partition, messages: records.filter(isReadable).map(fromWire) };
     const unreadable = records.map(unreadableLetter).filter((letter) => letter !== null);
-    for (const { reason } of unreadable) this.#options.logger.error({ place, reason }, "records cannot be read");
+    for (const { reason } of unreadable)
+      this.#options.logger.error({ topic: topic.name, partition, reason }, "records cannot be read");
     try {
       const outcome =
         batch.messages.length === 0 ? {} : await handleTraced(this.#options.groupId, batch, this.#options.onBatch);
       await this.#publishDeadLetters(batch, [...unreadable, ...(outcome.deadLetters ?? [])]);
       this.#retries.succeeded(topic, partition);
-      return { ...outcome, ...behindUnreadable(batch, records, outcome) };
+      return { ...outcome, ...commitOffsetPastUnreadable(batch, records, outcome) };
     } catch (thrown) {
       if (thrown instanceof RetryableError) this.#retries.later(topic, thrown, payload);
       else this.#fail(asError(thrown));
@@ -321,7 +321,8 @@ class GroupConsumer implements Consumer {
     }
   }
 
-  #settle(payload: EachBatchPayload, run: Run, end: bigint, outcome: BatchOutcome): void {
+  /** Schedules the commit of a handled part of the batch, which ends before the offset `end`. */
+  #commitLater(payload: EachBatchPayload, run: Run, end: bigint, outcome: BatchOutcome): void {
     payload.resolveOffset((end - 1n).toString());
     const { commitOffset = end } = outcome;
     this.#commits.add({

@@ -53,7 +53,7 @@ export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
  * The handler does not get unreadable records. If they are the last records of a batch, the offset
  * after the last readable record becomes the offset after the whole batch.
  */
-export function behindUnreadable(
+export function commitOffsetPastUnreadable(
   { messages }: Batch,
   records: readonly FetchedRecord[],
   { commitOffset }: BatchOutcome,
@@ -73,6 +73,7 @@ export class LazyProducer {
     this.#kafka = kafka;
   }
 
+  /** Returns the producer, and starts it at the first call. Rejects if it cannot be started. */
   async get(): Promise<Producer> {
     this.#started ??= startProducer(this.#kafka);
     try {

@@ -1,7 +1,7 @@
 import type { Logger } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
-import { asError, mayPass } from "./errors.ts";
+import { asError, isRetriable } from "./errors.ts";
 import { acknowledge, reject, type Waiting } from "./waiting.ts";
 
 /** The leader's id in the metadata while all brokers of a partition are unavailable. */
@@ -93,7 +93,7 @@ export class Delivery {
     try {
       await this.#cluster.addMultipleTargetTopics([topic]);
     } catch (error) {
-      this.#tellOf(error);
+      this.#logFailure(error);
     }
     return this.leaderOf(topic, partition);
   }
@@ -119,7 +119,7 @@ export class Delivery {
       })) as { topics: ProducedTopic[] };
       this.#settle(parts, answer.topics, storedBefore, null);
     } catch (error) {
-      this.#tellOf(error);
+      this.#logFailure(error);
       const { topics = [] } = error as { topics?: ProducedTopic[] };
       this.#settle(parts, topics, storedBefore, error);
     }
@@ -143,10 +143,10 @@ export class Delivery {
       // The error of the request is the error of the first failed partition. Another partition may
       // have another error.
       const isOwn = produced === undefined || produced.errorCode === codeOf(error);
-      if (isOwn && produced !== undefined && isRefused(produced) && NOT_STORED.has(typeOf(error))) {
+      if (isOwn && produced !== undefined && hasNoOffset(produced) && NOT_STORED.has(typeOf(error))) {
         for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
       }
-      if (!isOwn || mayPass(error) || isTransport(error)) continue;
+      if (!isOwn || isRetriable(error) || isTransport(error)) continue;
       reject(messages, `not acknowledged: ${asError(error).message}`, error);
     }
   }
@@ -157,11 +157,11 @@ export class Delivery {
       await this.#cluster.connect();
       await this.#cluster.refreshMetadata();
     } catch (error) {
-      this.#tellOf(error);
+      this.#logFailure(error);
     }
   }
 
-  #tellOf(error: unknown): void {
+  #logFailure(error: unknown): void {
     this.#logger.info({ error: asError(error).message }, "messages were not published; trying again");
   }
 }
@@ -170,9 +170,9 @@ function partsOf(batch: readonly Waiting[]): Part[] {
   const parts = new Map<string, { topic: string; partition: number; messages: Waiting[] }>();
   for (const waiting of batch) {
     const { topic, partition } = waiting;
-    const place = `${topic}/${partition}`;
-    const part = parts.get(place);
-    if (part === undefined) parts.set(place, { topic, partition, messages: [waiting] });
+    const key = `${topic}/${partition}`;
+    const part = parts.get(key);
+    if (part === undefined) parts.set(key, { topic, partition, messages: [waiting] });
     else part.messages.push(waiting);
   }
   return [...parts.values()];
@@ -197,8 +197,8 @@ function topicDataOf(parts: readonly Part[]): TopicData {
   return [...topics.values()];
 }
 
-/** Whether the broker gave the records no offset. */
-function isRefused({ baseOffset }: ProducedTopic["partitions"][number]): boolean {
+/** Whether the answer has no offset for the records. */
+function hasNoOffset({ baseOffset }: ProducedTopic["partitions"][number]): boolean {
   return BigInt(baseOffset) < 0n;
 }
 

@@ -71,11 +71,11 @@ export function asError(thrown: unknown): Error {
  * Whether a broker could not be reached. Callers wait for such a broker, but not for one that
  * rejects a certificate or a password.
  */
-export function isAway(error: unknown): boolean {
+export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (isNetworkError(error)) return true;
   if (error.name === "KafkaJSRequestTimeoutError" || error.message === "Connection timeout") return true;
-  return error.name === "KafkaJSConnectionClosedError" || isAway(error.cause);
+  return error.name === "KafkaJSConnectionClosedError" || isUnreachable(error.cause);
 }
 
 /**
@@ -83,6 +83,6 @@ export function isAway(error: unknown): boolean {
  * broker knows a new topic. Checks the field, because an ES module cannot import the error classes
  * by name.
  */
-export function mayPass(error: unknown): boolean {
+export function isRetriable(error: unknown): boolean {
   return error instanceof Error && "retriable" in error && error.retriable === true;
 }

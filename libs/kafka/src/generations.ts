@@ -25,6 +25,7 @@ export interface Run {
   readonly ready: Promise<void>;
   /** Whether the group is still in the generation of this batch. */
   isCurrent(): boolean;
+  /** Must be called once when the batch has ended. */
   leave(): void;
 }
 

@@ -6,7 +6,7 @@ import type { KafkaConnection } from "./connection.ts";
 import { topicIds } from "./topic-ids.ts";
 import { endOffsets } from "./topics.ts";
 
-/** The end of a topic at one time. Offsets count only for the topic with this id. */
+/** The end of a topic at one time. The offsets are valid only for the topic with this id. */
 export interface TopicEnd {
   readonly topicId: string | null;
   /** The offset after the last record, of each partition. */
@@ -20,8 +20,9 @@ export async function topicEnd(kafka: KafkaConnection, topic: TopicContract): Pr
 }
 
 /**
- * Whether the group has committed every record before `end`, or the record is deleted. Commits
- * follow the effect of a record. `recreated`: the topic is not the one that `end` was read from.
+ * Whether every record before `end` is committed by the group, or deleted. A record is committed
+ * after its effect is durable.
+ * @returns "recreated" if the topic was deleted and made again after `end` was read.
  */
 export async function hasGroupReached(
   kafka: KafkaConnection,

@@ -1,4 +1,4 @@
-/** What the command that grows topics does with the cluster (decisions, 28). */
+/** The steps in the cluster of `kapi admin partitions grow` (decisions, 28). */
 import {
   CONSUMER_GROUPS,
   GROWING_TOPICS,
@@ -31,20 +31,21 @@ export async function readPartitionGrowth(kafka: KafkaConnection): Promise<Parti
   return newest;
 }
 
+/** Writes the record of `partition.growth`. Resolves when all in-sync replicas have it. */
 export async function writePartitionGrowth(producer: Producer, growth: PartitionGrowth): Promise<void> {
   await producer.send(TOPICS.partitionGrowth, { key: PARTITION_GROWTH_KEY, value: JSON.stringify(growth) });
 }
 
-/** A topic that grows, and the number of its partitions. */
+/** One of {@link GROWING_TOPICS}, and its number of partitions. */
 export interface TopicSize {
   readonly topic: TopicContract;
   readonly partitions: number;
 }
 
 /**
- * The sizes of the topics that grow.
- * @throws if a topic does not exist, or a replica is not in sync: a broker that is cut off could
- * then still show an old record of the growth to some processes.
+ * The numbers of partitions of {@link GROWING_TOPICS}.
+ * @throws if a topic does not exist, or a replica is not in sync. A broker that is cut off could
+ * still show an old record of `partition.growth` to some processes.
  */
 export async function topicSizes(kafka: KafkaConnection): Promise<readonly TopicSize[]> {
   const topics: readonly TopicContract[] = [...GROWING_TOPICS, TOPICS.partitionGrowth];
@@ -67,9 +68,10 @@ export async function topicSizes(kafka: KafkaConnection): Promise<readonly Topic
 }
 
 /**
- * Allows a service to move what it stored for `before` partitions; 0: it stored nothing yet.
- * @throws if the topic did not grow by the command: records of a key could then be on two
- * partitions, and be handled in a wrong order.
+ * Checks that a service may move the rows that it stored for a topic with `before` partitions (0:
+ * it stored none) to the present number, `partitions`.
+ * @throws if another tool than `kapi admin partitions grow` changed the number. Records of one key
+ * could then be on two partitions, and be handled in a wrong order.
  */
 export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before: number, partitions: number): void {
   if (before === 0 || before === partitions) return;
@@ -81,7 +83,10 @@ export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before
   );
 }
 
-/** Gives every topic `partitions` partitions; topics that have them stay as they are. */
+/**
+ * Raises the number of partitions of {@link GROWING_TOPICS} to `partitions`. Topics that have as
+ * many stay as they are.
+ */
 export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {
   const smaller = (await topicSizes(kafka)).filter((one) => one.partitions < partitions);
   if (smaller.length === 0) return;
@@ -91,7 +96,7 @@ export async function growTopics(kafka: KafkaConnection, partitions: number): Pr
   });
 }
 
-/** The consumer groups of kapi that have members now. */
+/** The consumer groups of kapi that have members now; the names have the topic prefix. */
 export async function groupsWithMembers(kafka: KafkaConnection): Promise<readonly string[]> {
   const groupIds = Object.keys(CONSUMER_GROUPS).map((groupId) => kafka.topicPrefix + groupId);
   const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups(groupIds));

@@ -1,8 +1,8 @@
 /**
- * Follows the record in `partition.growth`, which tells every process how far the topics have grown
- * (decisions, 28). A producer sends only while its process has recently read that record: so once
- * the command that grows the topics has waited for {@link GROWTH_VALID_MS}, no process sends to the
- * partitions of before.
+ * Follows the record of `partition.growth`, which says how far the topics have grown (decisions,
+ * 28). A producer sends only if its process has read the record recently. So the command that grows
+ * topics writes the next phase, waits until older reads are no longer valid, and then knows that
+ * every process that sends obeys this phase.
  */
 import { PartitionGrowth, TOPICS } from "@kapi/contracts";
 import { assertDefined, backOffMs, type Clock, delay, monotonicClock, retry } from "@kapi/kernel";
@@ -11,18 +11,18 @@ import type { Cluster } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { asError, isAway, mayPass } from "./errors.ts";
+import { asError, isUnreachable, isRetriable } from "./errors.ts";
 import type { FetchedPartition } from "./fetched.ts";
 import type { GrowingProducer, GrowthWatch } from "./growth.ts";
 import { fromWire } from "./message.ts";
 import { partitionCounts } from "./topics.ts";
 
 /**
- * How long a process may send after it has read the record. Longer than a failover of the broker
- * that leads the record's partition: producers must not stop for it.
+ * How long a process may send after it has read the record. This is longer than a failover of the
+ * broker that leads the record's partition, so that a failover does not stop producers.
  */
 export const GROWTH_VALID_MS = 60_000;
-/** The same, from the announcement of a growth to its end. */
+/** As {@link GROWTH_VALID_MS}, from the phase `announced` of a growth until `done`. */
 export const GROWTH_VALID_WHILE_GROWING_MS = 3_000;
 /** Maximum time that the broker holds an empty fetch; a new record is sent at once. */
 const MAX_WAIT_MS = 2_000;
@@ -38,17 +38,17 @@ const PARTITION = 0;
 export interface GrowthWatchOptions {
   readonly logger: Logger;
   /**
-   * Called once when this process must end, because its consumers and readers know the partitions
-   * of before. Absent: the process goes on, and its producers choose partitions anew.
+   * Called once when this process must end, because its consumers and readers know only the former
+   * partitions. Absent: the process continues, and its producers use the new number of partitions.
    */
   readonly end?: () => void;
   readonly clock?: Clock;
 }
 
 /**
- * Starts to follow the record. While topics are being grown, it waits: a process that started then
- * would read only some of the partitions. `kafka` gets the watch, so that every producer of the
- * process obeys it.
+ * Starts to follow the record, and sets `kafka.growth`, so that every producer of this connection
+ * obeys the record. In the phase `moving` the start waits: a process that started then would read
+ * only some of the partitions.
  */
 export async function startGrowthWatch(
   kafka: KafkaConnection,
@@ -78,10 +78,11 @@ class FollowingWatch implements GrowthWatch {
   readonly #listeners: (() => void)[] = [];
   #running: Promise<void> = Promise.resolve();
   #growth: PartitionGrowth | null = null;
-  /** The newest record that was read, until it is applied. */
+  /** The newest record that was read and is not applied yet. */
   #pending: PartitionGrowth | null = null;
   /** Offset of the next record; null: the beginning of the log. */
   #next: bigint | null = null;
+  /** When the last read that reached the end of the log began. */
   #verifiedMs = Number.NEGATIVE_INFINITY;
   #isEnding = false;
   /** The number of partitions that the other components of this process know. */
@@ -123,7 +124,7 @@ class FollowingWatch implements GrowthWatch {
     try {
       await this.#waitForTopics();
     } catch (error) {
-      if (this.#options.end !== undefined || !mayPass(error)) throw error;
+      if (this.#options.end !== undefined || !isRetriable(error)) throw error;
       const fields = { topic: TOPICS.partitionGrowth.name, error: asError(error).message };
       this.#options.logger.warn(fields, "the growth of topics cannot be read yet: messages wait until it can");
     }
@@ -133,13 +134,14 @@ class FollowingWatch implements GrowthWatch {
   }
 
   /**
-   * Reads the newest record, and waits while topics are grown. A process that goes on when topics
-   * grow can start without the record: its producers then wait for it.
+   * Reads the newest record, and waits while its phase is `moving`. If the record cannot be read, a
+   * process that continues when topics grow (`end` is absent) starts all the same: its producers
+   * wait until the record can be read.
    */
   async #waitForTopics(): Promise<void> {
     const { end, logger } = this.#options;
     const deadline = end === undefined ? AbortSignal.abort() : AbortSignal.timeout(START_TIMEOUT_MS);
-    const isRetryable = (error: unknown): boolean => isAway(error) || (mayPass(error) && !deadline.aborted);
+    const isRetryable = (error: unknown): boolean => isUnreachable(error) || (isRetriable(error) && !deadline.aborted);
     let loggedMs = Number.NEGATIVE_INFINITY;
     for (;;) {
       const startedMs = this.#clock.nowMs();
@@ -187,7 +189,7 @@ class FollowingWatch implements GrowthWatch {
     if (this.#isEnding) return;
     if (end !== undefined && (growth.phase === "moving" || isGrown)) {
       this.#isEnding = true;
-      // This process sends nothing more, whatever the next records say.
+      // This process sends nothing more, even if the next record allows it.
       this.#growth = { ...growth, phase: "moving" };
       logger.warn(
         { partitions: growth.partitions },
@@ -205,7 +207,7 @@ class FollowingWatch implements GrowthWatch {
     if (isGrown) for (const listener of this.#listeners) listener();
   }
 
-  /** Reads to the end of the log; `#pending` is then the newest record, if one came. */
+  /** Reads to the end of the log. If there are new records, the newest becomes `#pending`. */
   async #poll(maxWaitMs: number): Promise<void> {
     try {
       let isAtEnd = false;
@@ -222,7 +224,7 @@ class FollowingWatch implements GrowthWatch {
         isAtEnd = last === undefined || this.#next >= BigInt(highWatermark);
       }
     } catch (error) {
-      // The leader has changed, or the log begins later now.
+      // Perhaps the leader has changed, or the wanted offset is no longer in the log.
       this.#next = null;
       await this.#cluster.connect();
       await this.#cluster.refreshMetadata();

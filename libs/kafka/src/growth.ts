@@ -1,18 +1,22 @@
 import type { PartitionGrowth } from "@kapi/contracts";
 
-/** What a producer does when topics have grown: it chooses partitions anew. */
+/** A producer that can continue after its topics have grown. */
 export interface GrowingProducer {
+  /**
+   * Moves waiting messages to the partitions of their keys. `counts`: the new numbers of
+   * partitions, by the name of the topic in the cluster.
+   */
   repartition(counts: ReadonlyMap<string, number>): Promise<void>;
 }
 
-/** What a process knows of the growth of topics. */
+/** What a process knows about the growth of topics. */
 export interface GrowthWatch {
   /** The newest record; null if the topics never grew. */
   readonly growth: PartitionGrowth | null;
-  /** Whether a producer may send now; `isSource`: what the producer sends enters kapi. */
+  /** Whether a producer may send now. `isSource`: see `ProducerOptions`. */
   mayPublish(isSource: boolean): boolean;
   /** Adds a producer; returns a function that removes the producer. */
   add(producer: GrowingProducer): () => void;
-  /** Calls `listener` after each growth that this process goes through. */
+  /** Calls `listener` after each growth that does not end this process. */
   onGrown(listener: () => void): void;
 }

@@ -1,7 +1,10 @@
-interface Place {
+/** The lag of one partition is `end` - `position`. */
+interface PartitionLag {
   readonly topic: string;
   readonly partition: number;
+  /** The offset after the last record, as of the last fetch. */
   end: bigint;
+  /** The offset of the first unhandled message. */
   position: bigint;
   /**
    * When a handler last answered. If the partition was at its end since then: when the next message
@@ -12,24 +15,24 @@ interface Place {
 
 /** The lag of a consumer or a reader behind the ends of its partitions, as of the last fetches. */
 export class Lag {
-  /** By topic and partition: the end of the log, and the offset of the first unhandled message. */
-  readonly #places = new Map<string, Place>();
+  /** By `topic/partition`. */
+  readonly #partitions = new Map<string, PartitionLag>();
 
   /** Records the end of a partition, as a fetch reported it, and the first fetched offset. */
   fetched(topic: string, partition: number, end: bigint, first: bigint, nowMs: number): void {
-    const place = this.#places.get(`${topic}/${partition}`);
-    if (place === undefined)
-      this.#places.set(`${topic}/${partition}`, { topic, partition, end, position: first, answeredMs: nowMs });
+    const lag = this.#partitions.get(`${topic}/${partition}`);
+    if (lag === undefined)
+      this.#partitions.set(`${topic}/${partition}`, { topic, partition, end, position: first, answeredMs: nowMs });
     else {
-      if (place.position >= place.end) place.answeredMs = nowMs;
-      place.end = end;
+      if (lag.position >= lag.end) lag.answeredMs = nowMs;
+      lag.end = end;
     }
   }
 
   /** The handler of a batch has answered, or has asked for a retry. */
   answered(topic: string, partition: number, nowMs: number): void {
-    const place = this.#places.get(`${topic}/${partition}`);
-    if (place !== undefined) place.answeredMs = nowMs;
+    const lag = this.#partitions.get(`${topic}/${partition}`);
+    if (lag !== undefined) lag.answeredMs = nowMs;
   }
 
   /**
@@ -37,7 +40,7 @@ export class Lag {
    * `limitMs`. Returns null if there is none.
    */
   stalled(limitMs: number, nowMs: number): string | null {
-    for (const { topic, partition, end, position, answeredMs } of this.#places.values()) {
+    for (const { topic, partition, end, position, answeredMs } of this.#partitions.values()) {
       const waitingMs = nowMs - answeredMs;
       if (position < end && waitingMs > limitMs)
         return `partition ${partition} of ${topic} stands at ${position} of ${end} for ${waitingMs} ms`;
@@ -47,18 +50,18 @@ export class Lag {
 
   /** All messages before `position` are handled. */
   reached(topic: string, partition: number, position: bigint): void {
-    const place = this.#places.get(`${topic}/${partition}`);
-    if (place !== undefined) place.position = position;
+    const lag = this.#partitions.get(`${topic}/${partition}`);
+    if (lag !== undefined) lag.position = position;
   }
 
   /** Forgets all partitions: after a join, another process may have them. */
   forget(): void {
-    this.#places.clear();
+    this.#partitions.clear();
   }
 
   /** One value for each fetched partition. */
   observe(attributes: Readonly<Record<string, string>>): { value: number; attributes: Record<string, string> }[] {
-    return Array.from(this.#places.values(), ({ topic, partition, end, position }) => ({
+    return Array.from(this.#partitions.values(), ({ topic, partition, end, position }) => ({
       value: Math.max(0, Number(end - position)),
       attributes: { ...attributes, topic, partition: String(partition) },
     }));

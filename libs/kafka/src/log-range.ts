@@ -38,8 +38,8 @@ export interface LogRangeOptions {
  * are skipped.
  * @returns whether the range begins at the beginning of a log from which records were deleted: then
  * earlier records of the range may be missing.
- * @throws if the cluster does not answer, or after `timeoutMs`. A part of the records may have been
- * given then.
+ * @throws if the cluster does not answer, or after `timeoutMs`. `onMessages` may have got some of
+ * the records before.
  */
 export async function readLogRange(
   kafka: KafkaConnection,

@@ -4,7 +4,7 @@ import type { Cluster } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
-import { asError, isAway, mayPass, PositionBeyondEnd } from "./errors.ts";
+import { asError, isUnreachable, isRetriable, PositionBeyondEnd } from "./errors.ts";
 import { EndWaiters } from "./end-waiters.ts";
 import { endOf, type FetchedPartition, isFarFromEnd, unlessOver } from "./fetched.ts";
 import type { LogReader, LogReaderOptions } from "./log-reader-options.ts";
@@ -37,7 +37,7 @@ const LEADERLESS_POLL_MS = 500;
 export async function startLogReader(kafka: KafkaConnection, options: LogReaderOptions): Promise<Started<LogReader>> {
   let reader: FetchingReader | null = null;
   const { client, cluster } = clusterClient(kafka, {
-    onProblem: (isAnswer) => (isAnswer ? undefined : reader?.sign()),
+    onProblem: (isAnswer) => (isAnswer ? undefined : reader?.noteActivity()),
   });
   await kafka.connectWaiting(client);
   try {
@@ -73,7 +73,7 @@ class FetchingReader implements LogReader {
   readonly #stopped = new AbortController();
   readonly #caughtUp = deferred<void>();
   #running: Promise<void> = Promise.resolve();
-  #lastSignMs: number;
+  #lastActivityMs: number;
   readonly #endLag: () => void;
 
   constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
@@ -83,7 +83,7 @@ class FetchingReader implements LogReader {
     this.#cluster = cluster;
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
-    this.#lastSignMs = this.#clock.nowMs();
+    this.#lastActivityMs = this.#clock.nowMs();
     this.#endLag = observed(
       "kafka.reader.lag",
       "Messages of a partition that a reader of the whole topic has not handled, as of the last fetch, by `topic` and `partition`",
@@ -113,7 +113,7 @@ class FetchingReader implements LogReader {
   async add(from: ReadonlyMap<number, bigint | "beginning">): Promise<void> {
     const deadline = AbortSignal.timeout(START_DEADLINE_MS);
     const ends = await this.#retried(deadline, () => this.#locate(from));
-    this.sign();
+    this.noteActivity();
     const reached = this.#waiters.add(ends);
     this.#round.abort();
     await reached;
@@ -129,13 +129,13 @@ class FetchingReader implements LogReader {
   check(): string | null {
     if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
     if (this.#positions.size === 0) return null;
-    const silentMs = this.#clock.nowMs() - this.#lastSignMs;
+    const silentMs = this.#clock.nowMs() - this.#lastActivityMs;
     return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} tried nothing for ${silentMs} ms` : null;
   }
 
-  /** A sign of life: a fetch was answered, or the reader waits for brokers or partition leaders. */
-  sign(): void {
-    this.#lastSignMs = this.#clock.nowMs();
+  /** Called when a fetch was answered, or while the reader waits for brokers or leaders. */
+  noteActivity(): void {
+    this.#lastActivityMs = this.#clock.nowMs();
   }
 
   /** Determines the first positions and the ends that count as caught up; reads until `stop`. */
@@ -158,7 +158,7 @@ class FetchingReader implements LogReader {
     return retry(work, {
       backOff: BACK_OFF,
       // A leader is changing, or some brokers do not know a new topic yet.
-      isRetryable: (error) => isAway(error) || (mayPass(error) && !deadline.aborted),
+      isRetryable: (error) => isUnreachable(error) || (isRetriable(error) && !deadline.aborted),
     });
   }
 
@@ -206,7 +206,7 @@ class FetchingReader implements LogReader {
         await this.#readOnce();
       } catch (error) {
         if (this.#stopped.signal.aborted) return;
-        if (isAway(error)) this.sign();
+        if (isUnreachable(error)) this.noteActivity();
         failures = this.#clock.nowMs() - startedMs > BACK_OFF.maxMs ? 1 : failures + 1;
         this.#options.logger.warn(
           { topic: this.#topic, error: asError(error).message },
@@ -260,7 +260,7 @@ class FetchingReader implements LogReader {
     while (!over.aborted) {
       await delay(LEADERLESS_POLL_MS, over);
       await this.#cluster.refreshMetadataIfNecessary();
-      this.sign();
+      this.noteActivity();
       const { leaderless } = this.#partitionsByLeader();
       if (partitions.some((partition) => !leaderless.includes(partition))) return;
     }
@@ -276,7 +276,7 @@ class FetchingReader implements LogReader {
       // The next round awaits this fetch and reports its failure.
       coming?.catch(() => undefined);
       const somethingCame = fetched.some(({ messages }) => messages.length > 0);
-      for (const partition of fetched) if (!over.aborted) await this.#take(partition, somethingCame);
+      for (const partition of fetched) if (!over.aborted) await this.#handle(partition, somethingCame);
       this.#waiters.answer();
       if (coming !== null) continue;
       const isBusy = fetched.some(({ messages }) => messages.length > 1);
@@ -311,7 +311,7 @@ class FetchingReader implements LogReader {
         },
       ],
     });
-    this.sign();
+    this.noteActivity();
     return answer.responses.flatMap((topic) => topic.partitions);
   }
 
@@ -320,7 +320,7 @@ class FetchingReader implements LogReader {
    * the end of the log: then only an empty fetch advances the position to the end. It must be empty
    * for all partitions, because a full answer can leave out partitions that have records.
    */
-  async #take({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
+  async #handle({ partition, highWatermark, messages }: FetchedPartition, somethingCame: boolean): Promise<void> {
     const position = this.position(partition);
     this.#ends.set(partition, BigInt(highWatermark));
     const last = messages.at(-1);
@@ -335,7 +335,7 @@ class FetchingReader implements LogReader {
       .map(fromWire);
     const wanted =
       fresh[0] !== undefined && fresh[0].offset >= position ? fresh : fresh.filter((m) => m.offset >= position);
-    if (wanted.length > 0) await this.#handOver(partition, wanted);
+    if (wanted.length > 0) await this.#callHandler(partition, wanted);
     const next = BigInt(last.offset) + 1n;
     if (next > position) this.#positions.set(partition, next);
   }
@@ -349,7 +349,7 @@ class FetchingReader implements LogReader {
     return false;
   }
 
-  async #handOver(partition: number, messages: readonly Message[]): Promise<void> {
+  async #callHandler(partition: number, messages: readonly Message[]): Promise<void> {
     try {
       await this.#options.onBatch(partition, messages);
     } catch (thrown) {
@@ -384,7 +384,7 @@ class FetchingReader implements LogReader {
         { topic: this.#topic, error: asError(failure).message },
         "the cluster is not reachable",
       );
-      if (isAway(failure)) this.sign();
+      if (isUnreachable(failure)) this.noteActivity();
     }
   }
 

@@ -22,8 +22,8 @@ export class Membership {
    * commit.
    */
   #unacknowledgedMs = 0;
-  #refusedMs = 0;
-  #isRefused = false;
+  #rejectedMs = 0;
+  #isRejected = false;
 
   constructor(sessionTimeoutMs: number, nowMs: number) {
     this.#limitMs = sessionTimeoutMs + UNACKNOWLEDGED_MARGIN_MS;
@@ -37,8 +37,8 @@ export class Membership {
 
   /** A commit was accepted or rejected. */
   committed(isAccepted: boolean): void {
-    this.#isRefused = !isAccepted;
-    if (isAccepted) this.#refusedMs = 0;
+    this.#isRejected = !isAccepted;
+    if (isAccepted) this.#rejectedMs = 0;
   }
 
   /** A join ended: rejections before it belong to an earlier generation. */
@@ -52,7 +52,7 @@ export class Membership {
     const passedMs = Math.min(Math.max(nowMs - this.#fetchedMs, 0), MAX_GAP_MS);
     this.#fetchedMs = nowMs;
     this.#unacknowledgedMs += passedMs;
-    if (this.#isRefused) this.#refusedMs += passedMs;
+    if (this.#isRejected) this.#rejectedMs += passedMs;
   }
 
   /**
@@ -63,8 +63,8 @@ export class Membership {
   problem(): string | null {
     if (this.#unacknowledgedMs > this.#limitMs)
       return `no heartbeat was acknowledged for ${this.#unacknowledgedMs} ms while messages are fetched`;
-    return this.#refusedMs > this.#limitMs
-      ? `no commit was accepted for ${this.#refusedMs} ms while messages are fetched`
+    return this.#rejectedMs > this.#limitMs
+      ? `no commit was accepted for ${this.#rejectedMs} ms while messages are fetched`
       : null;
   }
 }

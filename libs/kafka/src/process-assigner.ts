@@ -66,8 +66,9 @@ const assignByProcess: PartitionAssigner = ({ cluster }) => ({
 });
 
 /**
- * Divides partitions equally: each goes to the member with the highest hash of process and
- * partition that has room. The numbers of two members differ by at most one.
+ * Divides partitions equally. Each partition goes to the member with the highest hash of process
+ * and partition, among the members that have room. The numbers of partitions of two members differ
+ * by at most one. Returns the partitions of each member id.
  */
 export function dividePartitions(
   partitions: readonly number[],
@@ -79,7 +80,7 @@ export function dividePartitions(
       .map((member) => [member, [] as number[]]),
   );
   const each = Math.floor(partitions.length / members.length);
-  /** How many members get one more. */
+  /** How many members may still get one partition more. */
   let more = partitions.length % members.length;
   for (const partition of partitions.toSorted((left, right) => left - right)) {
     const ranked = Array.from(assigned, ([member, own]) => ({ own, rank: rankOf(member.processName, partition) }));

@@ -25,8 +25,9 @@ export interface ProducerOptions {
    */
   readonly minIntervalMs?: number;
   /**
-   * Whether what it sends enters kapi: commands of callers, and what trading servers publish. Such
-   * a producer waits while topics are drained before they grow. Default false.
+   * Whether the messages come from outside kapi: commands of callers, and events and valuations of
+   * trading servers. Such a producer waits from the phase `draining` of a growth on, until the
+   * topics have grown. Default false.
    */
   readonly isSource?: boolean;
   readonly clock?: Clock;
@@ -37,7 +38,7 @@ export interface OutgoingMessage {
   readonly key: string;
   readonly value: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only for a topic that has the partition numbers of another topic. */
+  /** Only for a topic with the partition numbers of another topic. Default: chosen by the key. */
   readonly partition?: number;
   /**
    * The parent of the send's span, if the message belongs to a trace. The active span is never

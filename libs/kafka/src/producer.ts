@@ -39,7 +39,7 @@ export const LIVE_INTERVAL_MS = 5;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
-/** How often waiting messages are looked at while topics grow. */
+/** How often a producer checks whether it may send again, while it may not. */
 const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
@@ -84,18 +84,19 @@ export async function startProducer(kafka: KafkaConnection, options: ProducerOpt
 type Limits = Required<ProducerOptions>;
 
 /**
- * A partition. All of its messages that wait or are under way are in one broker's queue, so that
- * they keep their order.
+ * What the producer knows about a partition. All of its messages that wait or are under way are in
+ * one broker's queue, so that they keep their order.
  */
-interface Place {
+interface PartitionState {
   readonly topic: string;
   readonly partition: number;
   brokerQueue: BrokerQueue | null;
+  /** Messages that wait or are under way. */
   waiting: number;
 }
 
 interface Queued extends Waiting {
-  readonly place: Place;
+  readonly state: PartitionState;
 }
 
 /** Messages for one broker, or messages without a known leader. One request is sent at a time. */
@@ -112,11 +113,9 @@ class BatchingProducer implements Producer, GrowingProducer {
   readonly #kafka: KafkaConnection;
   readonly #client: ClusterClient["client"];
   readonly #delivery: Delivery;
-  #places: ReadonlyMap<string, readonly Place[]>;
+  #partitionStates: ReadonlyMap<string, readonly PartitionState[]>;
   readonly #limits: Limits;
-  /**
-   * By broker; null for partitions without a leader, and for topics that are not known yet.
-   */
+  /** By broker; null for partitions without a leader, and for topics that are not known yet. */
   readonly #brokerQueues = new Map<number | null, BrokerQueue>();
   #sweeping = false;
   #stopping = false;
@@ -133,24 +132,24 @@ class BatchingProducer implements Producer, GrowingProducer {
     this.#client = client;
     this.#delivery = delivery;
     this.#limits = limits;
-    this.#places = placesOf(counts);
+    this.#partitionStates = partitionStates(counts);
   }
 
   partitionOf(topic: TopicContract, key: string): number {
-    return partitionOfKey(key, this.#placesOf(this.#kafka.topicName(topic)).length);
+    return partitionOfKey(key, this.#statesOf(this.#kafka.topicName(topic)).length);
   }
 
   async send(topic: TopicContract, message: OutgoingMessage): Promise<Position> {
     if (this.#stopping) throw new ProduceError("not-sent", "the producer is stopping");
     const name = this.#kafka.topicName(topic);
-    const places = this.#placesOf(name);
-    const partition = message.partition ?? partitionOfKey(message.key, places.length);
-    const place = places[partition];
-    if (place === undefined) throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
+    const states = this.#statesOf(name);
+    const partition = message.partition ?? partitionOfKey(message.key, states.length);
+    const state = states[partition];
+    if (state === undefined) throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
     const bytes = bytesOf(message) + (message.traceparent === undefined ? 0 : TRACEPARENT_BYTES);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
     if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
-    const brokerQueue = this.#queueOf(place);
+    const brokerQueue = this.#queueOf(state);
     if (brokerQueue.messages.length >= this.#limits.maxQueuedMessages) {
       throw new ProduceError("not-sent", `${brokerQueue.messages.length} messages already wait to be published`);
     }
@@ -160,12 +159,12 @@ class BatchingProducer implements Producer, GrowingProducer {
     const headers = span === null ? message.headers : { ...message.headers, [TRACEPARENT_HEADER]: span.traceparent };
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
     const expiresAtMs = this.#limits.clock.nowMs() + this.#limits.produceTimeoutMs;
-    place.waiting += 1;
+    state.waiting += 1;
     brokerQueue.messages.push({
       contract: topic,
       topic: name,
       partition,
-      place,
+      state,
       wire,
       bytes,
       expiresAtMs,
@@ -179,28 +178,26 @@ class BatchingProducer implements Producer, GrowingProducer {
     return answer.promise;
   }
 
-  /**
-   * Moves waiting messages to the partitions of their keys among `counts`. The caller lets no
-   * producer send meanwhile, so a key's messages keep their order.
-   */
+  /** Must run while no producer may send, so that the messages of a key keep their order. */
   async repartition(counts: ReadonlyMap<string, number>): Promise<void> {
     const queues = [...this.#brokerQueues.values()];
     while (queues.some(({ inFlight }) => inFlight.length > 0)) await delay(PAUSED_POLL_MS);
     await this.#delivery.refresh();
-    this.#places = placesOf(counts);
+    this.#partitionStates = partitionStates(counts);
     for (const messages of queues.map((brokerQueue) => brokerQueue.messages.splice(0))) {
-      for (const queued of messages) this.#placeAgain(queued);
+      for (const queued of messages) this.#requeue(queued);
     }
   }
 
-  #placeAgain(queued: Queued): void {
+  /** Queues a message again, by the present number of partitions. */
+  #requeue(queued: Queued): void {
     const { topic, wire } = queued;
-    const places = this.#placesOf(topic);
-    const partition = partitionOfKey(String(wire.key), places.length);
-    const place = assertDefined(places[partition], `partition ${partition} of ${topic}`);
-    const brokerQueue = this.#queueOf(place);
-    place.waiting += 1;
-    brokerQueue.messages.push({ ...queued, partition, place, wire: { ...wire, partition } });
+    const states = this.#statesOf(topic);
+    const partition = partitionOfKey(String(wire.key), states.length);
+    const state = assertDefined(states[partition], `partition ${partition} of ${topic}`);
+    const brokerQueue = this.#queueOf(state);
+    state.waiting += 1;
+    brokerQueue.messages.push({ ...queued, partition, state, wire: { ...wire, partition } });
     this.#schedule(brokerQueue);
   }
 
@@ -220,19 +217,19 @@ class BatchingProducer implements Producer, GrowingProducer {
     await Promise.race([this.#client.disconnect(), delay(DISCONNECT_DEADLINE_MS)]);
   }
 
-  #placesOf(topic: string): readonly Place[] {
-    const places = this.#places.get(topic);
-    if (places === undefined) throw new ProduceError("not-sent", `topic ${topic} does not exist`);
-    return places;
+  #statesOf(topic: string): readonly PartitionState[] {
+    const states = this.#partitionStates.get(topic);
+    if (states === undefined) throw new ProduceError("not-sent", `topic ${topic} does not exist`);
+    return states;
   }
 
   /**
    * The queue of a partition. It may change to the current leader's only while no message waits.
    */
-  #queueOf(place: Place): BrokerQueue {
-    if (place.brokerQueue !== null && place.waiting > 0) return place.brokerQueue;
-    const brokerQueue = this.#queueTo(this.#delivery.leaderOf(place.topic, place.partition));
-    place.brokerQueue = brokerQueue;
+  #queueOf(state: PartitionState): BrokerQueue {
+    if (state.brokerQueue !== null && state.waiting > 0) return state.brokerQueue;
+    const brokerQueue = this.#queueTo(this.#delivery.leaderOf(state.topic, state.partition));
+    state.brokerQueue = brokerQueue;
     return brokerQueue;
   }
 
@@ -263,7 +260,10 @@ class BatchingProducer implements Producer, GrowingProducer {
     return this.#kafka.growth?.mayPublish(this.#limits.isSource) ?? true;
   }
 
-  /** Topics grow: a source waits; a process that works on what is in kapi ends now. */
+  /**
+   * Called while this producer may not send: the messages of the queue wait. But in the phase
+   * `moving`, a producer that is no source rejects them: most processes with such a producer end.
+   */
   #pause(brokerQueue: BrokerQueue): void {
     if (!this.#limits.isSource && this.#kafka.growth?.growth?.phase === "moving") {
       const all = this.#leaveQueue(brokerQueue, () => true);
@@ -283,20 +283,20 @@ class BatchingProducer implements Producer, GrowingProducer {
     if (batch.length > 0) {
       brokerQueue.inFlight = batch;
       await this.#delivery.deliver(batch);
-      if (batch.some(({ settled }) => !settled)) await this.#rest(brokerQueue);
+      if (batch.some(({ settled }) => !settled)) await this.#backOff(brokerQueue);
       else brokerQueue.failures = 0;
       brokerQueue.inFlight = [];
       const again = batch.filter(({ settled }) => !settled);
-      for (const { place, settled } of batch) if (settled) place.waiting -= 1;
+      for (const { state, settled } of batch) if (settled) state.waiting -= 1;
       // Before newer messages, to keep the order of each partition.
       brokerQueue.messages.unshift(...again);
     }
-    this.#tellIdle();
+    this.#resolveIdle();
     this.#schedule(brokerQueue);
   }
 
   /** Pauses, then reads the leaders again for the next attempt. */
-  async #rest(brokerQueue: BrokerQueue): Promise<void> {
+  async #backOff(brokerQueue: BrokerQueue): Promise<void> {
     brokerQueue.failures += 1;
     await delay(backOffMs(brokerQueue.failures, Math.random, BACK_OFF));
     await this.#delivery.refresh();
@@ -307,17 +307,17 @@ class BatchingProducer implements Producer, GrowingProducer {
    * so the order is kept.
    */
   #moveToLeaders(brokerQueue: BrokerQueue): void {
-    const targets = new Map<Place, BrokerQueue>();
-    for (const { place } of brokerQueue.messages) {
-      if (targets.has(place)) continue;
-      targets.set(place, this.#queueTo(this.#delivery.leaderOf(place.topic, place.partition)));
+    const targets = new Map<PartitionState, BrokerQueue>();
+    for (const { state } of brokerQueue.messages) {
+      if (targets.has(state)) continue;
+      targets.set(state, this.#queueTo(this.#delivery.leaderOf(state.topic, state.partition)));
     }
     if (Array.from(targets.values()).every((target) => target === brokerQueue)) return;
     const queued = brokerQueue.messages;
     brokerQueue.messages = [];
-    for (const waiting of queued) targets.get(waiting.place)?.messages.push(waiting);
-    for (const [place, target] of targets) {
-      place.brokerQueue = target;
+    for (const waiting of queued) targets.get(waiting.state)?.messages.push(waiting);
+    for (const [state, target] of targets) {
+      state.brokerQueue = target;
       if (target !== brokerQueue) this.#schedule(target);
     }
   }
@@ -336,7 +336,7 @@ class BatchingProducer implements Producer, GrowingProducer {
   #leaveQueue(brokerQueue: BrokerQueue, leaves: (waiting: Waiting) => boolean): Queued[] {
     const left = brokerQueue.messages.filter(leaves);
     if (left.length > 0) brokerQueue.messages = brokerQueue.messages.filter((waiting) => !leaves(waiting));
-    for (const { place } of left) place.waiting -= 1;
+    for (const { state } of left) state.waiting -= 1;
     return left;
   }
 
@@ -346,7 +346,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     return false;
   }
 
-  #tellIdle(): void {
+  #resolveIdle(): void {
     if (this.#idle !== null && !this.#isBusy()) this.#idle.resolve();
   }
 
@@ -356,7 +356,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     setTimeout(() => {
       this.#sweeping = false;
       for (const brokerQueue of this.#brokerQueues.values()) this.#expire(brokerQueue);
-      this.#tellIdle();
+      this.#resolveIdle();
       if (this.#isBusy()) this.#sweepLater();
     }, SWEEP_INTERVAL_MS);
   }
@@ -373,7 +373,7 @@ class BatchingProducer implements Producer, GrowingProducer {
   }
 }
 
-function placesOf(counts: ReadonlyMap<string, number>): Map<string, readonly Place[]> {
+function partitionStates(counts: ReadonlyMap<string, number>): Map<string, readonly PartitionState[]> {
   return new Map(
     Array.from(counts, ([topic, count]) => [
       topic,

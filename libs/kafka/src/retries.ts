@@ -29,11 +29,12 @@ export class Retries {
   /** Pauses the partition. When it is resumed, kafkajs fetches from the same message again. */
   later(topic: TopicContract, error: RetryableError, payload: EachBatchPayload): void {
     retries.add(1, { group: this.#options.groupId, topic: topic.name });
-    const place = placeOf(topic, payload.batch.partition);
-    const tries = (this.#tries.get(place) ?? 0) + 1;
-    this.#tries.set(place, tries);
+    const { partition } = payload.batch;
+    const key = keyOf(topic, partition);
+    const tries = (this.#tries.get(key) ?? 0) + 1;
+    this.#tries.set(key, tries);
     const delayMs = backOffMs(tries, Math.random, BACK_OFF);
-    const fields = { place, tries, delayMs, reason: error.message };
+    const fields = { topic: topic.name, partition, tries, delayMs, reason: error.message };
     this.#options.logger.warn(fields, "a batch will be tried again");
     const resume = payload.pause();
     if (this.#isStopped) return;
@@ -46,7 +47,7 @@ export class Retries {
 
   /** A batch of the partition was handled. */
   succeeded(topic: TopicContract, partition: number): void {
-    this.#tries.delete(placeOf(topic, partition));
+    this.#tries.delete(keyOf(topic, partition));
   }
 
   /** A new generation begins: its batches have no failed attempts. */
@@ -61,6 +62,6 @@ export class Retries {
   }
 }
 
-function placeOf(topic: TopicContract, partition: number): string {
+function keyOf(topic: TopicContract, partition: number): string {
   return `${topic.name}/${partition}`;
 }

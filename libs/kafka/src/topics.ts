@@ -34,7 +34,10 @@ export interface TopicOverride {
 }
 
 export interface CreateTopicsOptions {
-  /** For topics that do not exist yet. Topics that have grown give missing ones their number. */
+  /**
+   * Number of partitions of the topics to create. If the existing topics have more, the new ones
+   * get as many.
+   */
   readonly partitions: number;
   readonly replicationFactor: number;
   readonly minInsyncReplicas: number;
@@ -52,8 +55,8 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
     const existing = new Set(await admin.listTopics());
     const missing = Object.values(TOPICS).filter((topic) => !existing.has(kafka.topicName(topic)));
     const partitions = Math.max(options.partitions, await partitionsNow(kafka, admin, existing));
-    // `false` means that another process created some of them meanwhile; the other topics of the
-    // call were created.
+    // The result is ignored: `false` means that another process created some of these topics
+    // meanwhile. The other topics were created.
     if (missing.length > 0) {
       await admin.createTopics({
         timeout: CREATE_TIMEOUT_MS,

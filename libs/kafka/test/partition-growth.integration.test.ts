@@ -40,7 +40,8 @@ function connection(): KafkaConnection {
   return createKafka({ ...options, clientId: "test", logger });
 }
 
-function tell(phase: PartitionGrowth["phase"]): Promise<void> {
+/** Writes the record of `partition.growth`, as the operator's command does. */
+function announce(phase: PartitionGrowth["phase"]): Promise<void> {
   return writePartitionGrowth(command, { phase, partitions: AFTER, at: toIso(Date.now()) });
 }
 
@@ -76,17 +77,17 @@ async function read(): Promise<Map<number, string[]>> {
 it("keeps what a source sends until the topics have grown, and sends it to the new partitions in order", async () => {
   const { growth, producer } = await startProcess(true);
   await producer.send(TOPIC, { key: "before", value: "before" });
-  await tell("draining");
+  await announce("draining");
   await eventually(() => expect(growth.growth?.phase).toBe("draining"));
   const keys = Array.from({ length: 20 }, (_, number) => `key ${number}`);
   const sends = [1, 2, 3].flatMap((round) =>
     keys.map((key) => producer.send(TOPIC, { key, value: `${key} ${round}` })),
   );
   await delay(300);
-  await tell("moving");
+  await announce("moving");
   await growTopics(connection(), AFTER);
   expect([...(await read()).values()].flat()).toEqual(["before"]);
-  await tell("done");
+  await announce("done");
   await Promise.all(sends);
   const found = await read();
   for (const key of keys) {
@@ -99,26 +100,26 @@ it("keeps what a source sends until the topics have grown, and sends it to the n
 
 it("ends a process that consumes, and lets it send nothing more", async () => {
   const { producer, state } = await startProcess(false);
-  await tell("draining");
+  await announce("draining");
   await producer.send(TOPIC, { key: "a", value: "what is in kapi is handled" });
-  await tell("moving");
+  await announce("moving");
   await eventually(() => expect(state.ended).toBe(true));
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
-  await tell("done");
+  await announce("done");
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
 });
 
 it("lets no process start while partitions are moved", async () => {
-  await tell("moving");
+  await announce("moving");
   let started = false;
   const starting = startProcess(false).then(() => (started = true));
   await delay(1_500);
   expect(started).toBe(false);
-  await tell("done");
+  await announce("done");
   await starting;
 });
 
-it("grows every topic but the directory, and leaves grown topics as they are", async () => {
+it("grows every topic except the directory, and leaves grown topics as they are", async () => {
   await growTopics(connection(), AFTER);
   await growTopics(connection(), AFTER);
   const sizes = await topicSizes(connection());

@@ -46,7 +46,7 @@ async function read(topic: (typeof TOPICS)[keyof typeof TOPICS]): Promise<Map<st
 
 test("every message is found at the position in its acknowledgement, with its key, value and headers", async () => {
   const texts = Array.from({ length: 3_000 }, (_, index) => `message ${index}`);
-  const places = await Promise.all(
+  const positions = await Promise.all(
     texts.map((text, index) =>
       producer.value.send(TOPICS.tradingEvents, {
         key: `key ${index % 50}`,
@@ -57,7 +57,7 @@ test("every message is found at the position in its acknowledgement, with its ke
   );
   const found = await read(TOPICS.tradingEvents);
   expect(found.size).toBe(texts.length);
-  for (const [index, { partition, offset }] of places.entries()) {
+  for (const [index, { partition, offset }] of positions.entries()) {
     const message = found.get(`${partition}/${offset}`);
     expect(message?.value.toString()).toBe(texts[index]);
     expect(message?.key).toBe(`key ${index % 50}`);
@@ -68,13 +68,13 @@ test("every message is found at the position in its acknowledgement, with its ke
 
 test("messages of one key keep the order of the calls, also across requests", async () => {
   const small = await startProducer(kafka, { maxBatchMessages: 7 });
-  const places = await Promise.all(
+  const positions = await Promise.all(
     Array.from({ length: 100 }, (_, index) =>
       small.value.send(TOPICS.commandEvents, { key: "one", value: String(index) }),
     ),
   );
   await small.stop();
-  expect(places.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
+  expect(positions.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });
 
 test("messages of one turn share a request, and requests are never concurrent", async () => {
@@ -152,8 +152,8 @@ test("the outcome is unknown if a leader loses its role after it stored a messag
 });
 
 test("a message can name its partition by number", async () => {
-  const place = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
-  expect(place.partition).toBe(3);
+  const position = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
+  expect(position.partition).toBe(3);
   await expect(
     producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: PARTITIONS }),
   ).rejects.toMatchObject({ outcome: "not-sent" });
@@ -234,14 +234,14 @@ test("a topic with `maxMessageBytes` takes a message larger than a request, and 
 test("a message whose partition has no leader delays no other message, and is sent when a leader exists", async () => {
   const topic = TOPICS.organizationDirectory;
   const [led, leaderless] = [0, 1];
-  let isAway = true;
+  let isLeaderless = true;
   const connection = withCluster(kafka, (cluster) =>
     changed(cluster, {
       findTopicPartitionMetadata: (name: string) =>
         cluster
           .findTopicPartitionMetadata(name)
           .map((found) =>
-            isAway && found.partitionId === leaderless ? Object.assign({}, found, { leader: -1 }) : found,
+            isLeaderless && found.partitionId === leaderless ? Object.assign({}, found, { leader: -1 }) : found,
           ),
     }),
   );
@@ -255,10 +255,10 @@ test("a message whose partition has no leader delays no other message, and is se
   await send(led, "beside");
   await send(led, "after");
   expect(order).toEqual(["beside", "after"]);
-  isAway = false;
+  isLeaderless = false;
   await Promise.all(waiting);
   expect(order).toEqual(["beside", "after", "first", "second"]);
   await own.stop();
-  const texts = [...(await read(topic)).entries()].filter(([place]) => place.startsWith(`${leaderless}/`));
+  const texts = [...(await read(topic)).entries()].filter(([position]) => position.startsWith(`${leaderless}/`));
   expect(texts.map(([, { value }]) => value.toString())).toEqual(["first", "second"]);
 });

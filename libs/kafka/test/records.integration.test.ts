@@ -49,7 +49,7 @@ function byKey(messages: readonly Message[]): object[] {
 test("a reader and a group read records of all lengths and headers as they were written", async () => {
   const beganMs = Date.now();
   const producer = await startProducer(kafka);
-  const places = await Promise.all(outgoing.map((message) => producer.value.send(TOPICS.metricsSamples, message)));
+  const positions = await Promise.all(outgoing.map((message) => producer.value.send(TOPICS.metricsSamples, message)));
   await producer.stop();
   const expected = outgoing.map((message) => shown({ headers: {}, ...message }));
 
@@ -61,7 +61,7 @@ test("a reader and a group read records of all lengths and headers as they were 
   await reader.stop();
   expect(byKey(read)).toEqual(expected);
   const offsets = new Map(read.map(({ key, offset }) => [key, offset]));
-  expect(outgoing.map(({ key }) => offsets.get(key))).toEqual(places.map(({ offset }) => offset));
+  expect(outgoing.map(({ key }) => offsets.get(key))).toEqual(positions.map(({ offset }) => offset));
   for (const { timestampMs } of read) {
     expect(timestampMs).toBeGreaterThanOrEqual(beganMs);
     expect(timestampMs).toBeLessThanOrEqual(Date.now());
