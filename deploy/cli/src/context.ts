@@ -16,6 +16,7 @@ export interface PrintOptions {
   readonly json?: true;
 }
 
+/** Creates the dependencies of the commands from the terminal and environment of the process. */
 export function createContext(surroundings: Surroundings): CommandContext {
   return {
     ...surroundings,

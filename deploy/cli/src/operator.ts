@@ -17,8 +17,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Number of items per request. */
 const PAGE_LIMIT = 100;
 /**
- * The settings of the operator's command line. If they are set, no running kapi is searched. A
- * setting can also be in a file: OPERATOR_TOKEN_FILE.
+ * The settings of the operator's command line. If they are set, the command does not look for a
+ * running kapi. A setting can also be in a file: OPERATOR_TOKEN_FILE.
  */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),

@@ -12,8 +12,8 @@ import { demoConnection } from "./running-kapi.ts";
 
 const FOOTER = `
 These commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL),
-with OPERATOR_TOKEN. The value of a variable that is not set is taken from the
-kapi that npm start runs here.`;
+with OPERATOR_TOKEN; partitions goes to the Kafka at KAFKA_BROKERS. The value of
+a variable that is not set is taken from the kapi that npm start runs here.`;
 
 /**
  * Runs one command and returns its exit code: a command of an organization, as customers have it,
@@ -25,7 +25,9 @@ export function runOperatorCommandLine(args: readonly string[], surroundings: Su
   return runCommandLine(args, { ...surroundings, fallback }, (program) => {
     const admin = program
       .command("admin")
-      .description("The operator's commands: organizations, their people, servers, keys and credits, and the audit log")
+      .description(
+        "The operator's commands: organizations, users, servers, keys, credits, the audit log and partitions",
+      )
       .addHelpText("after", FOOTER);
     addOrganization(admin, context);
     addUser(admin, context);

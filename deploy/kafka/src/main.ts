@@ -12,7 +12,7 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /** For topics that do not exist yet. `kapi admin partitions grow` raises it later. */
+  /** Of the topics to create. `kapi admin partitions grow` gives existing topics more. */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(48),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),

@@ -30,7 +30,7 @@ interface CreateOptions extends OfOrganization {
 /** `kapi admin key create|list|revoke` */
 export function addKey(program: Command, context: CommandContext): void {
   const key = program.command("key").description("Management keys");
-  addCommand(key, "create", "Make a management key; it is shown once")
+  addCommand(key, "create", "Create a management key; it is shown once")
     .requiredOption("--organization <id>", "the organization")
     .option("--name <name>", "name of the key in the console")
     .option("--scope <scopes>", `scopes of the key, separated by commas: ${SCOPES.join(", ")}`, several)

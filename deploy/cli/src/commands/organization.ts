@@ -13,7 +13,7 @@ interface CreateOptions extends PrintOptions {
 /** `kapi admin organization create|list` */
 export function addOrganization(program: Command, context: CommandContext): void {
   const organization = program.command("organization").description("Organizations and their wallets");
-  addCommand(organization, "create", "Make an organization with a wallet")
+  addCommand(organization, "create", "Create an organization with a wallet")
     .requiredOption("--name <name>", "its name")
     .option("--credits <number>", "initial credits", wholeNumber(0), 0)
     .option("--low-balance <number>", "credits at which its wallet counts as low", wholeNumber(0))

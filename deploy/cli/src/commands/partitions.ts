@@ -12,10 +12,10 @@ import { type Environment, fromRunningKapi } from "../running-kapi.ts";
 
 const MS_PER_SECOND = 1_000;
 const DEFAULT_TIMEOUT_S = 60;
-/** Each growth makes files on every broker, and Kafka recommends at most 4,000 per broker. */
+/** Kafka recommends at most 4,000 partitions per broker, over all topics. */
 const MAX_PARTITIONS = 1_000;
 
-/** The settings of commands that use Kafka. */
+/** The settings of commands that connect to Kafka. */
 export const KafkaCommandSettings = z.object(connectionFields.kafka);
 
 interface GrowOptions extends PrintOptions {
@@ -28,7 +28,7 @@ export function addPartitions(program: Command, context: CommandContext): void {
   const partitions = program
     .command("partitions")
     .description("The partitions of the topics; with the Kafka settings of a service (KAFKA_BROKERS, …)");
-  addCommand(partitions, "grow", "Give all topics more partitions; call it again if it was interrupted")
+  addCommand(partitions, "grow", "Give the topics more partitions; run it again if it was interrupted")
     .requiredOption("--to <number>", "the number of partitions, a multiple of the present one", wholeNumber(1))
     .option("--timeout <seconds>", "how long to wait for the consumers", wholeNumber(1), DEFAULT_TIMEOUT_S)
     .action((options: GrowOptions) => grow(context, options));

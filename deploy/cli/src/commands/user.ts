@@ -17,7 +17,7 @@ interface CreateOptions extends OfOrganization {
 /** `kapi admin user create|list` */
 export function addUser(program: Command, context: CommandContext): void {
   const user = program.command("user").description("People who sign in to the console");
-  addCommand(user, "create", "Make a user of an organization; a generated password is shown once")
+  addCommand(user, "create", "Create a user of an organization; a generated password is shown once")
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--email <address>", "e-mail address with which the user signs in")
     .requiredOption("--name <name>", "name of the user in the console")

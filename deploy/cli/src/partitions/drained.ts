@@ -1,26 +1,29 @@
-/** Whether everything that was in the log before the topics grow is handled and stored. */
+/** Checks before topics grow that everything in the log is handled and stored. */
 import { CONSUMER_GROUPS, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
 import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 /**
- * Offsets of `metrics.samples` in a marker are positions: above this come the generations of a
- * topic that was deleted and recreated.
+ * `samplesOffset` of a marker is a position: the generation of the topic times this number, plus
+ * the offset (`services/metrics/src/domain/topic-position.ts`).
  */
 const OFFSETS_PER_GENERATION = 2 ** 44;
+/** Key of a marker, with the number of its partition. */
 const MARKER = /^partition\/(\d+)$/;
 
-/** Tells what is not handled yet. */
+/** Reports what is not handled yet. */
 export interface DrainCheck {
-  /** One line for each group or partition that is behind. */
+  /** One text for each consumer group and topic, or partition of samples, that is behind. */
   behind(): Promise<readonly string[]>;
 }
 
 /**
- * Follows the markers of `metrics.latest`, which say up to where samples are in checkpoints. The
- * sources of kapi must be paused: then the ends of their topics are final.
+ * Starts to read the markers of `metrics.latest`: all samples before the offset of a marker are in
+ * the checkpoints. Gateway and trading servers must not send meanwhile, so that the ends of their
+ * topics are final.
  */
 export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): Promise<Started<DrainCheck>> {
+  /** `samplesOffset` of the newest marker, as an offset, by partition. */
   const marked = new Map<number, number>();
   let failure: Error | null = null;
   const reader = await startLogReader(kafka, {

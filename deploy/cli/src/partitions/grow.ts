@@ -1,7 +1,7 @@
 /**
- * Raises the number of partitions of all topics that grow, phase by phase (decisions, 28). Every
- * phase is a record in `partition.growth`. After a crash the command is called again, and continues
- * with the phase of the record.
+ * Raises the number of partitions of the topics, phase by phase (decisions, 28). At the beginning
+ * of each phase, the command writes it to the record of `partition.growth`. After a crash the
+ * operator runs the command again, and it continues with the phase in the record.
  */
 import type { PartitionGrowth } from "@kapi/contracts";
 import {
@@ -22,7 +22,10 @@ import { faultPoint, type Logger, Scope } from "@kapi/runtime";
 import { type DrainCheck, startDrainCheck } from "./drained.ts";
 import { moveCheckpoints } from "./move-checkpoints.ts";
 
-/** Added to the time in which a process may still send: the time of a request, and of clocks. */
+/**
+ * Added to the time for which a process may still send by an earlier phase: for a request under
+ * way, and for clocks that do not run equally fast.
+ */
 const MARGIN_MS = 1_500;
 const DRAIN_POLL_MS = 300;
 const ENDED_POLL_MS = 300;
@@ -31,22 +34,25 @@ export interface GrowOptions {
   readonly kafka: KafkaConnection;
   /** The number of partitions that the topics get. */
   readonly partitions: number;
-  /** Time in which consumers must handle what is in the log; then the growth is cancelled. */
+  /** Time in which consumers must handle what is in the log; otherwise the growth is cancelled. */
   readonly drainTimeoutMs: number;
-  /** Time in which processes that consume must end. */
+  /** Time in which processes that consume must end; otherwise the growth is cancelled or stops. */
   readonly endTimeoutMs: number;
-  /** Tells the operator what happens. */
+  /** Gets a line for the operator at each step. */
   readonly report: (line: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The growth cannot begin or continue now; the text says what to do. */
+/** The growth cannot begin or continue now. The message says why, and what to do. */
 export class GrowthRefused extends Error {
   override readonly name = "GrowthRefused";
 }
 
-/** Returns the number of partitions before and after. */
+/**
+ * Grows the topics. Returns the number of partitions before and after.
+ * @throws GrowthRefused if the growth cannot begin or continue now.
+ */
 export async function growPartitions(options: GrowOptions): Promise<{ from: number; to: number }> {
   const { kafka, partitions, report, logger } = options;
   const sizes = await topicSizes(kafka);
@@ -67,11 +73,11 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   const scope = new Scope();
   try {
     const producer = await scope.start("producer", () => startProducer(kafka));
-    const check = await scope.start("drain check", () => startDrainCheck(kafka, logger));
-    const growth = new Growth(options, producer, check, from);
+    const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, logger));
+    const growth = new Growth(options, producer, drainCheck, from);
     if (running === null) await growth.announce();
     if (running?.phase !== "moving" || (await growth.isUntouched())) await growth.drainAndEnd();
-    else await growth.ended();
+    else await growth.waitUntilEnded();
     await growth.grow();
     report(`Done: the topics have ${partitions} partitions, and the processes start again.`);
     return { from, to: partitions };
@@ -83,18 +89,18 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
 class Growth {
   readonly #options: GrowOptions;
   readonly #producer: Producer;
-  readonly #check: DrainCheck;
+  readonly #drainCheck: DrainCheck;
   /** The lowest number of partitions of a topic at the start of the command. */
   readonly #from: number;
 
-  constructor(options: GrowOptions, producer: Producer, check: DrainCheck, from: number) {
+  constructor(options: GrowOptions, producer: Producer, drainCheck: DrainCheck, from: number) {
     this.#options = options;
     this.#producer = producer;
-    this.#check = check;
+    this.#drainCheck = drainCheck;
     this.#from = from;
   }
 
-  /** From now on, every process that sends has read the record a short time ago. */
+  /** Writes the phase `announced`, and waits until no process may send that has not read it. */
   async announce(): Promise<void> {
     const { report, partitions } = this.#options;
     report(`Announcing the growth to ${partitions} partitions. Everything continues for a minute.`);
@@ -114,19 +120,19 @@ class Growth {
       report("New commands and valuations wait. The consumers handle what is in the log.");
       await this.#write("draining");
       await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
-      await this.#drained();
+      await this.#waitUntilDrained();
       faultPoint("grow.drained");
       await this.#write("moving");
       report("The processes that consume end, and wait at their start.");
-      await this.ended();
-      const behind = await this.#check.behind();
+      await this.waitUntilEnded();
+      const behind = await this.#drainCheck.behind();
       if (behind.length === 0) return;
-      report(`A process ended before it had stored everything (${behind.join("; ")}). Again.`);
+      report(`A process ended before it had stored everything (${behind.join("; ")}). Draining again.`);
     }
   }
 
-  /** Waits until no process consumes, and none may send any more. */
-  async ended(): Promise<void> {
+  /** Waits until no consumer group has members, and no process may send any more. */
+  async waitUntilEnded(): Promise<void> {
     const { kafka, endTimeoutMs, clock } = this.#options;
     const endMs = clock.nowMs() + endTimeoutMs;
     await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
@@ -142,23 +148,23 @@ class Growth {
     }
   }
 
-  /** Gives the topics their partitions, moves what is bound to partitions, and lets all start. */
+  /** Grows the topics, moves the checkpoints, and lets the processes start. */
   async grow(): Promise<void> {
     const { kafka, partitions, report, logger } = this.#options;
     faultPoint("grow.ended");
     await growTopics(kafka, partitions);
     faultPoint("grow.grown");
     const accounts = await moveCheckpoints({ kafka, producer: this.#producer, partitions, logger });
-    report(`The topics have grown, and the sequences of ${accounts} accounts moved.`);
+    report(`The topics have grown, and the checkpoints of ${accounts} accounts have moved.`);
     faultPoint("grow.moved");
     await this.#write("done");
   }
 
-  async #drained(): Promise<void> {
+  async #waitUntilDrained(): Promise<void> {
     const { drainTimeoutMs, clock } = this.#options;
     const endMs = clock.nowMs() + drainTimeoutMs;
     for (;;) {
-      const behind = await this.#check.behind();
+      const behind = await this.#drainCheck.behind();
       if (behind.length === 0) return;
       if (clock.nowMs() > endMs)
         return this.#cancel(`not everything was handled within ${drainTimeoutMs / 1_000} s: ${behind.join("; ")}`);
@@ -169,7 +175,7 @@ class Growth {
   async #cancel(reason: string): Promise<never> {
     await this.#write("done", this.#from);
     throw new GrowthRefused(
-      `${reason}. The growth is cancelled, and everything continues with the partitions of before`,
+      `${reason}. The growth is cancelled, and everything continues with the former number of partitions`,
     );
   }
 

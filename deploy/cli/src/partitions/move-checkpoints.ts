@@ -9,6 +9,7 @@ import type { Logger } from "@kapi/runtime";
 
 /** The value of a deleted record. */
 const TOMBSTONE = "";
+/** Keys of markers, which stay on their partition. */
 const MARKER_PREFIX = "partition/";
 /** Maximum number of concurrent writes. */
 const MAX_CONCURRENT_WRITES = 1_000;
@@ -21,7 +22,10 @@ export interface MoveOptions {
   readonly logger: Logger;
 }
 
-/** Returns the number of accounts that moved. One partition at a time is in memory. */
+/**
+ * Moves the checkpoints after `metrics.latest` has grown. Returns the number of accounts that
+ * moved. Keeps the checkpoints of only one partition in memory at a time.
+ */
 export async function moveCheckpoints(options: MoveOptions): Promise<number> {
   let moved = 0;
   for (let partition = 0; partition < options.partitions; partition += 1) {
