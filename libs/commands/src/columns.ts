@@ -4,13 +4,11 @@
  */
 import { assert } from "@kapi/kernel";
 
-/**
- * Elements that an array literal must quote.
- */
+/** Elements that an array literal must quote. */
 const NEEDS_QUOTES = /[{}",\\\s]|^$|^null$/i;
 const LINE_END = "\n";
 
-/** A column for `unnest($n::type[])`. */
+/** The literal of an array for `unnest($n::type[])`. */
 export function column(values: readonly (string | number | null)[]): string {
   let literal = "";
   for (const value of values) {

@@ -18,10 +18,12 @@ import type { Message } from "@kapi/kafka";
 import { toIso } from "@kapi/kernel";
 import { z } from "zod";
 
+/** A message of a command topic that names its command, as it is written to the inbox. */
 export interface Incoming {
   readonly message: StoredCommandMessage;
   /** Why the message could not be read; null for a readable message. */
   readonly unreadable: string | null;
+  /** The partition and offset of the Kafka record. */
   readonly partition: number;
   readonly offset: number;
   /** The message as JSON on one line, without a sealed password. */
@@ -40,14 +42,14 @@ export function decode({ value, offset, timestampMs, traceparent }: Message, par
   } catch {
     return "not JSON";
   }
-  const place = { partition, offset: Number(offset) };
+  const position = { partition, offset: Number(offset) };
   const parsed = CommandMessage.safeParse(json);
   if (parsed.success) {
     const message = traceparent === undefined ? parsed.data : { ...parsed.data, traceparent };
     const asReceived =
       message.sealedPassword === null && traceparent === undefined && !received.includes("\n") && !isUnreadable(json);
     const text = asReceived ? received : JSON.stringify({ ...message, sealedPassword: null });
-    return { message, unreadable: null, ...place, text };
+    return { message, unreadable: null, ...position, text };
   }
   const issues = parsed.error.issues.map(({ path, code }) => `${path.join(".")}: ${code}`);
   const reason = `not a command message (${issues.join(", ")})`;
@@ -56,7 +58,7 @@ export function decode({ value, offset, timestampMs, traceparent }: Message, par
   const { createdAt = toIso(timestampMs), ...identified } = named.data;
   const { deadlineAt = toIso(Date.parse(createdAt) + COMMANDS[identified.operation].deadlineMs) } = identified;
   const message: UnreadableCommandMessage = { ...identified, createdAt, deadlineAt, ...NOTHING_TO_DO };
-  return { message, unreadable: reason, ...place, text: JSON.stringify(message) };
+  return { message, unreadable: reason, ...position, text: JSON.stringify(message) };
 }
 
 /** Whether a message, or the JSON of an inbox row, is marked as unreadable. */

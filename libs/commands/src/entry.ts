@@ -15,6 +15,7 @@ export const INTERNAL: Rejection = { errorCode: "INTERNAL", errorMessage: "The c
 export interface CommandPartition {
   readonly partition: number;
   readonly lease: Lease | null;
+  /** Removes a command that is final or no longer needed from memory. */
   remove(entry: Entry): void;
 }
 

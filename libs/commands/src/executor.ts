@@ -17,9 +17,7 @@ export interface LeasedCommand {
   readonly attempt: number;
 }
 
-/**
- * A command that was perhaps sent and is not sent again. Its message may be unreadable.
- */
+/** A command that was perhaps sent and is not sent again. Its message may be unreadable. */
 export interface UnsettledCommand {
   readonly message: StoredCommandMessage;
 }

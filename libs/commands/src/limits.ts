@@ -35,11 +35,12 @@ export const MAX_LOADED_PER_PARTITION = 20_000;
 /** Each server may always hold this many, so that one busy server cannot block another. */
 export const MIN_LOADED_PER_SERVER = 100;
 
-/** Rows of the inbox in one statement that moves commands to other partitions. */
+/** Maximum number of inbox rows in one statement that moves commands to other partitions. */
 export const MAX_MOVED_ROWS = 1_000;
 
 /** How long a lease lasts without renewal (decisions, 3.2). */
 export const LEASE_MS = 30_000;
+/** How often the leases are renewed. */
 export const LEASE_RENEWAL_MS = 10_000;
 /** Pause before a process tries to acquire a lost or unavailable lease again. */
 export const REOPEN_DELAY_MS = 1_000;
@@ -48,9 +49,7 @@ export const REOPEN_DELAY_MS = 1_000;
 export const LEASED_EVENT_AFTER_MS = 250;
 /** A pending command is retried if its trading event is not booked within this time. */
 export const PENDING_TIMEOUT_MS = 5_000;
-/**
- * How often the rows of pending commands are polled: another process may have booked the event.
- */
+/** How often the rows of pending commands are polled: another process may have booked the event. */
 export const FINAL_STATE_POLL_INTERVAL_MS = 50;
 /**
  * After this many attempts with an unexpected error, the command is settled, and fails INTERNAL if

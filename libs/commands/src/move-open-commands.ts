@@ -1,7 +1,7 @@
 /**
- * Moves open commands to the partitions of their keys after the command topic has grown. Otherwise
- * a command that waits on the account's former partition and a new one on its present partition
- * would run at the same time.
+ * Moves open commands to the partitions of their keys after the command topic has grown (decisions,
+ * 28). Otherwise an open command on the former partition of an account and a new command on the
+ * present one could run at the same time.
  */
 import type { TopicContract } from "@kapi/contracts";
 import { assertGrown, type KafkaConnection, partitionOfKey } from "@kapi/kafka";
@@ -18,17 +18,18 @@ import {
   MOVE_OPEN,
   OPEN_PAGE,
   OPEN_PARTITIONS,
-  type OpenPlace,
+  type MovableRow,
   STORE_PARTITIONS,
 } from "./statements.ts";
 
-/** The place before every row: there begins the first page of a partition. */
+/** Before every row of a partition: the first page follows it. */
 const BEFORE_ALL = { server_id: "00000000-0000-0000-0000-000000000000", log_offset: Number.MIN_SAFE_INTEGER };
 
 /**
- * Call before the consumer of `topic` starts. The first process that finds more partitions than are
- * stored moves the commands; the others wait for it.
- * @throws if the number of partitions was not changed by the command that grows topics.
+ * Must run before the consumer of `topic` starts. The first process that finds more partitions than
+ * are stored moves the commands; other processes wait for its transaction.
+ * @param partitions the present number of partitions of `topic`.
+ * @throws if another tool than `kapi admin partitions grow` changed the number of partitions.
  */
 export async function moveOpenCommands(
   { database, kafka, logger }: { database: Database; kafka: KafkaConnection; logger: Logger },
@@ -52,10 +53,10 @@ export async function moveOpenCommands(
 async function moveAll(transaction: Queryable, partitions: number): Promise<number> {
   let moved = 0;
   for (const { partition } of await transaction.query(OPEN_PARTITIONS, [])) {
-    let last: Pick<OpenPlace, "server_id" | "log_offset"> | undefined = BEFORE_ALL;
+    let last: Pick<MovableRow, "server_id" | "log_offset"> | undefined = BEFORE_ALL;
     while (last !== undefined) {
-      const place = [partition, last.server_id, last.log_offset];
-      const rows: readonly OpenPlace[] = await transaction.query(OPEN_PAGE, [...place, MAX_MOVED_ROWS]);
+      const after = [partition, last.server_id, last.log_offset];
+      const rows: readonly MovableRow[] = await transaction.query(OPEN_PAGE, [...after, MAX_MOVED_ROWS]);
       moved += await moveRows(transaction, partition, rows, partitions);
       last = rows.at(-1);
     }
@@ -66,7 +67,7 @@ async function moveAll(transaction: Queryable, partitions: number): Promise<numb
 async function moveRows(
   transaction: Queryable,
   partition: number,
-  rows: readonly OpenPlace[],
+  rows: readonly MovableRow[],
   partitions: number,
 ): Promise<number> {
   const moves = rows

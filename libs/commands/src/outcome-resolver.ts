@@ -18,6 +18,7 @@ export interface FinalResolution<Effect> {
   readonly outcome: AppliedOutcome<Effect>["outcome"];
 }
 
+/** What happens to a command after one call of the executor. */
 export type Resolution<Effect> =
   | FinalResolution<Effect>
   /** The command is retried; `requeue`: the attempt is written to the inbox and published. */
@@ -46,9 +47,7 @@ export class OutcomeResolver<Effect> {
     this.#options = options;
   }
 
-  /**
-   * Resolves one outcome. Records on the entry whether the command may have been sent.
-   */
+  /** Resolves one outcome. Records on the entry whether the command may have been sent. */
   resolve(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Resolution<Effect> {
     const wasSent = entry.maybeSent;
     if (outcome === undefined)
@@ -104,7 +103,7 @@ export class OutcomeResolver<Effect> {
     return backOffMs(Math.max(1, entry.attempts), this.#options.random);
   }
 
-  /** The runbook of KapiCommandsWait uses these lines: `docs/operate.md`. */
+  /** The runbook of the alert KapiCommandsWait uses these log lines: `docs/operate.md`. */
   #logRetry(entry: Entry, mode: BatchMode, isUnreachable: boolean, why: { reason: string } | { err: unknown }): void {
     const unanswered = mode === "settle" ? "settlement" : "change";
     this.#options.logger.warn(

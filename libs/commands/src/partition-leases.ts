@@ -7,7 +7,7 @@ import type { TopicContract } from "@kapi/contracts";
 import type { Queryable } from "@kapi/postgres";
 
 import { LEASE_MS } from "./limits.ts";
-import { CHECK_LEASES, RENEW_LEASES, TAKE_LEASE } from "./statements.ts";
+import { CHECK_LEASES, RENEW_LEASES, ACQUIRE_LEASE } from "./statements.ts";
 
 /** A lease that this process acquired, with its fencing token. */
 export interface Lease {
@@ -30,7 +30,7 @@ export class PartitionLeases {
    * expired lease, because the numbers restart at 1 when Kafka deletes the group.
    */
   async acquire(database: Queryable, partition: number, generation: number): Promise<Lease | null> {
-    const [lease = null] = await database.query(TAKE_LEASE, [
+    const [lease = null] = await database.query(ACQUIRE_LEASE, [
       this.#topic.name,
       partition,
       this.#holder,

@@ -20,10 +20,13 @@ const FIRST_OFFSET = Number.MIN_SAFE_INTEGER;
 
 interface ServerCommands {
   readonly serverId: string;
+  /** Number of commands in memory. */
   loaded: number;
   /** Commands from this offset on may be only in the inbox; null if all are in memory. */
   spilledFrom: number | null;
-  /** Rises whenever commands are left in the inbox, so that a running read notices later ones. */
+  /**
+   * Rises with each command that is left in the inbox, so that a running read notices later ones.
+   */
   spills: number;
   reading: boolean;
 }
@@ -42,6 +45,10 @@ export class PartitionQueue implements CommandPartition {
   readonly partition: number;
   /** Null until the lease is acquired and the servers with open commands are known. */
   lease: Lease | null = null;
+  /**
+   * Set when the partition is no longer assigned, or its lease was lost: nothing is loaded any
+   * more.
+   */
   closed = false;
   readonly #options: PartitionQueueOptions;
   readonly #servers = new Map<string, ServerCommands>();
@@ -52,10 +59,12 @@ export class PartitionQueue implements CommandPartition {
     this.#options = options;
   }
 
+  /** The commands in memory. */
   entries(): Iterable<Entry> {
     return this.#entries.values();
   }
 
+  /** A command in memory; undefined if it is not there. */
   get(commandId: string): Entry | undefined {
     return this.#entries.get(commandId);
   }
@@ -85,7 +94,13 @@ export class PartitionQueue implements CommandPartition {
   /** Adds commands that were just written to the inbox, in log order. */
   add(messages: readonly Incoming[]): void {
     for (const { message, unreadable, offset } of messages) {
-      this.#place({ message, rejection: unreadable === null ? null : INTERNAL, offset, attempts: 0, maybeSent: false });
+      this.#loadOrSpill({
+        message,
+        rejection: unreadable === null ? null : INTERNAL,
+        offset,
+        attempts: 0,
+        maybeSent: false,
+      });
     }
   }
 
@@ -97,7 +112,7 @@ export class PartitionQueue implements CommandPartition {
     const unknown = commandIds.filter((commandId) => !this.#entries.has(commandId));
     if (unknown.length === 0) return;
     const rows = await this.#options.database.query(LOAD_OPEN_BY_ID, [this.partition, column(unknown)]);
-    for (const row of rows) this.#place(fromRow(row));
+    for (const row of rows) this.#loadOrSpill(fromRow(row));
   }
 
   /** Removes a command that is final or no longer needed. */
@@ -109,12 +124,13 @@ export class PartitionQueue implements CommandPartition {
     if (server.loaded === 0 && server.spilledFrom === null) this.#servers.delete(server.serverId);
   }
 
-  #place(loadable: Loadable): void {
+  /** Loads a command if there is room; otherwise it stays in the inbox only. */
+  #loadOrSpill(loadable: Loadable): void {
     const { message, offset } = loadable;
     if (this.#entries.has(message.commandId)) return;
     const server = this.#serverOf(message.serverId);
-    const behind = server.spilledFrom !== null && offset >= server.spilledFrom;
-    if (this.lease === null || behind || this.#capacityLeft(server) <= 0) {
+    const isSpilled = server.spilledFrom !== null && offset >= server.spilledFrom;
+    if (this.lease === null || isSpilled || this.#capacityLeft(server) <= 0) {
       this.#spill(server, offset);
       if (this.lease !== null) this.#refill(server);
       return;
@@ -138,6 +154,7 @@ export class PartitionQueue implements CommandPartition {
     this.#options.schedule(entry);
   }
 
+  /** Notes that the commands of the server from `offset` on may be only in the inbox. */
   #spill(server: ServerCommands, offset: number): void {
     server.spilledFrom = Math.min(server.spilledFrom ?? offset, offset);
     server.spills += 1;
@@ -149,6 +166,10 @@ export class PartitionQueue implements CommandPartition {
     return share - server.loaded;
   }
 
+  /**
+   * Reads spilled commands when there is room for as many as are in memory, so that a read returns
+   * many rows.
+   */
   #refill(server: ServerCommands): void {
     if (server.spilledFrom === null || server.reading || this.closed || this.lease === null) return;
     const room = this.#capacityLeft(server);

@@ -52,6 +52,7 @@ export class Partitions {
     return this.#wasOpen ? null : `${waiting.length} partitions are not open yet`;
   }
 
+  /** Number of commands in memory. */
   loaded(): number {
     let count = 0;
     for (const queue of this.#queues.values()) count += [...queue.entries()].length;
@@ -67,7 +68,10 @@ export class Partitions {
     return this.#earliest(({ message }) => Date.parse(message.createdAt));
   }
 
-  /** The earliest deadline of the commands in memory, in the same form. */
+  /**
+   * The earliest deadline of the commands in memory, in milliseconds since the epoch; null without
+   * commands.
+   */
   earliestDeadlineMs(): number | null {
     return this.#earliest(({ deadlineMs }) => deadlineMs);
   }
@@ -161,6 +165,9 @@ export class Partitions {
     void this.#track(delay(REOPEN_DELAY_MS, this.#stopping.signal).then(() => this.#openUntilDone(queue)));
   }
 
+  /**
+   * Drops all commands; resolves when no partition is being opened. Leases expire by themselves.
+   */
   async stop(): Promise<void> {
     clearInterval(this.#renewal);
     this.#stopping.abort();

@@ -79,7 +79,7 @@ export class Runner<Effect> {
     let resolutions: Resolution<Effect>[];
     let answer: ServerAnswer = "unused";
     try {
-      const outcomes = await this.#ask(serverId, mode, batch);
+      const outcomes = await this.#callExecutor(serverId, mode, batch);
       answer = answerOf(mode, outcomes);
       resolutions = batch.map((entry, index) => this.#resolver.resolve(entry, outcomes[index], mode));
     } catch (error) {
@@ -93,7 +93,11 @@ export class Runner<Effect> {
     return answer;
   }
 
-  async #ask(serverId: string, mode: BatchMode, batch: readonly Entry[]): Promise<readonly CommandOutcome<Effect>[]> {
+  async #callExecutor(
+    serverId: string,
+    mode: BatchMode,
+    batch: readonly Entry[],
+  ): Promise<readonly CommandOutcome<Effect>[]> {
     if (mode === "expire") return batch.map(() => ({ kind: "closed" }));
     const { executor, worker } = this.#options;
     if (mode === "execute") faultPoint(`${worker}.before-execute`);
@@ -111,9 +115,9 @@ export class Runner<Effect> {
 
   async #writeResolutions(resolutions: readonly Resolution<Effect>[]): Promise<void> {
     const written = resolutions.filter((resolution) => resolution.kind === "final" || resolution.requeue);
-    let putBack: ReadonlySet<Entry> = new Set();
+    let requeued: ReadonlySet<Entry> = new Set();
     try {
-      if (written.length > 0) putBack = await this.#write(written);
+      if (written.length > 0) requeued = await this.#write(written);
     } catch (error) {
       this.#options.logger.error(
         { err: error, commands: written.length },
@@ -125,8 +129,8 @@ export class Runner<Effect> {
       }
       return this.#proceed(resolutions.filter((resolution) => !written.includes(resolution)));
     }
-    for (const entry of putBack) if (!entry.dropped) this.#options.onRetry(entry, 0);
-    this.#proceed(resolutions.filter(({ entry }) => !putBack.has(entry)));
+    for (const entry of requeued) if (!entry.dropped) this.#options.onRetry(entry, 0);
+    this.#proceed(resolutions.filter(({ entry }) => !requeued.has(entry)));
   }
 
   #proceed(resolutions: readonly Resolution<Effect>[]): void {
@@ -146,20 +150,20 @@ export class Runner<Effect> {
    * may still be leased after a failed write.
    */
   async #write(resolutions: readonly Resolution<Effect>[]): Promise<ReadonlySet<Entry>> {
-    let putBack: ReadonlySet<Entry> = new Set();
+    let requeued: ReadonlySet<Entry> = new Set();
     await this.#withLeases(
       resolutions.map(({ entry }) => entry),
       async (unit, open) => {
         const locked = resolutions.filter(({ entry }) => open.has(entry));
         const finals = locked.filter((resolution) => resolution.kind === "final");
-        putBack = new Set(finals.filter((resolution) => !mayBecomeFinal(resolution, open)).map(({ entry }) => entry));
-        const finishing = finals.filter(({ entry }) => !putBack.has(entry));
+        requeued = new Set(finals.filter((resolution) => !mayBecomeFinal(resolution, open)).map(({ entry }) => entry));
+        const finishing = finals.filter(({ entry }) => !requeued.has(entry));
         const applied = finishing.map(({ entry, outcome }) => ({ message: entry.message, outcome }));
         const results = finishing.length === 0 ? null : await this.#options.executor.apply(unit, applied);
-        unit.change(locked.flatMap((resolution) => changeOf(resolution, open, results, putBack)));
+        unit.change(locked.flatMap((resolution) => changeOf(resolution, open, results, requeued)));
       },
     );
-    return putBack;
+    return requeued;
   }
 
   /** Sets long-running commands to `leased`. Best effort: the attempt does not depend on it. */
@@ -230,12 +234,12 @@ function changeOf<Effect>(
   resolution: Resolution<Effect>,
   open: ReadonlyMap<Entry, OpenCommand>,
   results: ReadonlyMap<string, Record<string, unknown>> | null,
-  putBack: ReadonlySet<Entry>,
+  requeued: ReadonlySet<Entry>,
 ): StateChange[] {
   const { entry } = resolution;
   const command = open.get(entry);
   if (command === undefined || resolution.kind === "ended" || resolution.kind === "pending") return [];
-  if (resolution.kind === "again" || putBack.has(entry)) return [moveTo("queued", entry, command)];
+  if (resolution.kind === "again" || requeued.has(entry)) return [moveTo("queued", entry, command)];
   return [finalChange(resolution, command, results?.get(entry.message.commandId))];
 }
 

@@ -26,17 +26,16 @@ import {
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
-/** Whether the trading server answered a batch. */
+/** Whether the trading server answered a batch; `unused`: the batch was not sent to it. */
 export type ServerAnswer = "answered" | "unreachable" | "unused";
 
 export interface SchedulerOptions {
   readonly clock: Clock;
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;
-  /**
-   * Runs a batch; calls `drop` or `retry` for each entry before it resolves. Never rejects.
-   */
+  /** Runs a batch; calls `drop` or `retry` for each entry before it resolves. Never rejects. */
   readonly run: (serverId: string, mode: BatchMode, batch: readonly Entry[]) => Promise<ServerAnswer>;
+  /** Called when the breaker of a server opens or closes. */
   readonly onBreaker: (serverId: string, open: boolean) => void;
   /**
    * Maximum number of commands in one batch. Default and upper limit: {@link MAX_BATCH_COMMANDS}.
@@ -69,9 +68,11 @@ interface ServerQueue {
   /** Accounts whose first command may run, longest waiting first. */
   readonly ready: Set<AccountQueue>;
   readonly breaker: Breaker;
-  /** The oldest first. */
+  /** The running batches, the oldest first. */
   readonly underWay: Set<BatchUnderWay>;
+  /** Starts the next batch if no running batch ends before. */
   slowTimer: NodeJS.Timeout | null;
+  /** Whether a dispatch is due after the current synchronous work. */
   woken: boolean;
   probeTimer: NodeJS.Timeout | null;
 }
@@ -213,7 +214,7 @@ export class Scheduler {
       if (allowance === 0) return this.#probeLater(server);
       const waitMs = this.#batchingWaitMs(server, allowance);
       if (waitMs > 0) return this.#dispatchLater(server, waitMs);
-      const { mode, batch } = this.#take(server, allowance);
+      const { mode, batch } = this.#nextBatch(server, allowance);
       if (mode !== "expire") server.breaker.sent();
       const work = this.#run(server, mode, batch).finally(() => this.#batches.delete(work));
       this.#batches.add(work);
@@ -234,7 +235,7 @@ export class Scheduler {
     return leftMs > SLOW_BATCH_MS ? 0 : leftMs;
   }
 
-  /** Wakes the server by a timer, if no batch ends before. */
+  /** Dispatches after `waitMs`, if no batch ends before. */
   #dispatchLater(server: ServerQueue, waitMs: number): void {
     if (server.slowTimer !== null) return;
     server.slowTimer = setTimeout(() => {
@@ -244,10 +245,10 @@ export class Scheduler {
   }
 
   /**
-   * Takes the heads that have waited longest and need the same mode. Fills the batch with commands
-   * that follow these heads.
+   * Removes the heads that have waited longest and need the same mode from the ready accounts.
+   * Fills the batch with commands that follow these heads.
    */
-  #take(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
+  #nextBatch(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
     const nowMs = this.#options.clock.nowMs();
     let mode: BatchMode = "execute";
     const heads: AccountQueue[] = [];
@@ -306,9 +307,7 @@ export class Scheduler {
     }, waitMs);
   }
 
-  /**
-   * Expires parked commands that were never sent. This needs no call to the trading server.
-   */
+  /** Expires parked commands that were never sent. This needs no call to the trading server. */
   #expireParked(): void {
     const nowMs = this.#options.clock.nowMs();
     for (const server of this.#servers.values()) {
@@ -329,6 +328,7 @@ export class Scheduler {
   }
 }
 
+/** What a command needs now, by its rejection, its deadline, and whether it may have been sent. */
 function modeOf(entry: Entry, nowMs: number): BatchMode {
   if (entry.rejection !== null) return entry.maybeSent ? "settle" : "expire";
   if (nowMs < entry.deadlineMs) return "execute";

@@ -78,7 +78,7 @@ export const READ_FINAL: Statement<{ command_id: string }> = statement(
   `select command_id from command_inbox where command_id = any($1::uuid[]) and completed_at is not null`,
 );
 
-/** The messages of open commands that this process does not hold in memory. */
+/** $1 command ids. Returns the messages of the open commands. */
 export const MESSAGES: Statement<{ command_id: string; message: string }> = statement(
   "commands_open_messages",
   `select command_id, message from command_inbox where command_id = any($1::uuid[]) and ${OPEN_BY_KEY}`,
@@ -122,8 +122,8 @@ export const WRITE_UNIT: Statement<{ id: number }> = statement(
  * former holder becomes invalid. Returns no row if a member of a later generation holds the lease
  * and it has not expired.
  */
-export const TAKE_LEASE: Statement<{ partition: number; token: number }> = statement(
-  "commands_take_lease",
+export const ACQUIRE_LEASE: Statement<{ partition: number; token: number }> = statement(
+  "commands_acquire_lease",
   `insert into partition_lease as l (topic, partition, token, holder, expires_at, generation)
    values ($1, $2, 1, $3, clock_timestamp() + $4 * interval '1 millisecond', $5)
    on conflict (topic, partition) do update
@@ -153,34 +153,37 @@ export const CHECK_LEASES: Statement<{ partition: number }> = statement(
    for share of l`,
 );
 
-/** $1 topic, $2 partitions; 0 only creates the row. */
+/** $1 topic, $2 number of partitions; 0 only creates the row. */
 export const STORE_PARTITIONS: Statement<never> = statement(
   "commands_store_partitions",
   `insert into inbox_partitions as p (topic, partitions) values ($1, $2)
    on conflict (topic) do update set partitions = greatest(p.partitions, excluded.partitions)`,
 );
 
-/** $1 topic. Locks the number of partitions. */
+/** $1 topic. Returns its stored number of partitions, and locks it until the transaction ends. */
 export const LOCK_PARTITIONS: Statement<{ partitions: number }> = statement(
   "commands_lock_partitions",
   `select partitions from inbox_partitions where topic = $1 for update`,
 );
 
+/** Returns the partitions with open commands. */
 export const OPEN_PARTITIONS: Statement<{ partition: number }> = statement(
   "commands_open_partitions",
   `select distinct partition from command_inbox where status in ('queued', 'leased')`,
 );
 
-/** An open row of a partition, and its place in the order of {@link OPEN_PAGE}. */
-export interface OpenPlace {
+/**
+ * An open command that may move to another partition; {@link OPEN_PAGE} sorts by server and offset.
+ */
+export interface MovableRow {
   readonly command_id: string;
   readonly server_id: string;
   readonly log_offset: number;
   readonly message: string;
 }
 
-/** $1 partition, $2 and $3 the place of the page before, $4 limit. */
-export const OPEN_PAGE: Statement<OpenPlace> = statement(
+/** $1 partition, $2 and $3 server and offset of the last row of the previous page, $4 limit. */
+export const OPEN_PAGE: Statement<MovableRow> = statement(
   "commands_open_page",
   `select command_id, server_id, log_offset, message from command_inbox
    where partition = $1 and (server_id, log_offset) > ($2, $3) and status in ('queued', 'leased')
@@ -188,8 +191,8 @@ export const OPEN_PAGE: Statement<OpenPlace> = statement(
 );
 
 /**
- * $1 command ids, $2 their partitions. Commands that move keep their order, and come before all
- * records of their new partition: 2^44 is above the offsets of any partition.
+ * $1 command ids, $2 their new partitions. Moved commands keep their order, and get offsets below
+ * all records of their new partition: 2^44 is above the offsets of any partition.
  */
 export const MOVE_OPEN: Statement<never> = statement(
   "commands_move_open",
@@ -198,7 +201,7 @@ export const MOVE_OPEN: Statement<never> = statement(
    where i.command_id = m.command_id and i.${OPEN_BY_KEY}`,
 );
 
-/** $1 topic. Processes that held partitions before the growth change no command any more. */
+/** $1 topic. Invalidates all leases: processes from before the growth can change no command. */
 export const END_LEASES: Statement<never> = statement(
   "commands_end_leases",
   `update partition_lease set token = token + 1, expires_at = clock_timestamp() where topic = $1`,

@@ -30,7 +30,7 @@ export interface AttachedWorker {
   readonly onFinal: (commandIds: readonly string[]) => void;
 }
 
-/** Made by {@link startCommandStore}. */
+/** The commands and the outbox of one service; see {@link startCommandStore}. */
 export interface CommandStore {
   readonly database: Database;
   readonly producer: Producer;

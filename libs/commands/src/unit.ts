@@ -35,7 +35,9 @@ export interface StateChange {
 export type MessageLookup = (commandId: string) => StoredCommandMessage | undefined;
 
 export class Unit implements WorkTransaction {
+  /** The messages to publish after the commit. */
   readonly messages: OutboxMessage[] = [];
+  /** The ids of the commands that this unit makes final. */
   readonly finalIds: string[] = [];
   readonly #transaction: Transaction;
   readonly #messageOf: MessageLookup;

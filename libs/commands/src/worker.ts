@@ -42,7 +42,7 @@ import { INSERT_INBOX } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 
 export interface CommandWorkerOptions<Effect> {
-  /** Name of the service: consumer group, fault points. */
+  /** Name of the service; also its consumer group, and the prefix of its fault points. */
   readonly worker: string;
   readonly topic: TopicContract;
   readonly store: CommandStore;
@@ -51,6 +51,7 @@ export interface CommandWorkerOptions<Effect> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly health: Health;
+  /** Called once when the worker cannot continue. The process should end. */
   readonly fatal: (error: Error) => void;
   /** Maximum number of commands in one executor call; lower for large results. Default 200. */
   readonly maxBatchCommands?: number;
@@ -64,12 +65,14 @@ export interface CommandWorkerOptions<Effect> {
 }
 
 export interface CommandWorker {
-  /** Commands in memory. */
+  /** Number of commands in memory. */
   loaded(): number;
 }
 
 /**
  * Starts the worker. `stop` waits for running batches, up to a deadline.
+ * @throws if the topic does not exist, if its number of partitions was changed by another tool than
+ * `kapi admin partitions grow`, or if Kafka or PostgreSQL cannot be used.
  */
 export async function startCommandWorker<Effect>(
   options: CommandWorkerOptions<Effect>,
@@ -116,7 +119,7 @@ export async function startCommandWorker<Effect>(
       topics: [topic],
       onBatch: async (batch) => {
         const messages = await forwardMisplaced(options, batch, count);
-        return takeIn(options, partitions, insert, { ...batch, messages });
+        return storeBatch(options, partitions, insert, { ...batch, messages });
       },
       onAssigned: async (assignment, generation) => {
         const mine = assignment.filter((assigned) => assigned.topic.name === topic.name);
@@ -164,9 +167,9 @@ function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) =>
 }
 
 /**
- * Sends messages of other partitions to the partitions of their keys; returns the rest. A producer
- * that was frozen while the topic grew may send such a message after the growth. Its request was
- * never answered 202, so the command has no place before others of the account.
+ * Sends messages that are on a wrong partition to the partitions of their keys; returns the rest. A
+ * producer that was frozen while the topic grew may send such a message after the growth. Its
+ * request was never answered 202, so the command need not run before other commands of the account.
  */
 async function forwardMisplaced(
   { worker, topic, store, logger }: Pick<CommandWorkerOptions<never>, "worker" | "topic" | "store" | "logger">,
@@ -178,18 +181,20 @@ async function forwardMisplaced(
   if (misplaced.length === 0) return messages;
   logger.warn(
     { worker, partition, messages: misplaced.length },
-    "commands are sent on to the partitions of their keys",
+    "commands are on a wrong partition: they are sent to the partitions of their keys",
   );
   try {
     await Promise.all(misplaced.map(({ key, value, headers }) => store.producer.send(topic, { key, value, headers })));
   } catch (error) {
-    throw new RetryableError("commands were not sent on to the partitions of their keys", { cause: error });
+    throw new RetryableError("commands on a wrong partition were not sent to the partitions of their keys", {
+      cause: error,
+    });
   }
   return messages.filter((message) => !isMisplaced(message));
 }
 
 /** Writes a batch of messages to the inbox, and adds the new commands to their partition. */
-async function takeIn(
+async function storeBatch(
   { worker, logger }: Pick<CommandWorkerOptions<never>, "worker" | "logger">,
   partitions: Partitions,
   insert: (rows: readonly Incoming[]) => Promise<ReadonlySet<string>>,

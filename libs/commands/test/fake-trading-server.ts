@@ -35,9 +35,7 @@ export class FakeTradingServer {
     for (const go of this.#hanging.splice(0)) go();
   }
 
-  /**
-   * Applies a change that arrives late, unless its reference was closed.
-   */
+  /** Applies a change that arrives late, unless its reference was closed. */
   applyLate(commandId: string): void {
     this.#apply(commandId);
   }
@@ -91,7 +89,7 @@ export class FakeTradingServer {
         this.#apply(commandId);
         return { kind: "pending" };
       case "throw":
-        throw new TypeError("a mistake of ours");
+        throw new TypeError("a defect in the executor");
       case "hang":
         await new Promise<void>((resolve) => this.#hanging.push(resolve));
         return this.#apply(commandId);

@@ -8,8 +8,8 @@ import { Harness } from "./harness.ts";
 
 /** The harness has 2 partitions. */
 const AFTER = 6;
-const PLACES = statement<{ partition: number; log_offset: number }>(
-  "test_places",
+const POSITIONS = statement<{ partition: number; log_offset: number }>(
+  "test_positions",
   "select partition, log_offset from command_inbox where command_id = any($1::uuid[]) order by log_offset",
 );
 const PARTITIONS = statement<{ topic: string; partitions: number }>(
@@ -34,7 +34,7 @@ function commandsThatMove(count: number): AnyCommandMessage[] {
   }
 }
 
-it("runs an account's commands of before and after a growth of the topic in the order of their acceptance", async () => {
+it("runs the commands of an account from before and after a growth in the order of their acceptance", async () => {
   const all = commandsThatMove(6);
   const [before, after] = [all.slice(0, 3), all.slice(3)];
   const { serverId, accountNumber } = assertDefined(before[0], "a command");
@@ -52,9 +52,9 @@ it("runs an account's commands of before and after a growth of the topic in the 
   for (const message of after) await harness.publish(message);
   await harness.startWorker();
   await eventually(async () => expect(await harness.countOf(serverId)).toBe(ids.length));
-  const places = await harness.database.query(PLACES, [ids]);
-  const home = harness.partitionOf(assertDefined(after[0], "a command"));
-  expect(new Set(places.map(({ partition }) => partition))).toEqual(new Set([home]));
+  const positions = await harness.database.query(POSITIONS, [ids]);
+  const newPartition = harness.partitionOf(assertDefined(after[0], "a command"));
+  expect(new Set(positions.map(({ partition }) => partition))).toEqual(new Set([newPartition]));
   harness.tradingServer.behave(accountNumber ?? "", "apply");
   await eventually(() => expect(harness.tradingServer.applied.filter((id) => ids.includes(id))).toEqual(ids), {
     timeoutMs: 30_000,
@@ -64,16 +64,16 @@ it("runs an account's commands of before and after a growth of the topic in the 
   ]);
 });
 
-it("sends a command on a wrong partition on to the partition of its account", async () => {
+it("sends a command that is on a wrong partition to the partition of its account", async () => {
   const message = commandMessage();
   await harness.startWorker();
   await harness.publishMisplaced(1 - harness.partitionOf(message), message);
   await harness.until(message.commandId, "succeeded");
-  const [place] = await harness.database.query(PLACES, [[message.commandId]]);
-  expect(place?.partition).toBe(harness.partitionOf(message));
+  const [position] = await harness.database.query(POSITIONS, [[message.commandId]]);
+  expect(position?.partition).toBe(harness.partitionOf(message));
 });
 
-it("does not start if the partitions were not grown by the command", async () => {
+it("does not start if another tool than the operator's command has grown the topic", async () => {
   await harness.startWorker();
   await harness.stopWorker();
   await harness.growByHand(AFTER);

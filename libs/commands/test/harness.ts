@@ -143,7 +143,7 @@ export class Harness {
     );
   }
 
-  /** Publishes a command in the span that `traceparent` names. */
+  /** Publishes a command in the span of `traceparent`. */
   async publishIn(traceparent: string, message: AnyCommandMessage): Promise<void> {
     await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), traceparent });
   }
@@ -162,10 +162,12 @@ export class Harness {
     this.#producer = await this.#scope.start("producer of new partitions", () => startProducer(this.#kafka));
   }
 
+  /** Publishes a value that need not be a command message. */
   async publishRaw(key: string, value: string): Promise<void> {
     await this.#producer.send(TOPIC, { key, value });
   }
 
+  /** Grows the topics without a record of the growth, as another tool does. */
   growByHand(partitions: number): Promise<void> {
     return growTopics(this.#kafka, partitions);
   }
@@ -175,6 +177,7 @@ export class Harness {
     return partitionOfKey(orderKeyOf(message), partitions);
   }
 
+  /** The partition of a command now. */
   partitionOf(message: AnyCommandMessage): number {
     return this.#producer.partitionOf(TOPIC, orderKeyOf(message));
   }
@@ -184,6 +187,7 @@ export class Harness {
     return (await this.database.query(COUNT_OF_SERVER, [serverId]))[0]?.count ?? 0;
   }
 
+  /** The inbox row of a command. */
   async row(commandId: string): Promise<InboxRow | undefined> {
     return (await this.database.query(INBOX_ROW, [commandId]))[0];
   }

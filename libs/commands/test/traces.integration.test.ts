@@ -53,7 +53,7 @@ describe("the trace of a command", () => {
   });
 
   it("stays separate in a batch with other commands, and is absent for an untraced command", async () => {
-    const opened = harness.tradingServer.closeGate();
+    const openGate = harness.tradingServer.closeGate();
     // Two running batches are the server's maximum; the other commands gather for the next one.
     const [one, two, three] = ["2", "3", "4"].map((digit) => digit.repeat(32)) as [string, string, string];
     const { serverId } = commandMessage();
@@ -68,7 +68,7 @@ describe("the trace of a command", () => {
     await harness.publish(untraced);
     for (const { traceId, message } of traced) await harness.publishIn(inTrace(traceId), message);
     await eventually(async () => expect(await harness.countOf(serverId)).toBe(6));
-    opened();
+    openGate();
     await Promise.all(
       [...traced.map(({ message }) => message), untraced].map((m) => harness.until(m.commandId, "succeeded")),
     );

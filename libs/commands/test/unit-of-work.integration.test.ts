@@ -21,8 +21,8 @@ const KNOWN_AS_IDLE = [
   statement<never>("test_analyze", "analyze command_inbox"),
 ];
 
-/** The generic plan of a statement. */
-function lastingPlanOf(
+/** The generic plan of a statement, as PostgreSQL explains it. */
+function genericPlanOf(
   database: Database,
   { name, text }: { readonly name: string; readonly text: string },
 ): Promise<string> {
@@ -30,8 +30,8 @@ function lastingPlanOf(
   return database.transaction(async (transaction) => {
     const run = <Row>(step: string, sql: string) => transaction.query(statement<Row>(`test_${step}_${name}`, sql), []);
     await run("generic", "set local plan_cache_mode = force_generic_plan");
-    await run("prepare", `prepare lasting_${name} as ${text}`);
-    const lines = await run<{ "QUERY PLAN": string }>("explain", `explain execute lasting_${name}(${values})`);
+    await run("prepare", `prepare generic_${name} as ${text}`);
+    const lines = await run<{ "QUERY PLAN": string }>("explain", `explain execute generic_${name}(${values})`);
     return lines.map((line) => line["QUERY PLAN"]).join("\n");
   });
 }
@@ -97,7 +97,7 @@ describe("a unit of work", () => {
   it("finds its commands only by their ids, even if many other commands wait", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
-      const plan = await lastingPlanOf(harness.database, byKey);
+      const plan = await genericPlanOf(harness.database, byKey);
       expect(plan).toMatch(/Index Scan using command_inbox_pkey on command_inbox/);
       expect(plan).not.toContain("command_inbox_open");
     }
