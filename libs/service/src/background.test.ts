@@ -6,7 +6,7 @@ import { startReader, startRepeated, startRestartedReader } from "./background.t
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-it("a process whose reader stands still is not live, and says which reader", async () => {
+it("a process whose reader makes no progress is not live, and names the reader", async () => {
   const [scope, health] = [new Scope(), new Health()];
   let problem: string | null = null;
   const stop = (): Promise<void> => Promise.resolve();

@@ -1,4 +1,4 @@
-/** What a service does beside requests: it reads topics, and repeats work. */
+/** Work of a service besides requests: readers of topics, and repeated work. */
 import {
   type Clock,
   FIRST_RETRY_MS,
@@ -11,7 +11,7 @@ import {
 import type { MainContext, Started } from "@kapi/runtime";
 
 /**
- * Starts a reader of a topic. The liveness probe ends a process whose reader stands still.
+ * Starts a reader of a topic. If the reader makes no progress, the liveness probe fails.
  * @param name of the reader, in the log and in the probe's answer.
  * @throws what `start` throws.
  */
@@ -25,14 +25,14 @@ export async function startReader<Reader extends { readonly check: () => string 
   return reader;
 }
 
-/** A reader that ran this long before it failed is started again as at first. */
+/** After a failure of a reader that ran this long, the pauses begin again at 1 s. */
 const HEALTHY_AFTER_MS = 60_000;
 
 /**
- * Starts a reader whose failure must not end the process, nor take requests from it: it is started
- * again after a pause of 1-2-4-8-16 s, for as long as the process runs. The log says so. The
- * liveness probe ends a process whose reader stands still.
- * @param start is given a function for a failure of the running reader.
+ * Starts a reader whose failure must not end the process or make it unready. After a failure, which
+ * is logged, the reader is started again after a pause of 1-2-4-8-16 s, until the process stops. If
+ * the reader makes no progress, the liveness probe fails.
+ * @param start gets a function to call when the running reader has failed.
  */
 export async function startRestartedReader<Reader extends { readonly check: () => string | null }>(
   { scope, health, logger }: Pick<MainContext<unknown>, "scope" | "health" | "logger">,

@@ -4,8 +4,8 @@ import type { KafkaConnection } from "@kapi/kafka";
 import type { MainContext } from "@kapi/runtime";
 
 /**
- * Reads the directory to its end and follows it. The liveness probe ends a process whose reader
- * stands still: revoked keys would stay valid in it.
+ * Reads the directory to its end and follows it. If the reader makes no progress, the liveness
+ * probe fails: revoked keys would stay valid in this process.
  * @throws if the topic cannot be read to its end in time.
  */
 export async function startServiceDirectory(

@@ -21,6 +21,7 @@ export interface ServiceHttpOptions extends Omit<HttpServerOptions, "logger" | "
   readonly register?: (app: FastifyInstance) => void;
 }
 
+/** The open HTTP port of a service. */
 export interface ServiceHttp {
   readonly app: FastifyInstance;
   readonly url: string;

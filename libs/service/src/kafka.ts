@@ -2,17 +2,19 @@
 import { createKafka, type GrowthWatch, type KafkaConnection, kafkaOptions, startGrowthWatch } from "@kapi/kafka";
 import type { KafkaSettings, MainContext } from "@kapi/runtime";
 
-/** Settings of a service that uses Kafka. A service without consumer groups has no timeout. */
+/**
+ * Settings of a service that uses Kafka. A service without consumer groups has no session timeout.
+ */
 export type ServiceKafkaSettings = KafkaSettings & { readonly KAFKA_SESSION_TIMEOUT_MS?: number };
 
-/** A cluster, and what this process knows of the growth of its topics. */
+/** A connection whose producers obey the growth of topics. */
 export type ServiceKafka = KafkaConnection & { readonly growth: GrowthWatch };
 
 export interface ServiceKafkaOptions {
   /**
-   * Whether the process goes on when topics grow, with producers that choose partitions anew. Only
-   * for a service without consumer groups. Otherwise the process ends, and reads all partitions
-   * after its restart.
+   * Whether the process continues when topics grow, with producers that use the new number of
+   * partitions. Only for a service without consumer groups. Default false: the process ends, and
+   * reads all partitions after its restart.
    */
   readonly survivesGrowth?: boolean;
 }
@@ -20,8 +22,8 @@ export interface ServiceKafkaOptions {
 let isEnding = false;
 
 /**
- * Stops the process as an orchestrator does. Once for all services of a process: a second signal
- * would end it without a stop.
+ * Stops the process as an orchestrator does, with SIGTERM. Sends it only once, because several
+ * services may run in the process: a second signal would end the process before it has stopped.
  */
 function endProcess(): void {
   if (isEnding) return;
@@ -30,8 +32,9 @@ function endProcess(): void {
 }
 
 /**
- * Connects, and waits while `kapi admin partitions grow` moves partitions. Producers and consumers
- * have connections of their own.
+ * Starts to follow the growth of topics; waits while topics are being grown. Producers and
+ * consumers have connections of their own.
+ * @throws if Kafka cannot be used.
  */
 export async function startServiceKafka(
   { config, scope, logger }: Pick<MainContext<ServiceKafkaSettings>, "config" | "scope" | "logger">,

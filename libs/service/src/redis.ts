@@ -7,7 +7,10 @@ import { connectWhenReachable } from "./reach.ts";
 export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis beside each of its connections. */
   readonly service: string;
-  /** The functions that the service calls. They are loaded at the start, and if Redis lost them. */
+  /**
+   * The Redis functions that the service calls. They are loaded at the start, and again if Redis
+   * lost them.
+   */
   readonly library: string;
   /** Deadline of a command, in milliseconds. Default: the deadline of `@kapi/redis`. */
   readonly commandTimeoutMs?: number;

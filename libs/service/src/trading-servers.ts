@@ -6,7 +6,7 @@ import { createAddresses, startTradingServerClient, type TradingServerClient } f
 
 /** Settings of a service that calls trading servers. */
 export interface TradingServerSettings {
-  /** Decrypt the tokens of trading servers; the organization service seals them. */
+  /** Keys that decrypt the tokens of trading servers; the organization service encrypts them. */
   readonly TRADING_SERVER_SEALING_KEYS: Keyring;
   /** Token for trading servers that were registered without their own token. */
   readonly TRADING_SERVER_TOKEN?: string | undefined;
@@ -14,7 +14,7 @@ export interface TradingServerSettings {
   readonly TRADING_SERVER_ALLOW_INSECURE: "true" | "false";
   /** Certificate authorities in addition to the authorities that Node trusts, in PEM. */
   readonly TRADING_SERVER_TLS_CA?: string | undefined;
-  /** Deadline of one call. */
+  /** Deadline of one call, in milliseconds. */
   readonly TRADING_SERVER_TIMEOUT_MS: number;
 }
 
