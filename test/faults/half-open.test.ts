@@ -10,7 +10,7 @@ import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 /** 5 s plus tolerance for a busy machine. */
-const FOUND_WITHIN_MS = 7_000;
+const DETECTED_WITHIN_MS = 7_000;
 const CONNECTIONS = 3;
 const logger = createLogger({ service: "test", level: "silent" });
 const backend = statement<{ pid: number }>("backend", "select pg_backend_pid() as pid, pg_sleep(0.1)");
@@ -42,11 +42,11 @@ async function throughProxy(url: string): Promise<{ proxy: TcpProxy; url: string
   return front;
 }
 
-/** Returns the result or error of `work`; fails if `work` takes too long. */
-async function foundOut(work: () => Promise<unknown>): Promise<unknown> {
+/** Returns the result or error of `work`; fails if `work` takes too long to detect the fault. */
+async function outcomeInTime(work: () => Promise<unknown>): Promise<unknown> {
   const startedMs = performance.now();
   const outcome = await work().catch((error: unknown) => error);
-  expect(performance.now() - startedMs).toBeLessThan(FOUND_WITHIN_MS);
+  expect(performance.now() - startedMs).toBeLessThan(DETECTED_WITHIN_MS);
   return outcome;
 }
 
@@ -74,8 +74,8 @@ describe("PostgreSQL", () => {
   it("is reached over new connections after the open ones froze, and at most one statement waits for a frozen one", async () => {
     const { database, proxy } = await open();
     proxy.freeze();
-    expect(await foundOut(() => database.query(backend, []))).toSatisfy(isTransient);
-    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    expect(await outcomeInTime(() => database.query(backend, []))).toSatisfy(isTransient);
+    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
   it("is reported as unavailable without traffic while it does not answer, and then as available again", async () => {
@@ -83,11 +83,11 @@ describe("PostgreSQL", () => {
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();
     await eventually(() => expect(health.ready().reasons["postgres"]).toContain("does not answer"), {
-      timeoutMs: FOUND_WITHIN_MS,
+      timeoutMs: DETECTED_WITHIN_MS,
     });
     await proxy.pass();
-    await eventually(() => expect(health.ready().ok).toBe(true), { timeoutMs: FOUND_WITHIN_MS });
-    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    await eventually(() => expect(health.ready().ok).toBe(true), { timeoutMs: DETECTED_WITHIN_MS });
+    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
   it("can reset the health check's connection without ending the process", async () => {
@@ -103,7 +103,7 @@ describe("PostgreSQL", () => {
     await eventually(async () => expect((await direct.query(asked, []))[0]?.asked).toBeGreaterThan(0));
     proxy.cut();
     await proxy.pass();
-    await foundOut(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
   it("is reached over new connections after it became a standby and rejected statements", async () => {
@@ -139,7 +139,7 @@ describe("another service", () => {
     const call = () => client.request("GET", "/");
     await Promise.all(Array.from({ length: 4 }, call));
     proxy.freeze();
-    expect(await foundOut(call)).toBeInstanceOf(Error);
+    expect(await outcomeInTime(call)).toBeInstanceOf(Error);
     for (let times = 0; times < 4; times += 1) expect(await call()).toMatchObject({ status: 200 });
   });
 });

@@ -19,7 +19,7 @@ const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
 const ORGANIZATIONS = 16;
 const CREDITS = 1_000_000;
-/** Time with requests before PostgreSQL becomes unavailable, and after it is available again. */
+/** How long requests are sent before PostgreSQL becomes unavailable, and again afterwards. */
 const AROUND_MS = 10_000;
 const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;
@@ -114,7 +114,7 @@ async function load(organizations: readonly Organization[], durationMs: number):
 try {
   const organizations: Organization[] = [];
   for (let n = 0; n < ORGANIZATIONS; n += 1) {
-    const made = await createOrganization(stack, { name: `Away ${n}`, credits: CREDITS });
+    const made = await createOrganization(stack, { name: `Organization ${n}`, credits: CREDITS });
     organizations.push({ ...made, charged: new Set() });
   }
   const { managementKey: last = "" } = organizations.at(-1) ?? {};
@@ -135,7 +135,7 @@ try {
   say(`${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait`);
   check(
     [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
-    "a read was refused",
+    "a read was rejected",
   );
   await proxy.pass();
   const healedMs = performance.now();

@@ -19,7 +19,7 @@ export class LiveFollower {
     this.#running = this.#run();
   }
 
-  /** Waits for a sample with this balance. */
+  /** Waits up to 30 s for a sample with this balance. */
   async reached(balance: number): Promise<void> {
     const deadline = Date.now() + 30_000;
     while (this.#last?.["balance"] !== balance) {
@@ -28,7 +28,7 @@ export class LiveFollower {
     }
   }
 
-  /** Returns the number of samples, and every gap, repeat or truncated replay. */
+  /** Returns the number of samples, and every gap, repeat, truncated replay or error message. */
   async stop(): Promise<{ readonly samples: number; readonly faults: readonly string[] }> {
     this.#stopped = true;
     await this.#running;
@@ -54,7 +54,7 @@ export class LiveFollower {
     try {
       while (!this.#stopped) {
         const message = await live.next(MESSAGE_TIMEOUT_MS).catch(() => null);
-        if (message !== null) this.#take(message);
+        if (message !== null) this.#check(message);
         else if (end.closed) return;
       }
     } finally {
@@ -62,7 +62,7 @@ export class LiveFollower {
     }
   }
 
-  #take(message: LiveMessage): void {
+  #check(message: LiveMessage): void {
     if (message.type === "account.metrics.replay" && message["replayTruncated"] === true)
       this.#faults.push(`truncated replay: ${JSON.stringify(message)}`);
     if (message.type === "error") this.#faults.push(JSON.stringify(message));

@@ -1,7 +1,7 @@
 /**
- * `kapi admin partitions grow` while callers, markets and live clients continue: from 4 partitions
- * to 12, on a whole kapi with one process for each service. The command is killed half-way once,
- * and continues when it is called again.
+ * `kapi admin partitions grow` raises the number of partitions from 4 to 12, while callers, prices
+ * and live clients continue. A whole kapi runs, with one process for each service. The command is
+ * killed half-way once, and continues when it is run again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -52,7 +52,7 @@ function kafka() {
   return createKafka({ brokers: kafkaBrokers.split(","), topicPrefix, clientId: "test", logger });
 }
 
-/** The command, as a process. */
+/** Runs the command as a process; `ended` resolves to its exit code, or null if it was killed. */
 function grow(faultPoint?: string): { process: ChildProcess; said: () => string; ended: Promise<number | null> } {
   const { kafkaBrokers: KAFKA_BROKERS, topicPrefix: KAFKA_TOPIC_PREFIX } = stack.environment;
   const child = spawn(process.execPath, [CLI, "admin", "partitions", "grow", "--to", String(AFTER)], {
@@ -75,6 +75,7 @@ class Caller {
   readonly account: string;
   /** Ids of the accepted commands, in the order of their acceptance. */
   readonly accepted: string[] = [];
+  /** The longest time from a first attempt to its 202. */
   longestWaitMs = 0;
   #running: Promise<void>;
   #stopped = false;
@@ -108,12 +109,14 @@ class Caller {
   }
 }
 
+/** Sets a rule for the maximum loss of an account. */
 async function setRule(account: string): Promise<void> {
   const body = { rules: [MAX_LOSS], requestId: "rules" };
   const { body: queued } = await client.queue("PUT", `/accounts/${account}/risk-rules`, body);
   await client.succeeded(queued.command.id);
 }
 
+/** The number of an account's breaches; -1 while they cannot be read. */
 async function breachesOf(account: string): Promise<number> {
   const answer = await client.call<{ breaches: readonly unknown[] }>(
     "GET",
@@ -122,7 +125,7 @@ async function breachesOf(account: string): Promise<number> {
   return answer.status === 200 ? answer.body.breaches.length : -1;
 }
 
-/** Lets an account lose more than its rule allows, and win it back at once. */
+/** Lowers a price so far that a rule is breached, and restores it at once. */
 async function dip(symbol: string): Promise<void> {
   const { bid, ask } = await control.price(symbol);
   await control.holdPrice(symbol, bid - 0.015, ask - 0.015);
@@ -141,6 +144,7 @@ it(
       return partitionOfKey(key, BEFORE) !== partitionOfKey(key, AFTER);
     });
     expect(moving.length).toBeGreaterThan(0);
+    // One account breaches its rule during the growth, another one after it.
     const [during, afterwards] = [moving[0] ?? "", accounts.find((account) => account !== moving[0]) ?? ""];
     for (const account of [during, afterwards]) await setRule(account);
     const { bid, ask } = await control.price("EURUSD");

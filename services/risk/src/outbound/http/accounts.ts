@@ -6,7 +6,7 @@ import type { SelectedAccounts } from "../../domain/template-ports.ts";
 
 const NOT_FOUND = 404;
 
-/** Reads accounts from the account service. */
+/** Reads accounts from the account service; null for an account that it does not know. */
 export function createAccountReader(account: InternalClient): ReadAccount {
   return async (params) => {
     try {
@@ -18,7 +18,7 @@ export function createAccountReader(account: InternalClient): ReadAccount {
   };
 }
 
-/** Finds the accounts of a template in the account service. */
+/** Counts and lists the accounts that a template selects, in the account service. */
 export function createSelectedAccounts(account: InternalClient): SelectedAccounts {
   return {
     async count(serverId, selection) {

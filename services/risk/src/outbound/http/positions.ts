@@ -8,7 +8,10 @@ const NOT_FOUND = 404;
 /** Decimals of a volume in lots. */
 const VOLUME_DECIMALS = 8;
 
-/** Reads positions and quotes from the account service. */
+/**
+ * Reads the positions that were open at a time, with their prices then, from the account service.
+ * Null for an account that it does not know. Without `needsPrices`, unavailable prices are null.
+ */
 export function createPositionReader(account: InternalClient): ReadPositions {
   return async ({ serverId, accountNumber }, at, { needsPrices }) => {
     const open = await openPositions(account, { serverId, accountNumber }, at);
@@ -46,7 +49,7 @@ async function openPositions(account: InternalClient, params: { serverId: string
   }
 }
 
-/** The last quotes at or before a time; empty if the trading server gives none. */
+/** The last quotes at or before a time, by symbol; empty if the trading server gives none. */
 async function quotesOf(
   account: InternalClient,
   serverId: string,

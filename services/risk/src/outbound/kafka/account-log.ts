@@ -14,13 +14,15 @@ const MAX_AHEAD_MS = 5_000;
 const MAX_LATE_MS = 60_000;
 /** Maximum number of records of one account that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
+
 /** A sample, as it is in evidence. */
 type Sample = ReturnType<typeof toSampleEvidence>;
 
 /**
- * Creates the reader. Each call reads a part of one partition, of both topics. `grownAtMs`: when
- * the topics have grown. Most accounts have their earlier records on another partition, so these
- * count as missing.
+ * Creates the reader. Each call reads a part of one partition, of both topics.
+ * @param grownAtMs when the topics have grown, in milliseconds since the epoch; negative infinity
+ * if they never grew. Most accounts have their earlier records on another partition, so a range
+ * that begins before this time counts as cut.
  */
 export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs: number): ReadAccountLog {
   return async ({ partition, keys, fromMs, toMs, offsets, timeoutMs }) => {
@@ -50,7 +52,8 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs
           },
         },
       );
-      // The log of a quiet partition may begin with any record: younger ones are not deleted.
+      // The log of a quiet partition may begin inside any range. Only records older than the
+      // retention are deleted, so a younger range is complete.
       return (isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0)) || fromMs < grownAtMs;
     };
     const isCut = {

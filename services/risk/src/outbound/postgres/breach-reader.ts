@@ -1,7 +1,4 @@
-/**
- * Reads breaches: a page of an account, one of an account, the newest of servers, and one of
- * servers by its id.
- */
+/** Reads breaches in PostgreSQL: those of an account, and those of several servers. */
 import { column } from "@kapi/commands";
 import { type Database, instantText, statement } from "@kapi/postgres";
 
@@ -43,6 +40,7 @@ const FIND = statement<BreachRow>(
    where a.id = $2 and a.server_id = any($1::uuid[]) and a.kind = 'breached'`,
 );
 
+/** Reads a page of the breaches of an account, newest first, and their number. */
 export function createBreachReader(database: Database): ReadBreaches {
   return async ({ serverId, accountNumber }, { from, to, ruleId }, { limit, offset, after }) => {
     const filters = [serverId, accountNumber, from ?? null, to ?? null, ruleId ?? null];
@@ -57,7 +55,7 @@ export function createBreachReader(database: Database): ReadBreaches {
   };
 }
 
-/** Reads one breach. */
+/** Reads a breach of an account by its id; null if the account has no such breach. */
 export function createSingleBreachReader(database: Database): ReadBreach {
   return async ({ serverId, accountNumber }, breachId) => {
     const [row] = await database.query(ONE, [serverId, accountNumber, breachId]);
@@ -65,7 +63,7 @@ export function createSingleBreachReader(database: Database): ReadBreach {
   };
 }
 
-/** Finds a breach by its id. */
+/** Finds a breach of several servers by its id; null if they have no such breach. */
 export function createBreachFinder(database: Database): FindBreach {
   return async (serverIds, breachId) => {
     const [row] = await database.query(FIND, [serverIds, breachId]);
@@ -88,7 +86,7 @@ const LIST_RECENT = statement<ListedRow>(
    order by a.measured_at desc, a.id desc limit $3`,
 );
 
-/** Reads the newest breaches of servers. */
+/** Reads a page of the breaches of several servers, newest first, and their number. */
 export function createRecentBreachReader(database: Database): ReadRecentBreaches {
   return async (serverIds, from, after, limit) => {
     const filters = [column(serverIds), from];

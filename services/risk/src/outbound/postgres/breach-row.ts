@@ -30,6 +30,7 @@ export const BREACH_COLUMNS = `a.id, a.server_id, a.account_number, a.rule, a.ru
   a.balance_minor::float8 as balance_minor, a.measured_at, a.command_id, a.recorded_at, a.evidence_due_at,
   e.sequence::float8 as sequence, e.extreme_minor::float8 as extreme_minor, e.extreme_at`;
 
+/** The breach of a row, as the API shows it. */
 export function breachFromRow(row: BreachRow): RiskBreach {
   return {
     id: row.id,

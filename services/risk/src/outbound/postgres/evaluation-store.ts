@@ -1,4 +1,4 @@
-/** Owners of partitions, states of accounts and alerts, in PostgreSQL. */
+/** Stores the owners of partitions, the states of accounts, and alerts, in PostgreSQL. */
 import { column, jsonLines, type WorkTransaction } from "@kapi/commands";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 import { toIso } from "@kapi/kernel";
@@ -14,9 +14,9 @@ import {
 import { EVIDENCE_WINDOW_MS } from "../../domain/evidence.ts";
 import { RULE_VERSION_COLUMNS, type RuleVersionRow, versionFromRow } from "./rule-version-row.ts";
 
-/** Time after the window of evidence in which its last valuations and samples reach the log. */
+/** Time after the window of evidence until its last valuations and samples are in the log. */
 const SETTLED_AFTER_MS = 15_000;
-/** Evidence is due at most this long after its breach is recorded, whatever the times say. */
+/** Evidence is due at most this long after its breach is recorded, whenever it was measured. */
 const MAX_EVIDENCE_DELAY_MS = 300_000;
 /** Maximum number of states in one statement. */
 const MAX_STATES = 2_000;
@@ -25,8 +25,8 @@ const TOKENS = statement<{ number: number; token: number }>(
   "risk-partition-tokens",
   `select number, token::float8 as token from partitions`,
 );
-// $1 partition, $2 topic id, $3 generation, $4 token before the join, or null. A new topic is read
-// from its beginning. No row: a member of a later generation has the partition.
+// $1 partition, $2 topic id, $3 generation, $4 the token before the join, or null. A new topic is
+// read from its beginning. Returns no row if a member of a later generation has the partition.
 const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
   "risk-acquire-partition",
   `with former as (select topic_id from partitions where number = $1)
@@ -117,6 +117,7 @@ const DISCARD = statement<never>(
   `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
 );
 
+/** Creates the store; its methods are described in {@link EvaluationStore}. */
 export function createEvaluationStore(database: Database): EvaluationStore {
   return {
     async tokens() {
@@ -126,7 +127,7 @@ export function createEvaluationStore(database: Database): EvaluationStore {
     async acquire(partition, topicId, { generation, tokens }) {
       const [owner] = await database.query(ACQUIRE, [partition, topicId, generation, tokens.get(partition) ?? null]);
       if (owner === undefined)
-        throw new NotOwner(`a member after generation ${generation} owns partition ${partition}`);
+        throw new NotOwner(`a member of a later generation than ${generation} owns partition ${partition}`);
       const states = await database.query(STATES, [partition]);
       const versions = await database.query(VERSIONS, [partition]);
       return {
@@ -151,7 +152,8 @@ export function createEvaluationStore(database: Database): EvaluationStore {
         for (let at = 0; at < states.length; at += MAX_STATES) {
           await storeStates(transaction, owner.partition, states.slice(at, at + MAX_STATES));
         }
-        // Last, as it locks the partition: a breach that is found meanwhile does not wait.
+        // Last, because it locks the partition: a breach that is found meanwhile does not wait for
+        // it.
         const moved = await transaction.query(STORE_POSITION, [owner.partition, owner.token, nextOffset]);
         if (moved.length === 0) throw notOwner(owner);
       }),
@@ -234,5 +236,5 @@ function evidenceDueAt({ alert, currency, values }: RecordedAlert, nowMs: number
 }
 
 function notOwner({ partition, token }: PartitionOwner): NotOwner {
-  return new NotOwner(`another process owns partition ${partition} since token ${token}`);
+  return new NotOwner(`another process owns partition ${partition}: token ${token} is no longer valid`);
 }

@@ -22,6 +22,7 @@ interface DueRow extends BreachRow {
   readonly rule_active_from_offset: number | null;
   readonly valuation_offset: number | null;
 }
+
 // $1 partitions, $2 limit.
 const DUE = statement<DueRow>(
   "risk-due-evidence",
@@ -39,7 +40,8 @@ const ADD = statement<{ breach_id: string }>(
    insert into evidence (breach_id, sequence, extreme_minor, extreme_at, document, stored_at)
    values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning breach_id`,
 );
-// $1 breaches, $2 time or null. Evidence that another process has stored meanwhile stays stored.
+// $1 breaches, $2 the new time, or null. Has no effect on a breach whose evidence another process
+// has stored meanwhile.
 const SET_DUE = statement<never>(
   "risk-set-evidence-due",
   `update alerts set evidence_due_at = $2 where id = any($1::uuid[]) and evidence_due_at is not null`,
@@ -50,6 +52,7 @@ const READ = statement<{ evidence_due_at: Date | null; document: Buffer | null }
   `select a.evidence_due_at, e.document from alerts a left join evidence e on e.breach_id = a.id
    where a.server_id = $1 and a.account_number = $2 and a.id = $3 and a.kind = 'breached'`,
 );
+// $1 time, $2 limit.
 const DELETE_BEFORE = statement<{ breach_id: string }>(
   "risk-delete-evidence",
   `delete from evidence where breach_id in (
@@ -57,6 +60,7 @@ const DELETE_BEFORE = statement<{ breach_id: string }>(
    ) returning breach_id`,
 );
 
+/** Creates the store; its methods are described in {@link EvidenceStore}. */
 export function createEvidenceStore(database: Database): EvidenceStore {
   const setDue = async (breachIds: readonly string[], until: string | null): Promise<void> => {
     await database.query(SET_DUE, [column(breachIds), until]);

@@ -1,14 +1,16 @@
-/** Accounts by the distance from their limits of losses, in PostgreSQL. */
+/** Reads accounts by their distance from the limits of their loss rules, in PostgreSQL. */
 import { column } from "@kapi/commands";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import type { LimitReader, NearLimitQuery, StoredRule, StoredState } from "../../domain/ports.ts";
 
-// The pool's other statements read along an index. These read all states of the servers.
+// The pool prefers index scans and generic plans. These statements read all states of the servers,
+// for which other plans are faster.
 const SETTINGS = statement<unknown>(
   "risk-limit-settings",
   `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true)`,
 );
+// The distance from the daily limit counts only until the end of its day.
 const DAILY = "case when s.daily_until > now() then s.daily_left end";
 // $1 servers, $2 type or null, $3 maximum distance or null.
 const LEFT = `case when $2::text = 'dailyLoss' then ${DAILY} when $2::text = 'maxLoss' then s.loss_left
@@ -39,11 +41,12 @@ const PAGE = statement<{
    order by page.distance, s.server_id, s.account_number`,
 );
 
+/** Creates the reader; its methods are described in {@link LimitReader}. */
 export function createLimitReader(database: Database): LimitReader {
   return {
     async near({ after, limit, ...query }) {
-      const place = [after?.leftPercent ?? null, after?.serverId ?? null, after?.accountNumber ?? null];
-      const rows = await readAll(database, PAGE, [...filterValues(query), ...place, limit]);
+      const position = [after?.leftPercent ?? null, after?.serverId ?? null, after?.accountNumber ?? null];
+      const rows = await readAll(database, PAGE, [...filterValues(query), ...position, limit]);
       return rows.map((row) => ({
         serverId: row.server_id,
         accountNumber: row.account_number,
@@ -63,7 +66,7 @@ function filterValues({ serverIds, type, within }: Pick<NearLimitQuery, "serverI
   return [column(serverIds), type, within];
 }
 
-/** Reads in a transaction, which limits the settings to it. */
+/** Runs a statement with {@link SETTINGS}, which apply only in its transaction. */
 function readAll<Row>(database: Database, wanted: Statement<Row>, values: readonly unknown[]): Promise<Row[]> {
   return database.transaction((tx) => {
     tx.execute(SETTINGS, []);

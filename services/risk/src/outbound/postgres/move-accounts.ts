@@ -1,7 +1,7 @@
 /**
  * Moves accounts and templates to the partitions of their keys, after `trading.valuations` has
- * grown (decisions, 28). The growth began after every valuation in the log was compared and stored.
- * So all rules that were active apply to an account's new partition from its first offset on.
+ * grown (decisions, 28). The topic grew only after every valuation in the log was compared. So
+ * active versions of rules apply to the new partition of an account from its first offset on.
  */
 import { column } from "@kapi/commands";
 import { accountKey, TOPICS } from "@kapi/contracts";
@@ -10,6 +10,7 @@ import { type Database, type Queryable, type Statement, statement } from "@kapi/
 
 /** Maximum number of accounts in one statement. */
 const MAX_ACCOUNTS = 1_000;
+/** Before every account: the first page follows it. */
 const BEFORE_ALL = { server_id: "00000000-0000-0000-0000-000000000000", account_number: "" };
 
 interface AccountRow {
@@ -26,7 +27,7 @@ const LOCK_COUNT = statement<{ partitions: number }>(
   "risk-lock-partition-count",
   `select partitions from partition_counts where topic = $1 for update`,
 );
-// Pages: $1 and $2 the last account of the page before, $3 limit.
+// Pages: $1 and $2 server and number of the last account of the previous page, $3 limit.
 const ACCOUNTS_WITH_RULES = statement<AccountRow>(
   "risk-accounts-with-rules",
   `select distinct server_id, account_number from rule_sets where (server_id, account_number) > ($1, $2)
@@ -69,9 +70,12 @@ const MOVE_TEMPLATES = statement<never>(
 const END_OWNERS = statement<never>("risk-end-owners", `update partitions set token = token + 1`);
 
 /**
- * Call before this process joins the group of `trading.valuations`. The first process that finds
- * more partitions than are stored moves the accounts; the others wait for it.
- * @throws if the number of partitions was not changed by the command that grows topics.
+ * Must run before this process joins the group of `trading.valuations`. The first process that
+ * finds more partitions than are stored moves the accounts; other processes wait for its
+ * transaction.
+ * @param partitions the present number of partitions.
+ * @param partitionOf the partition of a key among them.
+ * @throws if another tool than `kapi admin partitions grow` changed the number of partitions.
  */
 export async function moveAccounts(
   database: Database,

@@ -27,7 +27,7 @@ const ACTIVE = statement<RuleVersionRow>(
    order by r.version desc limit 1`,
 );
 
-// Runs first: whoever makes a version for the account by a template has locked its row here.
+// Runs first: a transaction that gives the account a version by a template has locked its row here.
 const DELETE_WAITING = statement<never>(
   "risk-delete-waiting-accounts",
   `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)
@@ -55,11 +55,13 @@ export interface RuleRepository {
    * if another process stored a version of the account at the same time.
    */
   add(version: NewRuleVersion, partition: number): Promise<void>;
+  /** Reads the newest active version; version 0 without rules if there is none. */
   readonly active: ReadRules;
   /** Deletes all versions of the rules of deleted accounts, and their states. Breaches stay. */
   deleteRules(accounts: readonly AccountName[]): Promise<void>;
 }
 
+/** Creates the repository of the versions of rules. */
 export function createRuleRepository(database: Database): RuleRepository {
   return {
     add: (version, partition) =>

@@ -20,11 +20,13 @@ export interface RuleVersionRow {
   readonly currency: RuleVersion["currency"];
 }
 
+/** Columns of `rule_sets r`. */
 export const RULE_VERSION_COLUMNS = `r.server_id, r.account_number, r.version, r.partition, r.organization_id, r.account_id,
   r.rules, r.seed, r.initial_balance_minor::float8 as initial_balance_minor, r.command_id,
   r.template_name, r.template_version, r.template_command_id,
   r.active_from_offset::float8 as active_from_offset, r.active_from, r.currency`;
 
+/** The version of a row. */
 export function versionFromRow(row: RuleVersionRow): RuleVersion {
   return {
     serverId: row.server_id,

@@ -1,4 +1,4 @@
-/** The accounts that a template applies to, in PostgreSQL. */
+/** Lists the accounts that a template applies to, from PostgreSQL. */
 import type { TemplateAccount } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 
@@ -11,8 +11,8 @@ interface Row {
   readonly state: TemplateAccount["state"] | null;
 }
 
-// $1 server, $2 template, $3 the last account of the page before, $4 limit. Accounts that once had
-// rules of the template are read too, so that a page costs the same everywhere.
+// $1 server, $2 template, $3 the last account of the previous page, $4 limit. Accounts that once
+// had rules of the template are read too, so that every page costs the same.
 const LIST = statement<Row>(
   "risk-list-accounts-of-template",
   `with named as (
@@ -41,6 +41,10 @@ const LIST = statement<Row>(
    order by 1`,
 );
 
+/**
+ * Creates the reader of a page. A page may have fewer accounts than `limit` although another page
+ * follows (`next`).
+ */
 export function createTemplateAccounts(database: Database): ListTemplateAccounts {
   return async ({ serverId, name }, after, limit) => {
     const rows = await database.query(LIST, [serverId, name, after, limit]);

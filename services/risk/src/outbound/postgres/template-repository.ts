@@ -41,14 +41,14 @@ const IN_ORDER = "order by t.created_at, t.name";
 
 const LOCK_KEY = "hashtextextended(current_schema() || ' templates of ' || $1::text, 0)";
 /**
- * Keeps the templates of a server as they are until the transaction ends. A change waits, and then
- * finds every account whose rules came from the former version.
+ * Locks the templates of a server against changes until the transaction ends. A change waits, and
+ * then finds every account whose rules came from the former version.
  */
 export const KEEP_TEMPLATES = statement<unknown>(
   "risk-keep-templates",
   `select pg_advisory_xact_lock_shared(${LOCK_KEY})`,
 );
-/** Waits for, and keeps off, transactions that give accounts the rules of templates. */
+/** Excludes transactions that give accounts the rules of templates; waits for running ones. */
 const HOLD_TEMPLATES = statement<unknown>("risk-hold-templates", `select pg_advisory_xact_lock(${LOCK_KEY})`);
 const ALL = statement<TemplateRow>(
   "risk-templates-of-server",
@@ -124,7 +124,7 @@ const SEARCHING = statement<SearchingRow>(
    order by updated_at limit $2`,
 );
 
-/** The part of the repository that keeps templates. */
+/** Creates the part of the repository that stores templates. */
 export function createTemplateStore(database: Database) {
   return {
     list: async (serverId: string, name: string | null): Promise<readonly RiskTemplate[]> => {
@@ -152,11 +152,12 @@ export function createTemplateStore(database: Database) {
   };
 }
 
-/** All templates of a server, with deleted ones, in the order of their creation. */
+/** Reads all templates of a server, including deleted ones, in the order of their creation. */
 export async function allTemplates(database: Queryable, serverId: string): Promise<readonly Template[]> {
   return (await database.query(ALL, [serverId])).map(fromRow);
 }
 
+/** Sets or deletes a template in the transaction of its command. Returns the new version. */
 async function changeTemplate(
   transaction: WorkTransaction,
   change: TemplateChange,

@@ -19,15 +19,16 @@ interface WaitingRow {
   readonly is_inactive: boolean | null;
 }
 
-/** Pause before an account is compared whose own rules may still be discarded. */
+/** Pause before an account is compared again whose newest own rules may still be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
-/** The account is compared again, also if it is being compared now. */
+/** The account is compared again, even if it is being compared now: it gets another revision. */
 const AGAIN = `on conflict (server_id, account_number, template_name) do update set
   revision = template_accounts.revision + 1, attempts = 0, due_at = excluded.due_at`;
-/** The template is still in the version, and the search at the place, that the caller has read. */
+/** The template still has the version that the caller has read. */
 const IS_CURRENT = "server_id = $1 and name = $2 and version = $3";
 
-// $1 server, $2 name, $3 version, $4 the last account found, $5 limit.
+// $1 server, $2 name, $3 version, $4 the last account that the search has found, $5 limit. Adds
+// nothing if another process has continued the search meanwhile.
 const ADD_FROM_TEMPLATE = statement<never>(
   "risk-add-accounts-from-template",
   `with page as (
@@ -42,8 +43,8 @@ const ADD_FROM_TEMPLATE = statement<never>(
    select $1, account_number, $2, partition from page where exists (select from moved) order by account_number
    ${AGAIN}`,
 );
-// $1 server, $2 name, $3 version, $4 the last account found, $5 the next one, $6 numbers,
-// $7 partitions.
+// $1 server, $2 name, $3 version, $4 the last account that the search has found before, $5 the last
+// one now, or null at the end, $6 numbers, $7 partitions.
 const ADD_SELECTED = statement<never>(
   "risk-add-selected-accounts",
   `with moved as (
@@ -65,7 +66,7 @@ const ADD_CHANGED = statement<never>(
    order by 1, 2
    ${AGAIN}`,
 );
-// $1 partitions, $2 limit per server. Skips from server to server.
+// $1 partitions, $2 limit per server. The recursive part finds each server by one index lookup.
 const DUE = statement<WaitingRow>(
   "risk-due-accounts",
   `with recursive servers (server_id) as (
@@ -114,7 +115,7 @@ const LOCK = statement<{ revision: number }>(
    where server_id = $1 and account_number = $2 and template_name = $3 and revision = $4 for update`,
 );
 
-/** The part of the repository that keeps waiting accounts. */
+/** Creates the part of the repository that stores waiting accounts. */
 export function createWaitingAccounts(database: Database) {
   return {
     async addFromTemplate({ serverId, name, version, fromTemplateAfter }: SearchingTemplate, limit: number) {
@@ -155,16 +156,18 @@ export function createWaitingAccounts(database: Database) {
   };
 }
 
+/** Compares an account with its templates. Returns whether the account got a version of rules. */
 function apply(database: Database, waiting: WaitingAccount, account: OpenAccount): Promise<boolean> {
   const { serverId, accountNumber, templateName, revision, partition } = waiting;
   return database.transaction(async (transaction) => {
     transaction.execute(KEEP_TEMPLATES, [serverId]);
-    // A deletion of the account removes this row before the rules: it waits here, or comes first.
+    // A deletion of the account deletes this row before the rules. So it waits for this
+    // transaction, or this transaction finds no row.
     const held = await transaction.query(LOCK, [serverId, accountNumber, templateName ?? "", revision]);
     if (held.length === 0) return false;
     const newest = await lockNewest(transaction, waiting);
     const template = newest === null ? null : templateOf(newest);
-    // A version of a command: whether it becomes active is not certain yet.
+    // The newest version is of a command, and may still be discarded.
     if (newest !== null && newest.template_command_id === null && newest.active_from_offset === null) {
       transaction.execute(POSTPONE, [...keysOf([waiting]), UNCERTAIN_PAUSE_MS, 0]);
       return false;

@@ -16,8 +16,8 @@ import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 const AT_ONCE = 32;
 /** Maximum number of waiting entries of a wallet shard; small, so that a test can reach it. */
 const LIMIT = 1_500;
-/** Number of requests above the limit. */
-const REFUSED = 200;
+/** Number of requests above the limit, which are rejected. */
+const REJECTED = 200;
 const CREDITS = 100_000;
 const BOUGHT = 70;
 const SETTLED_MS = 30_000;
@@ -31,12 +31,12 @@ let proxy: TcpProxy;
 beforeAll(async () => {
   environment = await createTestEnvironment();
   // Only the ledger's connection to PostgreSQL can be cut; other services keep theirs.
-  const way = await TcpProxy.inFrontOf(environment.postgresUrl);
-  proxy = way.proxy;
+  const front = await TcpProxy.inFrontOf(environment.postgresUrl);
+  proxy = front.proxy;
   stack = await startTestStack({
     environment,
     services: ["gateway", "organization", "command-status"],
-    env: { organization: { POSTGRES_URL: way.url }, gateway: { USAGE_STREAM_LIMIT: String(LIMIT) } },
+    env: { organization: { POSTGRES_URL: front.url }, gateway: { USAGE_STREAM_LIMIT: String(LIMIT) } },
   });
   reconciliation = await CreditReconciliation.open(stack.servers);
 });
@@ -77,17 +77,17 @@ it(
   "without PostgreSQL requests are charged and no charge is lost; above the limit they are rejected",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
-    const { organizationId, managementKey } = await createOrganization(stack, { name: "Away", credits: CREDITS });
+    const { organizationId, managementKey } = await createOrganization(stack, { name: "Charged", credits: CREDITS });
     await eventually(async () => (await read(managementKey)).status === 200);
     await eventually(async () => (await reconciliation.underWay()) === 0);
     const { consumed } = (await reconciliation.of(organizationId)).kept;
 
     await proxy.refuse();
-    const served = await inFlight(LIMIT + REFUSED, AT_ONCE, () => read(managementKey));
+    const served = await inFlight(LIMIT + REJECTED, AT_ONCE, () => read(managementKey));
     expect(served.filter(({ status }) => status === 200)).toHaveLength(LIMIT);
-    const refused = served.filter(({ status }) => status !== 200);
-    expect(refused).toEqual(
-      refused.map(() => ({ status: 500, code: "DEPENDENCY_UNAVAILABLE", retryAfter: expect.any(String) as string })),
+    const rejected = served.filter(({ status }) => status !== 200);
+    expect(rejected).toEqual(
+      rejected.map(() => ({ status: 500, code: "DEPENDENCY_UNAVAILABLE", retryAfter: expect.any(String) as string })),
     );
     expect(await reconciliation.underWay()).toBe(LIMIT);
     const purchaseId = randomUUID();
