@@ -11,7 +11,7 @@ import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 
-/** In the order in which a deposit passes them. */
+/** Fault points of finance, in the order in which a deposit passes them. */
 const FINANCE_POINTS = [
   "finance.after-inbox",
   "finance.before-execute",
@@ -21,7 +21,7 @@ const FINANCE_POINTS = [
   "finance.after-publish",
 ];
 
-/** Fault points from the idempotency record to the response, in order. */
+/** Fault points of the gateway from the idempotency record to the response, in order. */
 const GATEWAY_POINTS = ["gateway.claimed", "gateway.published", "gateway.answered"];
 
 let system: RunningSystem;

@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-it("newer events overtake on the topic, but a receiver gets all events in order", async () => {
+it("newer events overtake the event on the topic, but a receiver gets all events in order", async () => {
   const owner = { ...anyOwner(), organizationId: harness.organizationId };
   await harness.createEndpoint({ url: receiver.url });
   const eventAt = (sequence: number): FinanceEvent => {
@@ -84,6 +84,7 @@ it("newer events overtake on the topic, but a receiver gets all events in order"
     store.transact((unit) => Promise.resolve(unit.enqueue([messageOf(eventAt(sequence))])));
 
   await commit(1);
+  /** The event whose commit gets no reply. */
   const second = eventAt(2);
   let tries = 0;
   let passed = Promise.resolve();

@@ -17,7 +17,7 @@ import {
   unreadableLetter,
 } from "./dead-letters.ts";
 import { asError, RetryableError } from "./errors.ts";
-import { Generations, memberOf, type Run } from "./generations.ts";
+import { Generations, memberOf, type AdmittedBatch } from "./generations.ts";
 import { GroupTopics } from "./group-topics.ts";
 import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
@@ -253,8 +253,8 @@ class GroupConsumer implements Consumer {
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     if (this.#stopping) return;
-    const run = this.#generations.enter(memberOf(batch));
-    if (run === null) return this.#drop();
+    const admitted = this.#generations.enter(memberOf(batch));
+    if (admitted === null) return this.#drop();
     this.#dropped = null;
     const heartbeat = this.#keepAlive(payload);
     const begunMs = this.#clock.nowMs();
@@ -263,22 +263,22 @@ class GroupConsumer implements Consumer {
       const [end, first] = [BigInt(batch.highWatermark), BigInt(batch.firstOffset() ?? 0)];
       // Recorded before the wait, so that `check` reports an assignment that is never handled.
       this.#lag.fetched(topic.name, batch.partition, end, first, this.#clock.nowMs());
-      await run.ready;
+      await admitted.ready;
       const size = this.#options.maxBatchMessages ?? MAX_BATCH_MESSAGES;
       for (let start = 0; start < batch.messages.length; start += size) {
-        if (this.#stopping || this.#failed || !run.isCurrent() || payload.isStale()) return;
+        if (this.#stopping || this.#failed || !admitted.isCurrent() || payload.isStale()) return;
         const records = (batch.messages as FetchedRecord[]).slice(start, start + size);
         const outcome = await this.#handle(topic, records, payload);
         this.#lag.answered(topic.name, batch.partition, this.#clock.nowMs());
-        if (outcome === null || !run.isCurrent()) return;
+        if (outcome === null || !admitted.isCurrent()) return;
         const handled = (records.at(-1)?.bigOffset ?? -1n) + 1n;
-        this.#commitLater(payload, run, handled, outcome);
+        this.#commitLater(payload, admitted, handled, outcome);
         this.#lag.reached(topic.name, batch.partition, handled);
       }
       if (!this.#stopping) await pauseAfter(batch.messages.length, begunMs, this.#options, this.#clock);
     } finally {
       clearInterval(heartbeat);
-      run.leave();
+      admitted.leave();
     }
   }
 
@@ -322,7 +322,7 @@ class GroupConsumer implements Consumer {
   }
 
   /** Schedules the commit of a handled part of the batch, which ends before the offset `end`. */
-  #commitLater(payload: EachBatchPayload, run: Run, end: bigint, outcome: BatchOutcome): void {
+  #commitLater(payload: EachBatchPayload, admitted: AdmittedBatch, end: bigint, outcome: BatchOutcome): void {
     payload.resolveOffset((end - 1n).toString());
     const { commitOffset = end } = outcome;
     this.#commits.add({
@@ -332,14 +332,15 @@ class GroupConsumer implements Consumer {
       end: typeof commitOffset === "function" ? end : commitOffset,
       topicId: this.#groupTopics.idOf(payload.batch.topic),
       // On the connection of a waiting join, a commit would wait behind the join.
-      isCurrent: () => run.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
-      send: (offsets) => this.#commit(payload, run, offsets),
+      isCurrent: () => admitted.isCurrent() && (!this.#generations.isJoining || this.#isFlushing),
+      send: (offsets) => this.#commit(payload, admitted, offsets),
     });
   }
 
   /** A commit of an earlier generation says nothing about the current membership. */
-  async #commit(payload: EachBatchPayload, run: Run, offsets: Offsets): Promise<void> {
-    const note = (isAccepted: boolean): void => (run.isCurrent() ? this.#membership.committed(isAccepted) : undefined);
+  async #commit(payload: EachBatchPayload, admitted: AdmittedBatch, offsets: Offsets): Promise<void> {
+    const note = (isAccepted: boolean): void =>
+      admitted.isCurrent() ? this.#membership.committed(isAccepted) : undefined;
     await payload.commitOffsetsIfNecessary(offsets).catch((error: unknown) => {
       note(false);
       throw error;

@@ -1,7 +1,7 @@
 import { deferred } from "@kapi/kernel";
 import { expect, test } from "vitest";
 
-import { Generations, type Member, type Run } from "./generations.ts";
+import { Generations, type Member, type AdmittedBatch } from "./generations.ts";
 
 function member(memberId: string, generationId: number): Member {
   return { memberId, generationId };
@@ -9,7 +9,7 @@ function member(memberId: string, generationId: number): Member {
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
-function entered(run: Run | null): Run {
+function entered(run: AdmittedBatch | null): AdmittedBatch {
   if (run === null) throw new Error("the batch was not admitted");
   return run;
 }

@@ -19,8 +19,8 @@ type Announce = (
   isCurrent: () => boolean,
 ) => Promise<void>;
 
-/** One batch, and the generation that it belongs to. */
-export interface Run {
+/** A batch that may run in the current generation. */
+export interface AdmittedBatch {
   /** Resolves when `onAssigned` has handled the assignment of the generation. */
   readonly ready: Promise<void>;
   /** Whether the group is still in the generation of this batch. */
@@ -108,7 +108,7 @@ export class Generations {
    * Admits a batch. Returns null if another member or generation fetched the batch, or after
    * `stop`.
    */
-  enter({ memberId, generationId }: Member): Run | null {
+  enter({ memberId, generationId }: Member): AdmittedBatch | null {
     if (this.#stopped || memberId !== this.#member?.memberId || generationId !== this.#member.generationId) return null;
     const generation = this.#current;
     let entered = false;

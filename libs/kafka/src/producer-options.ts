@@ -1,7 +1,7 @@
 import type { TopicContract } from "@kapi/contracts";
 import type { Clock } from "@kapi/kernel";
 
-import type { Position } from "./waiting.ts";
+import type { Position } from "./pending-message.ts";
 
 export interface ProducerOptions {
   /** Maximum number of messages in one request. Default 1,000. */

@@ -5,17 +5,17 @@ import type { Message as WireMessage } from "kafkajs";
 
 import { type ClusterClient, clusterClient } from "./cluster.ts";
 import { type KafkaConnection, REQUEST_TIMEOUT_MS } from "./connection.ts";
-import { Delivery } from "./delivery.ts";
+import { PartitionSender } from "./partition-sender.ts";
 import { MessageTooLarge, ProduceError } from "./errors.ts";
 import type { GrowingProducer } from "./growth.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import type { OutgoingMessage, Producer, ProducerOptions } from "./producer-options.ts";
 import { partitionCounts } from "./topics.ts";
 import { startSending } from "./traces.ts";
-import { type Position, reject, type Waiting } from "./waiting.ts";
+import { type Position, reject, type PendingMessage } from "./pending-message.ts";
 
 export type { OutgoingMessage, Producer, ProducerOptions } from "./producer-options.ts";
-export type { Position } from "./waiting.ts";
+export type { Position } from "./pending-message.ts";
 
 const MAX_BATCH_MESSAGES = 1_000;
 /**
@@ -61,8 +61,8 @@ export async function startProducer(kafka: KafkaConnection, options: ProducerOpt
   const { client, cluster } = clusterClient(kafka, { requestTimeoutMs });
   await kafka.connectWaiting(client);
   const counts = await partitionCounts(kafka);
-  const delivery = new Delivery(cluster, kafka.logger, requestTimeoutMs - ACK_MARGIN_MS);
-  const producer = new BatchingProducer(kafka, client, delivery, counts, {
+  const sender = new PartitionSender(cluster, kafka.logger, requestTimeoutMs - ACK_MARGIN_MS);
+  const producer = new BatchingProducer(kafka, client, sender, counts, {
     maxBatchMessages: options.maxBatchMessages ?? MAX_BATCH_MESSAGES,
     maxBatchBytes: options.maxBatchBytes ?? MAX_BATCH_BYTES,
     maxQueuedMessages: options.maxQueuedMessages ?? MAX_QUEUED_MESSAGES,
@@ -95,7 +95,7 @@ interface PartitionState {
   waiting: number;
 }
 
-interface Queued extends Waiting {
+interface Queued extends PendingMessage {
   readonly state: PartitionState;
 }
 
@@ -112,7 +112,7 @@ interface BrokerQueue {
 class BatchingProducer implements Producer, GrowingProducer {
   readonly #kafka: KafkaConnection;
   readonly #client: ClusterClient["client"];
-  readonly #delivery: Delivery;
+  readonly #sender: PartitionSender;
   #partitionStates: ReadonlyMap<string, readonly PartitionState[]>;
   readonly #limits: Limits;
   /** By broker; null for partitions without a leader, and for topics that are not known yet. */
@@ -124,13 +124,13 @@ class BatchingProducer implements Producer, GrowingProducer {
   constructor(
     kafka: KafkaConnection,
     client: ClusterClient["client"],
-    delivery: Delivery,
+    sender: PartitionSender,
     counts: ReadonlyMap<string, number>,
     limits: Limits,
   ) {
     this.#kafka = kafka;
     this.#client = client;
-    this.#delivery = delivery;
+    this.#sender = sender;
     this.#limits = limits;
     this.#partitionStates = partitionStates(counts);
   }
@@ -182,7 +182,7 @@ class BatchingProducer implements Producer, GrowingProducer {
   async repartition(counts: ReadonlyMap<string, number>): Promise<void> {
     const queues = [...this.#brokerQueues.values()];
     while (queues.some(({ inFlight }) => inFlight.length > 0)) await delay(PAUSED_POLL_MS);
-    await this.#delivery.refresh();
+    await this.#sender.refresh();
     this.#partitionStates = partitionStates(counts);
     for (const messages of queues.map((brokerQueue) => brokerQueue.messages.splice(0))) {
       for (const queued of messages) this.#requeue(queued);
@@ -228,7 +228,7 @@ class BatchingProducer implements Producer, GrowingProducer {
    */
   #queueOf(state: PartitionState): BrokerQueue {
     if (state.brokerQueue !== null && state.waiting > 0) return state.brokerQueue;
-    const brokerQueue = this.#queueTo(this.#delivery.leaderOf(state.topic, state.partition));
+    const brokerQueue = this.#queueTo(this.#sender.leaderOf(state.topic, state.partition));
     state.brokerQueue = brokerQueue;
     return brokerQueue;
   }
@@ -282,7 +282,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     const batch = this.#nextBatch(brokerQueue);
     if (batch.length > 0) {
       brokerQueue.inFlight = batch;
-      await this.#delivery.deliver(batch);
+      await this.#sender.send(batch);
       if (batch.some(({ settled }) => !settled)) await this.#backOff(brokerQueue);
       else brokerQueue.failures = 0;
       brokerQueue.inFlight = [];
@@ -299,7 +299,7 @@ class BatchingProducer implements Producer, GrowingProducer {
   async #backOff(brokerQueue: BrokerQueue): Promise<void> {
     brokerQueue.failures += 1;
     await delay(backOffMs(brokerQueue.failures, Math.random, BACK_OFF));
-    await this.#delivery.refresh();
+    await this.#sender.refresh();
   }
 
   /**
@@ -310,7 +310,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     const targets = new Map<PartitionState, BrokerQueue>();
     for (const { state } of brokerQueue.messages) {
       if (targets.has(state)) continue;
-      targets.set(state, this.#queueTo(this.#delivery.leaderOf(state.topic, state.partition)));
+      targets.set(state, this.#queueTo(this.#sender.leaderOf(state.topic, state.partition)));
     }
     if (Array.from(targets.values()).every((target) => target === brokerQueue)) return;
     const queued = brokerQueue.messages;
@@ -333,7 +333,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     return brokerQueue.messages.splice(0, length);
   }
 
-  #leaveQueue(brokerQueue: BrokerQueue, leaves: (waiting: Waiting) => boolean): Queued[] {
+  #leaveQueue(brokerQueue: BrokerQueue, leaves: (waiting: PendingMessage) => boolean): Queued[] {
     const left = brokerQueue.messages.filter(leaves);
     if (left.length > 0) brokerQueue.messages = brokerQueue.messages.filter((waiting) => !leaves(waiting));
     for (const { state } of left) state.waiting -= 1;
@@ -367,7 +367,7 @@ class BatchingProducer implements Producer, GrowingProducer {
    */
   #expire(brokerQueue: BrokerQueue): void {
     const nowMs = this.#limits.clock.nowMs();
-    const late = (waiting: Waiting): boolean => waiting.expiresAtMs <= nowMs;
+    const late = (waiting: PendingMessage): boolean => waiting.expiresAtMs <= nowMs;
     reject(brokerQueue.inFlight.filter(late), "not acknowledged within its deadline");
     reject(this.#leaveQueue(brokerQueue, late), "not sent within its deadline");
   }

@@ -14,7 +14,7 @@ import {
   offsetsForTime,
   type Producer,
 } from "../src/index.ts";
-import { changed, deleteRecords, logger, ownTopics, unexpected, until, withCluster } from "./support.ts";
+import { withMethods, deleteRecords, logger, ownTopics, unexpected, until, withCluster } from "./support.ts";
 
 /** Longer than a reader needs to start fetching again. */
 const HANDLER_MS = 500;
@@ -162,7 +162,7 @@ test("if the fetch of one broker fails while a handler runs, no partition is han
   let failures = 0;
   // One broker has two names, so a separate loop fetches partition 1.
   const split = withCluster(kafka, (cluster) =>
-    changed(cluster, {
+    withMethods(cluster, {
       findLeaderForPartitions: (name: string, partitions: number[]) => {
         const [[leader] = ["1"]] = Object.entries(cluster.findLeaderForPartitions(name, partitions));
         return { [leader]: partitions.filter((partition) => partition !== 1), other: [1] };
@@ -222,7 +222,7 @@ test.each([
       fails("refreshMetadata"),
       fails("refreshMetadataIfNecessary"),
     ];
-    return changed(cluster, { findBroker, connect, refreshMetadata, refreshMetadataIfNecessary });
+    return withMethods(cluster, { findBroker, connect, refreshMetadata, refreshMetadataIfNecessary });
   });
   const clock = { nowMs: () => Math.round(performance.now() * SPEED) };
   const values: string[] = [];

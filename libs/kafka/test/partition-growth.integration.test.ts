@@ -74,7 +74,7 @@ async function read(): Promise<Map<number, string[]>> {
   return found;
 }
 
-it("keeps what a source sends until the topics have grown, and sends it to the new partitions in order", async () => {
+it("keeps the messages of a source until the topics have grown, and sends them to the new partitions in order", async () => {
   const { growth, producer } = await startProcess(true);
   await producer.send(TOPIC, { key: "before", value: "before" });
   await announce("draining");

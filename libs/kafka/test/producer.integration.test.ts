@@ -13,7 +13,7 @@ import {
   type Producer,
   ProduceError,
 } from "../src/index.ts";
-import { changed, logger, ownTopics, PARTITIONS, unexpected, watchProduce, withCluster } from "./support.ts";
+import { withMethods, logger, ownTopics, PARTITIONS, unexpected, watchProduce, withCluster } from "./support.ts";
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
@@ -236,7 +236,7 @@ test("a message whose partition has no leader delays no other message, and is se
   const [led, leaderless] = [0, 1];
   let isLeaderless = true;
   const connection = withCluster(kafka, (cluster) =>
-    changed(cluster, {
+    withMethods(cluster, {
       findTopicPartitionMetadata: (name: string) =>
         cluster
           .findTopicPartitionMetadata(name)

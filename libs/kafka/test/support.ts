@@ -81,12 +81,12 @@ export function watchProduce(
     return { produce };
   };
   return withCluster(kafka, (cluster) =>
-    changed(cluster, { findBroker: (node: { nodeId: string }) => findBroker(cluster, node) }),
+    withMethods(cluster, { findBroker: (node: { nodeId: string }) => findBroker(cluster, node) }),
   );
 }
 
 /** `cluster` with some methods replaced. */
-export function changed(cluster: Cluster, methods: Partial<Record<keyof Cluster, unknown>>): Cluster {
+export function withMethods(cluster: Cluster, methods: Partial<Record<keyof Cluster, unknown>>): Cluster {
   return new Proxy(cluster, {
     get: (target, name) => {
       if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);

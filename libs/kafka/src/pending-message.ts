@@ -11,14 +11,19 @@ export interface Position {
   readonly offset: bigint;
 }
 
-/** One message between `send` and the settlement of its promise. */
-export interface Waiting {
+/**
+ * A message of which the promise of `send` is not settled yet, or whose request is still under way.
+ */
+export interface PendingMessage {
   readonly contract: TopicContract;
   /** The topic's name in the cluster. */
   readonly topic: string;
   readonly partition: number;
+  /** The message as kafkajs sends it. */
   readonly wire: WireMessage;
+  /** Maximum size of the message in a request. */
   readonly bytes: number;
+  /** The deadline, by the clock of the producer. */
   readonly expiresAtMs: number;
   readonly answer: Deferred<Position>;
   readonly span: Span | null;
@@ -35,27 +40,27 @@ const failures = counter(
 );
 
 /** Resolves messages of one partition, which are stored in this order from `baseOffset` on. */
-export function acknowledge(messages: readonly Waiting[], baseOffset: string): void {
+export function acknowledge(messages: readonly PendingMessage[], baseOffset: string): void {
   let offset = BigInt(baseOffset);
-  for (const waiting of messages) {
-    const { partition } = waiting;
-    if (!waiting.settled) {
-      waiting.settled = true;
-      waiting.span?.end();
-      waiting.answer.resolve({ partition, offset });
+  for (const pending of messages) {
+    const { partition } = pending;
+    if (!pending.settled) {
+      pending.settled = true;
+      pending.span?.end();
+      pending.answer.resolve({ partition, offset });
     }
     offset += 1n;
   }
 }
 
 /** Rejects each message with its own outcome. Skips settled messages. */
-export function reject(messages: readonly Waiting[], reason: string, cause?: unknown): void {
-  for (const waiting of messages) {
-    if (waiting.settled) continue;
-    waiting.settled = true;
-    const error = new ProduceError(waiting.maybeStored ? "unknown" : "not-sent", reason, { cause });
-    failures.add(1, { topic: waiting.contract.name, outcome: error.outcome });
-    waiting.span?.end(error);
-    waiting.answer.reject(error);
+export function reject(messages: readonly PendingMessage[], reason: string, cause?: unknown): void {
+  for (const pending of messages) {
+    if (pending.settled) continue;
+    pending.settled = true;
+    const error = new ProduceError(pending.maybeStored ? "unknown" : "not-sent", reason, { cause });
+    failures.add(1, { topic: pending.contract.name, outcome: error.outcome });
+    pending.span?.end(error);
+    pending.answer.reject(error);
   }
 }

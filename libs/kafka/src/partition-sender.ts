@@ -2,7 +2,7 @@ import type { Logger } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
 import { asError, isRetriable } from "./errors.ts";
-import { acknowledge, reject, type Waiting } from "./waiting.ts";
+import { acknowledge, reject, type PendingMessage } from "./pending-message.ts";
 
 /** The leader's id in the metadata while all brokers of a partition are unavailable. */
 const NO_LEADER = -1;
@@ -42,11 +42,11 @@ interface ProducedTopic {
 interface Part {
   readonly topic: string;
   readonly partition: number;
-  readonly messages: readonly Waiting[];
+  readonly messages: readonly PendingMessage[];
 }
 
 /** Sends messages to the leaders of their partitions. */
-export class Delivery {
+export class PartitionSender {
   readonly #cluster: Cluster;
   readonly #logger: Logger;
   readonly #ackTimeoutMs: number;
@@ -75,7 +75,7 @@ export class Delivery {
    * way: only then may the next messages of their partitions follow, to keep the order. The caller
    * may send unsettled messages again.
    */
-  async deliver(batch: readonly Waiting[]): Promise<void> {
+  async send(batch: readonly PendingMessage[]): Promise<void> {
     const leaders = new Map<number, Part[]>();
     for (const part of partsOf(batch)) {
       const leader = await this.#locate(part);
@@ -100,16 +100,16 @@ export class Delivery {
 
   async #request(leader: number, given: readonly Part[]): Promise<void> {
     let parts: readonly Part[] = given;
-    const storedBefore = new Set<Waiting>();
+    const storedBefore = new Set<PendingMessage>();
     try {
       const broker = await this.#cluster.findBroker({ nodeId: String(leader) });
       // Messages that expired while the connection was made must not be sent.
       parts = unsettled(parts);
       if (parts.length === 0) return;
       for (const { messages } of parts) {
-        for (const waiting of messages) {
-          if (waiting.maybeStored) storedBefore.add(waiting);
-          waiting.maybeStored = true;
+        for (const pending of messages) {
+          if (pending.maybeStored) storedBefore.add(pending);
+          pending.maybeStored = true;
         }
       }
       const answer = (await broker.produce({
@@ -129,7 +129,7 @@ export class Delivery {
   #settle(
     parts: readonly Part[],
     topics: readonly ProducedTopic[],
-    storedBefore: ReadonlySet<Waiting>,
+    storedBefore: ReadonlySet<PendingMessage>,
     error: unknown,
   ): void {
     for (const { topic, partition, messages } of parts) {
@@ -144,7 +144,7 @@ export class Delivery {
       // have another error.
       const isOwn = produced === undefined || produced.errorCode === codeOf(error);
       if (isOwn && produced !== undefined && hasNoOffset(produced) && NOT_STORED.has(typeOf(error))) {
-        for (const waiting of messages) waiting.maybeStored = storedBefore.has(waiting);
+        for (const pending of messages) pending.maybeStored = storedBefore.has(pending);
       }
       if (!isOwn || isRetriable(error) || isTransport(error)) continue;
       reject(messages, `not acknowledged: ${asError(error).message}`, error);
@@ -166,14 +166,14 @@ export class Delivery {
   }
 }
 
-function partsOf(batch: readonly Waiting[]): Part[] {
-  const parts = new Map<string, { topic: string; partition: number; messages: Waiting[] }>();
-  for (const waiting of batch) {
-    const { topic, partition } = waiting;
+function partsOf(batch: readonly PendingMessage[]): Part[] {
+  const parts = new Map<string, { topic: string; partition: number; messages: PendingMessage[] }>();
+  for (const pending of batch) {
+    const { topic, partition } = pending;
     const key = `${topic}/${partition}`;
     const part = parts.get(key);
-    if (part === undefined) parts.set(key, { topic, partition, messages: [waiting] });
-    else part.messages.push(waiting);
+    if (part === undefined) parts.set(key, { topic, partition, messages: [pending] });
+    else part.messages.push(pending);
   }
   return [...parts.values()];
 }
@@ -202,7 +202,7 @@ function hasNoOffset({ baseOffset }: ProducedTopic["partitions"][number]): boole
   return BigInt(baseOffset) < 0n;
 }
 
-/** Whether no broker answered. */
+/** Whether the error is not an answer of a broker. */
 function isTransport(error: unknown): boolean {
   return typeOf(error) === "" && asError(error).name.startsWith("KafkaJS");
 }
