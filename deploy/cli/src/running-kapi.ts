@@ -6,6 +6,7 @@ import type * as Local from "@kapi/local";
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const STATE_FOLDER = ".local";
 
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -7,6 +7,7 @@ import type { Entry } from "./entry.ts";
 import type { BatchMode } from "./scheduler.ts";
 import type { Resolution } from "./outcome-resolver.ts";
 
+/** The spans of one batch. */
 export class AttemptSpans {
   /** The `traceparent` of each attempt of the batch; undefined for an untraced command. */
   readonly members: readonly (string | undefined)[];

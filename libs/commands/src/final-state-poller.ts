@@ -18,6 +18,7 @@ export interface FinalStatePollerOptions {
   readonly onError: (error: unknown) => void;
 }
 
+/** Polls for the final states of pending commands. */
 export class FinalStatePoller {
   readonly #options: FinalStatePollerOptions;
   /** How many polls each command has left. */

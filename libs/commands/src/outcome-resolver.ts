@@ -40,6 +40,7 @@ export interface OutcomeResolverOptions<Effect> {
   readonly logger: Logger;
 }
 
+/** Converts outcomes and errors of the executor to resolutions. */
 export class OutcomeResolver<Effect> {
   readonly #options: OutcomeResolverOptions<Effect>;
 

@@ -15,6 +15,7 @@ export interface Lease {
   readonly token: number;
 }
 
+/** Acquires, renews and checks the leases of one topic for one process. */
 export class PartitionLeases {
   readonly #topic: TopicContract;
   readonly #holder: string;

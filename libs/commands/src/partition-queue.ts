@@ -41,6 +41,7 @@ export interface PartitionQueueOptions {
   readonly onReadError: (error: unknown) => void;
 }
 
+/** The open commands of one partition, in memory and in the inbox. */
 export class PartitionQueue implements CommandPartition {
   readonly partition: number;
   /** Null until the lease is acquired and the servers with open commands are known. */

@@ -24,6 +24,7 @@ export interface PartitionsOptions {
   readonly logger: Logger;
 }
 
+/** The partitions that this process holds. */
 export class Partitions {
   readonly #options: PartitionsOptions;
   readonly #queues = new Map<number, PartitionQueue>();

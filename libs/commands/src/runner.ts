@@ -38,6 +38,7 @@ export interface RunnerOptions<Effect> {
   readonly onLeaseLost: (lease: Lease) => void;
 }
 
+/** Runs batches of commands, and writes their outcomes. */
 export class Runner<Effect> {
   readonly #options: RunnerOptions<Effect>;
   readonly #resolver: OutcomeResolver<Effect>;

@@ -77,6 +77,7 @@ interface ServerQueue {
   probeTimer: NodeJS.Timeout | null;
 }
 
+/** Forms batches of the commands of one process; see the rules above. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #servers = new Map<string, ServerQueue>();

@@ -34,6 +34,7 @@ export interface StateChange {
 /** Returns the message of a command in memory. */
 export type MessageLookup = (commandId: string) => StoredCommandMessage | undefined;
 
+/** Collects the changes and messages of one transaction. */
 export class Unit implements WorkTransaction {
   /** The messages to publish after the commit. */
   readonly messages: OutboxMessage[] = [];

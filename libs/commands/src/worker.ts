@@ -64,6 +64,7 @@ export interface CommandWorkerOptions<Effect> {
   readonly random?: () => number;
 }
 
+/** A running worker of one command topic. */
 export interface CommandWorker {
   /** Number of commands in memory. */
   loaded(): number;

@@ -9,6 +9,7 @@ export interface Batch {
   readonly messages: readonly Message[];
 }
 
+/** A message that cannot be processed, for the topic `dead-letter`. */
 export interface DeadLetter {
   readonly message: Message;
   /** Why the message cannot be processed; becomes a header of the dead letter. */

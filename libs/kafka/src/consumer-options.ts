@@ -7,6 +7,7 @@ import type { PartitionAssignment } from "./generations.ts";
 
 const MAX_HEARTBEAT_INTERVAL_MS = 3_000;
 
+/** A consumer's group and topics, its handler, and its limits. */
 export interface ConsumerOptions {
   /** Name of the group, without the topic prefix of the deployment. */
   readonly groupId: string;
@@ -84,6 +85,7 @@ export interface ConsumerOptions {
   readonly clock?: Clock;
 }
 
+/** A running member of a consumer group; see `startConsumer`. */
 export interface Consumer {
   /** null, or why this consumer is unhealthy; for the liveness probe of the process. */
   check(): string | null;

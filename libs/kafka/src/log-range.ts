@@ -27,6 +27,7 @@ export interface LogRange {
   readonly including?: readonly bigint[];
 }
 
+/** Where the records of a range go, and how long reading may take. */
 export interface LogRangeOptions {
   /** Gets the records of the range, in order. */
   readonly onMessages: (messages: readonly Message[]) => void;

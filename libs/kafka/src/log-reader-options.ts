@@ -4,6 +4,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { Message } from "./message.ts";
 
+/** A reader's topic, its handler, and where it begins. */
 export interface LogReaderOptions {
   readonly topic: TopicContract;
   /**
@@ -32,6 +33,7 @@ export interface LogReaderOptions {
   readonly clock?: Clock;
 }
 
+/** A running reader without a consumer group; see `startLogReader`. */
 export interface LogReader {
   /** Resolves when all records that were in the topic at the start have been handled. */
   readonly caughtUp: Promise<void>;

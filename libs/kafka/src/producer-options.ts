@@ -3,6 +3,7 @@ import type { Clock } from "@kapi/kernel";
 
 import type { Position } from "./pending-message.ts";
 
+/** The limits of a producer. All are optional. */
 export interface ProducerOptions {
   /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
@@ -33,6 +34,7 @@ export interface ProducerOptions {
   readonly clock?: Clock;
 }
 
+/** A message to publish. */
 export interface OutgoingMessage {
   /** Determines the partition; messages of one key keep their order. */
   readonly key: string;
@@ -47,6 +49,7 @@ export interface OutgoingMessage {
   readonly traceparent?: string | undefined;
 }
 
+/** Publishes messages; see `startProducer`. */
 export interface Producer {
   /**
    * Publishes `message`. Resolves with its position once all in-sync replicas have it. Rejects with

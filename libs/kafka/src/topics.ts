@@ -33,6 +33,7 @@ export interface TopicOverride {
   readonly configs?: Readonly<Record<string, string>>;
 }
 
+/** Partitions and replicas of the topics that {@link createTopics} creates. */
 export interface CreateTopicsOptions {
   /**
    * Number of partitions of the topics to create. If the existing topics have more, the new ones

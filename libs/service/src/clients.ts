@@ -8,6 +8,7 @@ import {
 } from "@kapi/http";
 import type { MainContext } from "@kapi/runtime";
 
+/** Options of {@link startServiceClient}. */
 export interface ServiceClientOptions extends Omit<InternalClientOptions, "credentials"> {
   /** The service that is called. */
   readonly service: string;

@@ -23,6 +23,7 @@ export interface ServiceSchema extends Pick<MigrateOptions, "directory" | "direc
 /** Settings of a service that has a schema. */
 export type DatabaseSettings = PostgresSettings & { readonly POSTGRES_POOL_SIZE: number };
 
+/** Options of {@link startDatabase}. */
 export interface DatabaseOptions {
   /** Whether the process is ready while PostgreSQL does not answer. Default false. */
   readonly isReadyWithout?: boolean;

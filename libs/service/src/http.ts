@@ -16,6 +16,7 @@ export interface ListenSettings {
   readonly HTTP_PORT: number;
 }
 
+/** Options of {@link startHttp} and {@link startInternalHttp}. */
 export interface ServiceHttpOptions extends Omit<HttpServerOptions, "logger" | "health"> {
   /** Adds routes before the port is open. Absent: health probes and metrics only. */
   readonly register?: (app: FastifyInstance) => void;

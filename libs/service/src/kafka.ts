@@ -10,6 +10,7 @@ export type ServiceKafkaSettings = KafkaSettings & { readonly KAFKA_SESSION_TIME
 /** A connection whose producers obey the growth of topics. */
 export type ServiceKafka = KafkaConnection & { readonly growth: GrowthWatch };
 
+/** Options of {@link startServiceKafka}. */
 export interface ServiceKafkaOptions {
   /**
    * Whether the process continues when topics grow, with producers that use the new number of

@@ -4,6 +4,7 @@ import type { MainContext, RedisSettings, Started } from "@kapi/runtime";
 
 import { connectWhenReachable } from "./reach.ts";
 
+/** Options of {@link startServiceRedis}. */
 export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis beside each of its connections. */
   readonly service: string;

@@ -30,6 +30,7 @@ const MARGIN_MS = 1_500;
 const DRAIN_POLL_MS = 300;
 const ENDED_POLL_MS = 300;
 
+/** What a growth needs: the cluster, the new number, and its time limits. */
 export interface GrowOptions {
   readonly kafka: KafkaConnection;
   /** The number of partitions that the topics get. */

@@ -49,6 +49,7 @@ const DELETE_RULES = statement<never>(
    where r.server_id = d.server_id and r.account_number = d.account_number`,
 );
 
+/** The versions of risk rules of accounts. */
 export interface RuleRepository {
   /**
    * Stores a version after the newest one, once for each command. Rejects with a unique violation
