@@ -35,6 +35,7 @@ const STOP_DEADLINE_MS = 2_000;
 const READ_UNCOMMITTED = 0;
 const PARTITION = 0;
 
+/** Options of {@link startGrowthWatch}. */
 export interface GrowthWatchOptions {
   readonly logger: Logger;
   /**
@@ -49,6 +50,7 @@ export interface GrowthWatchOptions {
  * Starts to follow the record, and sets `kafka.growth`, so that every producer of this connection
  * obeys the record. In the phase `moving` the start waits: a process that started then would read
  * only some of the partitions.
+ * @throws if the cluster cannot be used, or the record cannot be read and `end` is given.
  */
 export async function startGrowthWatch(
   kafka: KafkaConnection,
