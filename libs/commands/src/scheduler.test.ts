@@ -92,7 +92,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual(hot.slice(3));
   });
 
-  it("runs the changes of risk templates of a server one after the other, beside those of accounts", async () => {
+  it("runs the changes of risk templates of a server one after the other, in batches with commands of accounts", async () => {
     const { batches, scheduler } = setUp();
     const payload = { name: "a", accountRules: "keep" };
     const change = (): Entry =>

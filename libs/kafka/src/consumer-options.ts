@@ -72,7 +72,7 @@ export interface ConsumerOptions {
   /** Default: a third of the session timeout, but 3,000 at most. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * Whether this consumer goes on after a topic was recreated: at the committed offset if the new
+   * Whether this consumer continues after a topic was recreated: at the committed offset if the new
    * topic has that many records, else at its beginning. For callers that compare topic ids
    * themselves. Default: a recreated topic is fatal.
    */

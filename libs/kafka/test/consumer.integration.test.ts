@@ -139,7 +139,7 @@ test("a batch with a retryable error is retried from the same message, while oth
   });
   await until("the batch was tried twice", () => tries.length >= 2);
   await producer.value.send(topic, { key: "other", value: "other partition", partition: 3 });
-  await until("the other partition goes on", () => done.includes("other partition"));
+  await until("the other partition continues", () => done.includes("other partition"));
   expect(done).toEqual(["other partition"]);
   open = true;
   await until("the batch has succeeded", () => done.length === blocked.length + 1);

@@ -86,7 +86,7 @@ test("a reader begins at the given offset, even in the middle of a record batch"
 });
 
 test("a reader starts at the beginning for offsets before it, and rejects offsets beyond the end", async () => {
-  const { partition } = await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "gone" });
+  const { partition } = await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "deleted" });
   await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "kept" });
   await deleteRecords(kafka, TOPICS.commandsFinance, partition, 1n);
   expect((await beginOffsets(kafka, TOPICS.commandsFinance)).get(partition)).toBe(1n);
@@ -99,7 +99,7 @@ test("a reader starts at the beginning for offsets before it, and rejects offset
 });
 
 test("a reader is caught up if all records up to the end are removed", async () => {
-  const { partition, offset } = await producer.value.send(TOPICS.tradingEvents, { key: "k", value: "gone" });
+  const { partition, offset } = await producer.value.send(TOPICS.tradingEvents, { key: "k", value: "deleted" });
   await deleteRecords(kafka, TOPICS.tradingEvents, partition, offset + 1n);
   const { started, values } = await reader({ topic: TOPICS.tradingEvents });
   await started.value.caughtUp;
@@ -185,12 +185,12 @@ test("if the fetch of one broker fails while a handler runs, no partition is han
     logger,
     fatal: unexpected,
     onBatch: async (partition, messages) => {
-      const beside = running.get(partition) ?? 0;
-      if (beside > 0) overlaps += 1;
-      running.set(partition, beside + 1);
+      const runningHere = running.get(partition) ?? 0;
+      if (runningHere > 0) overlaps += 1;
+      running.set(partition, runningHere + 1);
       await delay(HANDLER_MS);
       values.push(...messages.map(({ value }) => value.toString()));
-      running.set(partition, beside);
+      running.set(partition, runningHere);
     },
   });
   await started.value.caughtUp;
@@ -242,7 +242,7 @@ test.each([
   else expect(started.value.check()).toMatch(problem);
   isFailing = false;
   await producer.value.send(topic, { key: "k", value: "after" });
-  await until("the reader goes on", () => values.includes("after") && started.value.check() === null);
+  await until("the reader continues", () => values.includes("after") && started.value.check() === null);
   await started.stop();
 });
 

@@ -101,7 +101,7 @@ it("keeps the messages of a source until the topics have grown, and sends them t
 it("ends a process that consumes, and lets it send nothing more", async () => {
   const { producer, state } = await startProcess(false);
   await announce("draining");
-  await producer.send(TOPIC, { key: "a", value: "what is in kapi is handled" });
+  await producer.send(TOPIC, { key: "a", value: "while draining" });
   await announce("moving");
   await eventually(() => expect(state.ended).toBe(true));
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");

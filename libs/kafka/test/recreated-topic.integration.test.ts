@@ -47,7 +47,7 @@ test("a topic that is deleted and made again is fatal, and is not read from its 
   const admin = own.kafka.client().admin();
   await admin.connect();
   await admin.deleteTopics({ topics: [own.kafka.topicName(topic)] });
-  await until("the topic is gone", async () => !(await admin.listTopics()).includes(own.kafka.topicName(topic)));
+  await until("the topic is deleted", async () => !(await admin.listTopics()).includes(own.kafka.topicName(topic)));
   await createTopics(own.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
   await admin.disconnect();
   await until("fatal is called", () => errors.length > 0);

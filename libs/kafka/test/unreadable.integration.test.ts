@@ -161,7 +161,7 @@ test("a batch that stays damaged is skipped up to the next batch, even if its ow
   expect(letter?.headers[DEAD_LETTER_HEADERS.reason]).toBe("offsets 1 to 3 cannot be read: its checksum is wrong");
 });
 
-test("a batch that is damaged once beside a batch that stays damaged is not skipped", async () => {
+test("a batch that is damaged once is not skipped, even if another batch of its fetch stays damaged", async () => {
   const topic = TOPICS.creditsEvents;
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();

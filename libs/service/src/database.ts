@@ -14,7 +14,7 @@ import { connectWhenReachable } from "./reach.ts";
 
 /** The schema that a service owns. */
 export interface ServiceSchema extends Pick<MigrateOptions, "directory" | "directories" | "appendOnly"> {
-  /** Name of the service, shown by PostgreSQL beside each of its connections. */
+  /** Name of the service, shown by PostgreSQL for each of its connections. */
   readonly service: string;
   /** Name of the schema. */
   readonly schema: string;

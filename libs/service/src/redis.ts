@@ -6,7 +6,7 @@ import { connectWhenReachable } from "./reach.ts";
 
 /** Options of {@link startServiceRedis}. */
 export interface ServiceRedisOptions {
-  /** Name of the service, shown by Redis beside each of its connections. */
+  /** Name of the service, shown by Redis for each of its connections. */
   readonly service: string;
   /**
    * The Redis functions that the service calls. They are loaded at the start, and again if Redis

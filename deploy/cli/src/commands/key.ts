@@ -50,7 +50,7 @@ export function addKey(program: Command, context: CommandContext): void {
   addCommand(key, "list", "List the keys of an organization")
     .requiredOption("--organization <id>", "the organization")
     .action((options: OfOrganization) => list(context, options));
-  addCommand(key, "revoke", "Revoke a key for good, everywhere within two seconds")
+  addCommand(key, "revoke", "Revoke a key forever, everywhere within two seconds")
     .argument("<key id>", "the second part of the key")
     .action((keyId: string, options: PrintOptions) => revoke(context, keyId, options));
 }
