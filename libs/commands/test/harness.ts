@@ -157,7 +157,8 @@ export class Harness {
   async grow(partitions: number): Promise<void> {
     const { logger } = this;
     await growTopics(this.#kafka, partitions);
-    await writePartitionGrowth(this.#producer, { phase: "done", partitions, at: toIso(systemClock.nowMs()) });
+    const at = toIso(systemClock.nowMs());
+    await writePartitionGrowth(this.#producer, { phase: "done", partitions, at, grownAt: at });
     await this.#scope.start("growth", () => startGrowthWatch(this.#kafka, { logger }));
     this.#producer = await this.#scope.start("producer of new partitions", () => startProducer(this.#kafka));
   }

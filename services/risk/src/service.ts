@@ -224,7 +224,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 
 /** When the topics have grown last; no time if they never grew. */
 function grownAtMs({ growth: { growth } }: ServiceKafka): number {
-  return growth?.phase === "done" ? Date.parse(growth.at) : Number.NEGATIVE_INFINITY;
+  const grownAt = growth?.grownAt ?? null;
+  return grownAt === null ? Number.NEGATIVE_INFINITY : Date.parse(grownAt);
 }
 
 function keyOf({ serverId, accountNumber }: AccountName): string {

@@ -58,7 +58,10 @@ afterAll(() => scope.stop());
 
 /** A connection of a process that has read how far the topics have grown. */
 function kafka(grownTo: number | null): KafkaConnection {
-  const growth = grownTo === null ? null : { phase: "done" as const, partitions: grownTo, at: "2026-01-01T00:00:00Z" };
+  const growth =
+    grownTo === null
+      ? null
+      : { phase: "done" as const, partitions: grownTo, at: "2026-01-01T00:00:00Z", grownAt: null };
   const watch = { growth, mayPublish: () => true, add: () => () => undefined, onGrown: () => undefined };
   return Object.assign(createKafka({ brokers: ["none:1"], topicPrefix: "", clientId: "test", logger }), {
     growth: watch,

@@ -75,8 +75,9 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   try {
     const producer = await scope.start("producer", () => startProducer(kafka));
     const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, logger));
-    const growth = new Growth(options, producer, drainCheck, from);
-    if (running === null) await growth.announce();
+    const growth = new Growth(options, producer, drainCheck, from, before?.grownAt ?? null);
+    // The command may have ended before every process had read the announcement.
+    if (running === null || running.phase === "announced") await growth.announce();
     if (running?.phase !== "moving" || (await growth.isUntouched())) await growth.drainAndEnd();
     else await growth.waitUntilEnded();
     await growth.grow();
@@ -93,19 +94,22 @@ class Growth {
   readonly #drainCheck: DrainCheck;
   /** The lowest number of partitions of a topic at the start of the command. */
   readonly #from: number;
+  /** When the topics had grown before this growth. */
+  readonly #grownAt: string | null;
 
-  constructor(options: GrowOptions, producer: Producer, drainCheck: DrainCheck, from: number) {
+  constructor(options: GrowOptions, producer: Producer, drainCheck: DrainCheck, from: number, grownAt: string | null) {
     this.#options = options;
     this.#producer = producer;
     this.#drainCheck = drainCheck;
     this.#from = from;
+    this.#grownAt = grownAt;
   }
 
   /** Writes the phase `announced`, and waits until no process may send that has not read it. */
   async announce(): Promise<void> {
     const { report, partitions } = this.#options;
     report(`Announcing the growth to ${partitions} partitions. Everything continues for a minute.`);
-    await this.#write("announced");
+    await this.#write({ phase: "announced" });
     await delay(GROWTH_VALID_MS + MARGIN_MS);
   }
 
@@ -119,11 +123,11 @@ class Growth {
     const { report } = this.#options;
     for (;;) {
       report("New commands and valuations wait. The consumers handle what is in the log.");
-      await this.#write("draining");
+      await this.#write({ phase: "draining" });
       await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
       await this.#waitUntilDrained();
       faultPoint("grow.drained");
-      await this.#write("moving");
+      await this.#write({ phase: "moving" });
       report("The processes that consume end, and wait at their start.");
       await this.waitUntilEnded();
       const behind = await this.#drainCheck.behind();
@@ -158,7 +162,8 @@ class Growth {
     const accounts = await moveCheckpoints({ kafka, producer: this.#producer, partitions, logger });
     report(`The topics have grown, and the checkpoints of ${accounts} accounts have moved.`);
     faultPoint("grow.moved");
-    await this.#write("done");
+    const grownAt = toIso(this.#options.clock.nowMs());
+    await this.#write({ phase: "done", partitions, grownAt });
   }
 
   async #waitUntilDrained(): Promise<void> {
@@ -174,14 +179,15 @@ class Growth {
   }
 
   async #cancel(reason: string): Promise<never> {
-    await this.#write("done", this.#from);
+    await this.#write({ phase: "done", partitions: this.#from });
     throw new GrowthRefused(
       `${reason}. The growth is cancelled, and everything continues with the former number of partitions`,
     );
   }
 
-  #write(phase: PartitionGrowth["phase"], partitions = this.#options.partitions): Promise<void> {
-    const at = toIso(this.#options.clock.nowMs());
-    return writePartitionGrowth(this.#producer, { phase, partitions, at });
+  #write(growth: Pick<PartitionGrowth, "phase"> & Partial<PartitionGrowth>): Promise<void> {
+    const { partitions, clock } = this.#options;
+    const at = toIso(clock.nowMs());
+    return writePartitionGrowth(this.#producer, { partitions, at, grownAt: this.#grownAt, ...growth });
   }
 }

@@ -14,7 +14,7 @@ export interface HousekeepingOptions<A extends PlatformAccount, S extends Platfo
   readonly journal: Pick<Journal, "saveProgress">;
   /** Servers that changed since the last call and are not stored on each change. */
   readonly changedServers: () => Iterable<S>;
-  readonly events: { readonly published: number };
+  readonly events: { readonly published: number; settled(): Promise<void> };
   /** Pause between two rounds of storing accounts. */
   readonly intervalMs: number;
   readonly logger: Logger;
@@ -22,7 +22,8 @@ export interface HousekeepingOptions<A extends PlatformAccount, S extends Platfo
 
 /**
  * Stores accounts that lack journal rows, changed servers, and the progress, in the background.
- * This keeps restarts short. `stop` stores all of them once more.
+ * This keeps restarts short. `stop` stores all of them once more, after the last events are
+ * published.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,
@@ -52,6 +53,7 @@ export function startHousekeeping<A extends PlatformAccount, S extends PlatformS
       await storeStates().catch((error: unknown) =>
         logger.warn({ err: error }, "states were not stored at the stop; the next start reads more of the journal"),
       );
+      await events.settled();
       await saveProgress();
     },
   };

@@ -132,11 +132,19 @@ export class EventPublisher {
     this.#published = chunk.at(-1)?.position ?? this.#published;
   }
 
-  async #end(): Promise<void> {
-    const drained = (async () => {
+  /**
+   * Resolves when all committed events are published, when they cannot be published, or after the
+   * deadline of a stop.
+   */
+  async settled(): Promise<void> {
+    const published = (async () => {
       while (this.#running !== null && this.#failures === 0) await this.#running;
     })();
-    await Promise.race([drained, delay(STOP_DEADLINE_MS)]);
+    await Promise.race([published, delay(STOP_DEADLINE_MS)]);
+  }
+
+  async #end(): Promise<void> {
+    await this.settled();
     this.#stop.abort();
     await this.#running;
   }

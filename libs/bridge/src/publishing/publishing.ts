@@ -20,7 +20,7 @@ export interface PublishingOptions {
 /** The publishers and their progress. */
 export interface Publishing {
   readonly publisher: Publisher;
-  readonly events: Pick<EventPublisher, "published">;
+  readonly events: Pick<EventPublisher, "published" | "settled">;
 }
 
 /**

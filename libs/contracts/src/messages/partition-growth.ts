@@ -15,5 +15,7 @@ export const PartitionGrowth = z.object({
   partitions: z.int().min(1),
   /** When the phase began. */
   at: z.iso.datetime(),
+  /** When the topics grew last; null: never. A growth that was cancelled does not change it. */
+  grownAt: z.iso.datetime().nullable(),
 });
 export type PartitionGrowth = z.infer<typeof PartitionGrowth>;
