@@ -38,7 +38,8 @@ export interface ProducerOptions {
 export interface OutgoingMessage {
   /** Determines the partition; messages of one key keep their order. */
   readonly key: string;
-  readonly value: string | Buffer;
+  /** null: a tombstone, after which compaction removes the key. An empty value keeps it. */
+  readonly value: string | Buffer | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** Only for a topic with the partition numbers of another topic. Default: chosen by the key. */
   readonly partition?: number;

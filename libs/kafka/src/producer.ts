@@ -383,7 +383,7 @@ function partitionStates(counts: ReadonlyMap<string, number>): Map<string, reado
 }
 
 function bytesOf({ key, value, headers }: OutgoingMessage): number {
-  let bytes = RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value);
+  let bytes = RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value ?? "");
   for (const name in headers) bytes += name.length + Buffer.byteLength(headers[name] ?? "") + 2;
   return bytes;
 }

@@ -37,8 +37,8 @@ const outgoing: OutgoingMessage[] = LENGTHS.flatMap((length, at) =>
   })),
 );
 
-function shown({ key, value, headers }: Pick<Message, "key" | "headers"> & { value: string | Buffer }): object {
-  return { key, value: Buffer.from(value).toString("base64"), headers };
+function shown({ key, value, headers }: Pick<Message, "key" | "headers"> & { value: string | Buffer | null }): object {
+  return { key, value: Buffer.from(value ?? "").toString("base64"), headers };
 }
 
 function byKey(messages: readonly Message[]): object[] {

@@ -79,14 +79,15 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
 }
 
 /**
- * Repeats `write` until compaction has kept only these checkpoints. Only a write closes a segment.
+ * Repeats `write` until compaction has kept only these checkpoints, and no record of an account
+ * with null. Only a write closes a segment.
  */
-async function compactedTo(wanted: ReadonlyMap<string, string>, write: () => Promise<unknown>): Promise<void> {
+async function compactedTo(wanted: ReadonlyMap<string, string | null>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
     async () => {
       await write();
       const found = await checkpoints();
-      for (const [account, text] of wanted) expect(found.get(account)).toEqual([text]);
+      for (const [account, text] of wanted) expect(found.get(account)).toEqual(text === null ? undefined : [text]);
     },
     { timeoutMs: BROKER_MS, intervalMs: 200 },
   );
@@ -109,7 +110,7 @@ async function emptied(...topics: readonly TopicContract[]): Promise<void> {
 }
 
 describe("a compacted metrics.latest", () => {
-  it("restores every sequence and window, also if an account has only a stale checkpoint left", async () => {
+  it("has no record of a deleted account, and restores every sequence and window, also if an account has only a stale checkpoint left", async () => {
     const accounts = [harness.account(), harness.account(), harness.account()];
     const [, stale = "", alsoStale = ""] = accounts;
     const [gone, busy] = [harness.account(), harness.account()];
@@ -130,7 +131,7 @@ describe("a compacted metrics.latest", () => {
       headers: { "x-service-token": harness.environment.secrets.serviceTokens.account },
     });
     expect(answer.status).toBe(200);
-    const newest = new Map([[gone, ""]]);
+    const newest = new Map<string, string | null>([[gone, null]]);
     for (const account of accounts) newest.set(account, await checkpointed(account, 30));
     let equity = 0;
     await compactedTo(newest, () => harness.value(busy, [(equity += 1)]));

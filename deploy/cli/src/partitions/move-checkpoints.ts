@@ -7,8 +7,6 @@ import { type KafkaConnection, partitionOfKey, type Producer, startLogReader } f
 import { deferred } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-/** The value of a deleted record. */
-const TOMBSTONE = "";
 /** Keys of markers, which stay on their partition. */
 const MARKER_PREFIX = "partition/";
 /** Maximum number of concurrent writes. */
@@ -37,7 +35,7 @@ export async function moveCheckpoints(options: MoveOptions): Promise<number> {
     );
     await writeAll(
       options,
-      [...leaving.keys()].map((key) => ({ key, value: TOMBSTONE, to: partition })),
+      [...leaving.keys()].map((key) => ({ key, value: null, to: partition })),
     );
     moved += leaving.size;
   }
@@ -78,7 +76,7 @@ function keepNewest(leaving: Map<string, SampleCheckpoint>, key: string, checkpo
 
 async function writeAll(
   { producer }: MoveOptions,
-  writes: readonly { readonly key: string; readonly value: string; readonly to: number }[],
+  writes: readonly { readonly key: string; readonly value: string | null; readonly to: number }[],
 ): Promise<void> {
   for (let start = 0; start < writes.length; start += MAX_CONCURRENT_WRITES) {
     const batch = writes.slice(start, start + MAX_CONCURRENT_WRITES);

@@ -41,8 +41,8 @@ export interface SampleProgress {
 
 /** Writes records of `metrics.latest`; the last value of a key wins. */
 export interface CheckpointSink {
-  /** Resolves when the record is durable. An empty value is a tombstone. */
-  write(partition: number, key: string, value: string): Promise<void>;
+  /** Resolves when the record is durable. A value of null is a tombstone. */
+  write(partition: number, key: string, value: string | null): Promise<void>;
 }
 
 /** Keeps some of the rejected valuations for inspection. */

@@ -5,8 +5,6 @@ import type { AccountId } from "../domain/sample.ts";
 
 /** Time limit for this process to read its own deletion record. */
 const REACHED_TIMEOUT_MS = 3_000;
-/** The value in `metrics.latest` for a deleted account. */
-const TOMBSTONE = "";
 
 /**
  * Deletes all data of an account, in this order:
@@ -30,5 +28,5 @@ export async function deleteTradingAccountMetrics(
   const key = accountKey(serverId, accountNumber);
   const { partition, end } = await deletions.publish(key);
   await progress.reached(partition, end, REACHED_TIMEOUT_MS);
-  await checkpoints.write(partition, key, TOMBSTONE);
+  await checkpoints.write(partition, key, null);
 }

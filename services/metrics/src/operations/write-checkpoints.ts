@@ -9,8 +9,6 @@ import type { SampleListener, SampleLog } from "./sample-log.ts";
 
 /** Maximum number of concurrent checkpoint writes. */
 const MAX_CONCURRENT_WRITES = 1_000;
-/** The value in `metrics.latest` for a deleted account. */
-const TOMBSTONE = "";
 
 /** The dependencies of {@link Checkpoints}. */
 export interface CheckpointsOptions {
@@ -133,7 +131,7 @@ export class Checkpoints implements SampleListener {
     this.#changed.delete(partition);
     this.#deleted.delete(partition);
     try {
-      for (const key of deletedKeys) await sink.write(partition, key, TOMBSTONE);
+      for (const key of deletedKeys) await sink.write(partition, key, null);
       let batch: Promise<void>[] = [];
       for (const stream of changed.values()) {
         if (log.find(stream.key) !== stream) continue;
