@@ -25,7 +25,7 @@ function start(home = PARTITION) {
     clock: { nowMs: () => 0 },
     partitionOf: () => home,
   });
-  const latest: { key: string; value: string }[] = [];
+  const latest: { key: string; value: string | null }[] = [];
   const checkpoints = new Checkpoints({
     log,
     sink: { write: (_partition, key, value) => Promise.resolve(void latest.push({ key, value })) },
@@ -36,7 +36,7 @@ function start(home = PARTITION) {
   let read = 0;
   const readBack = (): void => {
     for (const { key, value } of latest.slice(read)) {
-      const checkpoint = SampleCheckpoint.safeParse(JSON.parse(value));
+      const checkpoint = SampleCheckpoint.safeParse(JSON.parse(value ?? "null"));
       if (checkpoint.success) checkpoints.readBack(key, checkpoint.data);
     }
     read = latest.length;
