@@ -37,7 +37,7 @@ export interface CreationRun {
   readonly account: Account | null;
 }
 
-export interface CreateTradingAccountPorts {
+interface CreateTradingAccountPorts {
   readonly reader: AccountReader;
   readonly repository: CreationRepository;
   readonly opener: AccountOpener;

@@ -42,7 +42,7 @@ const UNCERTAIN_PAUSE_MS = 1_000;
 const applied = counter("risk.templates.applied", "Versions of rules that accounts got from templates", "{version}");
 const failed = counter("risk.templates.failures", "Failed attempts to apply a template to an account", "{attempt}");
 
-export interface TemplateApplierOptions {
+interface TemplateApplierOptions {
   readonly templates: TemplateRepository;
   readonly selected: Pick<SelectedAccounts, "list">;
   readonly readAccount: ReadAccount;

@@ -22,7 +22,7 @@ const MAX_ACTIVATIONS = 100;
  */
 const MAX_LOST_MS = 60_000;
 
-export interface EvaluatorOptions extends PartitionDependencies {
+interface EvaluatorOptions extends PartitionDependencies {
   /** The id of the topic; rejects while the cluster does not answer. */
   readonly topicId: () => Promise<string>;
   /** The end of a partition's log; 0 if the log has no records. Rejects like `topicId`. */

@@ -14,7 +14,7 @@ import type { TradingServer } from "./server.ts";
 
 export type SimulatorCommitter = Committer<Account, TradingServer>;
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly clock: Clock;
   readonly feed: Feed;
   readonly committer: SimulatorCommitter;

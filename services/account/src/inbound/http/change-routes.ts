@@ -4,7 +4,7 @@ import { ApiError, type Caller, callerOf, type FastifyInstance, serve } from "@k
 
 import { InvalidConfigurationError } from "../../operations/update-server-configuration.ts";
 
-export interface ChangeRouteOperations {
+interface ChangeRouteOperations {
   readonly updateServerConfiguration: (
     serverId: string,
     body: UpdateServerConfigurationBody,

@@ -20,7 +20,7 @@ import { serverOverviews } from "../../operations/server-overviews.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-export interface AccountRouteDependencies extends AccountDetailsDependencies {
+interface AccountRouteDependencies extends AccountDetailsDependencies {
   readonly quotes: Quotes;
   readonly serverChecks: TradingServerChecks;
 }

@@ -59,7 +59,7 @@ export const NOTE_GAPS: Statement<never> = statement(
      set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
 );
 
-export interface HistoryStatements {
+interface HistoryStatements {
   /** $1 servers, $2 account numbers. */
   readonly selectFeeds: Statement<FeedRow>;
   /** $1-$3 orders: server, account number, id; $4-$6 positions. Returns the stored records. */

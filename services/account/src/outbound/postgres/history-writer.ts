@@ -60,7 +60,7 @@ export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   };
 }
 
-export function feedFromRow(row: FeedRow): Feed {
+function feedFromRow(row: FeedRow): Feed {
   return {
     bookedSequence: row.booked_sequence,
     orderCount: row.order_count,

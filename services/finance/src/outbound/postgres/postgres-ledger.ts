@@ -26,7 +26,7 @@ import {
   WRITE_BOOKINGS,
 } from "./statements.ts";
 
-export interface PostgresLedgerOptions {
+interface PostgresLedgerOptions {
   readonly store: CommandStore;
   readonly clock: Clock;
   /** The organization of a server; undefined while the directory does not know it. */

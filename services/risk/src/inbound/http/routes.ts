@@ -18,7 +18,7 @@ import { listNearLimits } from "../../operations/list-near-limits.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
-export interface RiskReads {
+interface RiskReads {
   readonly readRules: ReadRules;
   readonly readBreaches: ReadBreaches;
   readonly readBreach: ReadBreach;

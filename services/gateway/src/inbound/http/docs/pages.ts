@@ -9,7 +9,7 @@ export interface PageEntry {
   readonly title: string;
 }
 
-export interface Section {
+interface Section {
   readonly title: string;
   readonly pages: readonly PageEntry[];
 }
