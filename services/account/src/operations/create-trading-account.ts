@@ -31,6 +31,9 @@ export type CreationOutcome =
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "retry"; readonly reason: string };
 
+/**
+ * The result of one creation. The account has its number also if the trading server rejected it.
+ */
 export interface CreationRun {
   readonly outcome: CreationOutcome;
   /** Null if no account was inserted. */

@@ -32,6 +32,10 @@ const MAX_UNQUEUED_RECORDS = 100;
 const listQueue = new OrganizationQueue({ perOrganization: MAX_CHUNKS_PER_ORGANIZATION, total: MAX_CHUNKS });
 const searchQueue = new OrganizationQueue({ perOrganization: MAX_SEARCHES_PER_ORGANIZATION, total: MAX_SEARCHES });
 
+/**
+ * Lists show the values of the last stored sample, and never ask the trading server. An account
+ * without a sample shows its initial balance, or zero before it is opened.
+ */
 export interface AccountListDependencies {
   readonly reader: AccountReader;
   readonly samples: Samples;

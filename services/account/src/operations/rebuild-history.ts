@@ -31,8 +31,14 @@ export type RebuiltAccount = { readonly accountNumber: string } & (
   | { readonly kind: "failed"; readonly error: unknown }
 );
 
+/**
+ * What a rebuild reads and where it stages. A rebuild runs beside the service, which goes on
+ * booking.
+ */
 export interface RebuildOptions {
+  /** Keeps what is staged, and how far an interrupted run is done. */
   readonly staged: StagedHistory;
+  /** The trading server's events of an account; rejects if it gives no clear answer. */
   readonly history: EventHistory;
   /** Sequence of the account's last event on the trading server; 0 if there is none. */
   readonly lastSequence: (account: AccountName) => Promise<number>;

@@ -66,6 +66,11 @@ interface Pause {
 /** The pause of the searches, beside those of servers. */
 const SEARCHES = "searches";
 
+/**
+ * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. A
+ * failing server, or a failing search, is paused for up to a minute, and the other servers
+ * continue.
+ */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;
   /** By server, or {@link SEARCHES}. */

@@ -32,6 +32,11 @@ interface EvaluatorOptions extends PartitionDependencies {
   readonly logger: Logger;
 }
 
+/**
+ * One for each process. The consumer calls {@link Evaluator.assign} at each assignment, then
+ * {@link Evaluator.addValuations}; activations and checkpoints run beside it. A partition is
+ * acquired when it is first used.
+ */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #partitions = new Map<number, Promise<PartitionEvaluator>>();
@@ -70,7 +75,7 @@ export class Evaluator {
    * Compares a batch of one partition.
    * @returns a function that returns the offset below which everything is stored.
    * @throws RetryableError while the database is unavailable, or another process owns the
-   * partition. Throws another error if no assignment ends that: the process must start again.
+   * partition. Throws another error if no new assignment follows: the process must restart.
    */
   async addValuations(
     partition: number,

@@ -30,6 +30,10 @@ export interface RecordingContext extends TradingContext {
   createdBy: Actor | undefined;
 }
 
+/**
+ * One for each process. It owns no data: `servers` holds the trading servers, and `committer`
+ * stores what operations record.
+ */
 export class Engine {
   readonly clock: Clock;
   readonly feed: Feed;

@@ -25,6 +25,11 @@ interface AccountRouteDependencies extends AccountDetailsDependencies {
   readonly serverChecks: TradingServerChecks;
 }
 
+/**
+ * Registers the reads. An unknown server or account of the path is 404, except in the two reads of
+ * selected accounts, which find nothing. A batch has an entry for each item, also for an unknown
+ * one.
+ */
 export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {
     const server = await getServerConfiguration(dependencies.reader, params.serverId);

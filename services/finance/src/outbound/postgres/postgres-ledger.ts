@@ -33,6 +33,10 @@ interface PostgresLedgerOptions {
   readonly organizationOf: (serverId: string) => string | undefined;
 }
 
+/**
+ * The ledger in the schema of finance. `store` gives the transactions, in which open commands are
+ * completed too; `clock` gives the time of booking.
+ */
 export function createPostgresLedger({ store, clock, organizationOf }: PostgresLedgerOptions): Ledger {
   return {
     book: (events) => store.transact((unit) => bookUnit(unit, events, toIso(clock.nowMs()), organizationOf)),

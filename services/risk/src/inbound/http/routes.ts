@@ -33,6 +33,10 @@ interface RiskReads {
   readonly evidenceKeys: EvidenceKeys;
 }
 
+/**
+ * Registers the reads. A breach or template that does not exist is 404; the search for a breach by
+ * its id returns null.
+ */
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
   const {
     readRules,
