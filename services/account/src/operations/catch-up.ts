@@ -18,9 +18,9 @@ const FIRST_PAUSE_MS = 50;
 const MAX_IDLE_ATTEMPTS = 6;
 
 /**
- * `reader` tells how far an account is booked; `feed` tells how far the trading server is, and
- * books what is missing. A deletion passes its repository as `reader`, because the history reader
- * does not show an account that is being deleted.
+ * `reader` returns how far an account is booked. `feed` returns how far the trading server is, and
+ * books the missing events. A deletion passes its repository as `reader`, because the history
+ * reader does not show an account that is being deleted.
  */
 export interface CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequence">;

@@ -32,11 +32,11 @@ export type RebuiltAccount = { readonly accountNumber: string } & (
 );
 
 /**
- * What a rebuild reads and where it stages. A rebuild runs beside the service, which goes on
- * booking.
+ * The sources and the staging tables of a rebuild. The service continues to book events during the
+ * rebuild.
  */
 export interface RebuildOptions {
-  /** Keeps what is staged, and how far an interrupted run is done. */
+  /** Keeps the staged histories, and the progress of an interrupted run. */
   readonly staged: StagedHistory;
   /** The trading server's events of an account; rejects if it gives no clear answer. */
   readonly history: EventHistory;

@@ -22,7 +22,7 @@ type FundsOutcome = CommandOutcome<null>;
 
 /**
  * What the executor of deposits and withdrawals needs. `client` sends and settles changes. `ledger`
- * completes commands whose events were booked before, and tells which accounts it knows.
+ * completes commands whose events were booked before, and knows the accounts that it has seen.
  */
 export interface MoveFundsOptions {
   readonly client: Pick<TradingServerClient, "change" | "settle">;

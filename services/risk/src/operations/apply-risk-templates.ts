@@ -63,7 +63,7 @@ interface Pause {
   readonly untilMs: number;
 }
 
-/** The pause of the searches, beside those of servers. */
+/** The key of the pause of the searches; the other keys are ids of servers. */
 const SEARCHES = "searches";
 
 /**

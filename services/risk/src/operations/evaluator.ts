@@ -34,8 +34,8 @@ interface EvaluatorOptions extends PartitionDependencies {
 
 /**
  * One for each process. The consumer calls {@link Evaluator.assign} at each assignment, then
- * {@link Evaluator.addValuations}; activations and checkpoints run beside it. A partition is
- * acquired when it is first used.
+ * {@link Evaluator.addValuations}. Activations and checkpoints may run at the same time. A
+ * partition is acquired when it is first used.
  */
 export class Evaluator {
   readonly #options: EvaluatorOptions;

@@ -54,8 +54,8 @@ interface BookedRow {
 }
 
 /**
- * Reads the live history: what is booked, never what a rebuild has staged. Each page is one
- * statement, so its records and its total are consistent.
+ * Reads the booked history, never the staged one of a rebuild. Each page is one statement, so its
+ * records and its total are consistent.
  */
 export function createHistoryReader(database: Database): HistoryReader {
   const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {

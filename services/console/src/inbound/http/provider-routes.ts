@@ -14,7 +14,7 @@ export const PROVIDER_CALLBACK = `${CONSOLE_API}/sign-in/provider/callback`;
 const PAGE = "/console/";
 const FOUND = 302;
 
-/** The sign-in by a provider, beside what every sign-in needs. */
+/** What the sign-in by a provider needs in addition to {@link SignInDependencies}. */
 export interface ProviderRouteDependencies extends SignInDependencies {
   /** Null: no provider is configured, and the routes do not exist. */
   readonly providerSignIn: ProviderSignIn | null;

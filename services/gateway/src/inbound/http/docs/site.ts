@@ -1,6 +1,6 @@
 /**
- * The documentation site. Its pages are made of the Markdown files of the repository when they are
- * first asked for, and kept: there are about seventy.
+ * The documentation site. Each page is rendered from Markdown at its first request, and kept in
+ * memory: there are about seventy pages.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
