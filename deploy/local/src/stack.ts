@@ -48,6 +48,9 @@ const TOGETHER = "kapi";
 /** The service that serves the console's page. */
 const CONSOLE_OWNER = "console";
 
+/**
+ * Choices of the caller of {@link startStack}: `npm start`, or a test. Only `stateDir` is required.
+ */
 export interface StackOptions {
   /** Folder of all state that is kept between starts. Only one stack at a time may use it. */
   readonly stateDir: string;

@@ -13,7 +13,7 @@ import { createGapRepository } from "./outbound/postgres/gap-repository.ts";
 import { createHistoryRepository } from "./outbound/postgres/history-repository.ts";
 import { createHistoryReader } from "./outbound/postgres/history-reader.ts";
 
-export interface HistoryFeedOptions {
+interface HistoryFeedOptions {
   readonly scope: Scope;
   readonly store: CommandStore;
   readonly client: TradingServerClient;

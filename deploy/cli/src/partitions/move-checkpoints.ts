@@ -12,7 +12,7 @@ const MARKER_PREFIX = "partition/";
 /** Maximum number of concurrent writes. */
 const MAX_CONCURRENT_WRITES = 1_000;
 
-export interface MoveOptions {
+interface MoveOptions {
   readonly kafka: KafkaConnection;
   readonly producer: Producer;
   /** The number of partitions after the growth. */

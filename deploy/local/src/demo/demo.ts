@@ -45,8 +45,14 @@ const KeptOrganization = Demo.pick({ managementKey: true, organizationId: true, 
 /** A demo and its accounts with automatic trading. */
 export type DemoWithAccounts = Demo & { readonly accountNumbers: readonly string[] };
 
+/**
+ * What a new demo organization gets. A demo that is kept between starts ignores them:
+ * {@link keptDemo} uses the defaults.
+ */
 export interface DemoOptions {
+  /** "Demo organization" by default. */
   readonly name?: string;
+  /** Credits in the wallet; {@link DEMO_CREDITS} by default. */
   readonly credits?: number;
   /** Number of accounts with automatic trading, 0 to 3; 3 by default. */
   readonly autoTraders?: number;

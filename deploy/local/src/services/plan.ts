@@ -87,10 +87,17 @@ function internalUrl(ports: Ports, service: string): string {
 /** Secrets that no program needs on this machine. */
 const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "CONSOLE_OIDC_CLIENT_SECRET"];
 
+/**
+ * What the environments of all processes of one stack are computed from. It is either a stack that
+ * is starting, or the kept files of a running one (kept-environment.ts).
+ */
 export interface PlanOptions {
   readonly servers: ServerAddresses;
+  /** Empty: topics have no prefix. */
   readonly topicPrefix: string;
+  /** Each process gets only the secrets that its program uses. */
   readonly secrets: Secrets;
+  /** The chosen port of every process, by its name. */
   readonly ports: Ports;
   /** The environment of this machine. Planned variables override it. */
   readonly base: Environment;

@@ -31,7 +31,7 @@ const LOG_LINES = 12;
 const LATE_START_ADVICE =
   "If its log has no error, the machine was busy: start again, the state is kept. Otherwise fix that error first. ";
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** Name of the process and of its log file. */
   readonly name: string;
   /** The name of the service, or `COMBINED`. */

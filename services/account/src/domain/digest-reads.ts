@@ -8,6 +8,10 @@ export interface DealDigest extends DealsDigest {
   readonly revisedAt: string | null;
 }
 
+/**
+ * Reads the digests that the account service has made. A day is `YYYY-MM-DD` in UTC. Ask for the
+ * `state` of a day first: `find` may return only some digests of a day that is not made.
+ */
 export interface DealDigestReader {
   /** `pending`: the day will be made. `none`: the server has no digests of the day. */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;

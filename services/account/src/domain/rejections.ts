@@ -11,6 +11,10 @@ const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
   SERVER_DISABLED: "The server is disabled",
 };
 
+/**
+ * A rejection of a command by this service, before anything is sent to the trading server. The
+ * message is the public text of the code, or the code itself if it has no text here.
+ */
 export function rejection(errorCode: CommandErrorCode): { readonly kind: "refuse" } & Rejection {
   return { kind: "refuse", errorCode, errorMessage: MESSAGES[errorCode] ?? errorCode };
 }

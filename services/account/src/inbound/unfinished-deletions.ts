@@ -15,7 +15,7 @@ const unannounced = counter(
   "{deletion}",
 );
 
-export interface UnfinishedDeletionsOptions {
+interface UnfinishedDeletionsOptions {
   /** Resumes due deletions and reports failures. */
   readonly resume: (reports: DeletionReports) => Promise<void>;
   readonly logger: Logger;

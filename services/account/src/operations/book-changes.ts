@@ -32,6 +32,10 @@ export interface BookableChange {
   readonly traceparent: string | undefined;
 }
 
+/**
+ * The booked history and the source of missing events. Their errors never fail a command: an event
+ * that cannot be booked in time is booked later from the topic.
+ */
 export interface ChangeBookingDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequences">;
   readonly feed: Pick<FeedSource, "book" | "bookNextPage">;

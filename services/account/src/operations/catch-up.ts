@@ -17,6 +17,11 @@ const FIRST_PAUSE_MS = 50;
 /** Gives up after this many pages without progress: 1.6 s with the pauses. */
 const MAX_IDLE_ATTEMPTS = 6;
 
+/**
+ * `reader` returns how far an account is booked. `feed` returns how far the trading server is, and
+ * books the missing events. A deletion passes its repository as `reader`, because the history
+ * reader does not show an account that is being deleted.
+ */
 export interface CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequence">;
   readonly feed: FeedSource;

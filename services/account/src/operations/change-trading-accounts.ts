@@ -43,7 +43,7 @@ export type ChangeRun =
   | { readonly kind: "closed" }
   | { readonly kind: "retry"; readonly reason: string };
 
-export interface ChangePorts {
+interface ChangePorts {
   readonly reader: AccountReader;
   readonly repository: AccountRepository;
   readonly changer: AccountChanger;

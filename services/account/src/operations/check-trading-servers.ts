@@ -7,7 +7,7 @@ const CHECK_TTL_MS = 5_000;
 /** Maximum number of servers whose last check is kept; others are checked again. */
 const MAX_CHECKED_SERVERS = 1_000;
 
-export interface ServerCheck {
+interface ServerCheck {
   readonly answers: boolean;
   /** When the server last answered a check of this process; null: never. */
   readonly answeredAt: string | null;

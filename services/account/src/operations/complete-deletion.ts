@@ -28,9 +28,12 @@ const MAX_BOOKING_MS = 8_000;
  */
 const MAX_STALLED_ATTEMPTS = 5;
 
+/** What the immediate deletion, the queued one and the service's own attempts share. */
 export interface DeletionPorts {
   readonly repository: DeletionRepository;
+  /** The data of the account in finance and metrics; removed before the deletion completes. */
   readonly externalData: ExternalAccountData;
+  /** The source of the account's last events. */
   readonly feed: FeedSource;
 }
 

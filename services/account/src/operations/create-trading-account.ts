@@ -31,13 +31,16 @@ export type CreationOutcome =
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "retry"; readonly reason: string };
 
+/**
+ * The result of one creation. The account has its number also if the trading server rejected it.
+ */
 export interface CreationRun {
   readonly outcome: CreationOutcome;
   /** Null if no account was inserted. */
   readonly account: Account | null;
 }
 
-export interface CreateTradingAccountPorts {
+interface CreateTradingAccountPorts {
   readonly reader: AccountReader;
   readonly repository: CreationRepository;
   readonly opener: AccountOpener;

@@ -23,7 +23,7 @@ const LOOK_INTERVAL_MS = 50;
 /** Maximum number of deletions resumed in one round. */
 const MAX_DUE = 10;
 
-export interface ImmediateDeletionPorts extends DeletionPorts {
+interface ImmediateDeletionPorts extends DeletionPorts {
   readonly changer: AccountChanger;
   readonly clock: Clock;
   /** As in the repository, in its own transaction. */

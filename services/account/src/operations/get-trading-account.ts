@@ -5,6 +5,10 @@ import type { AccountReader, Samples, Valuations } from "../domain/ports.ts";
 import { initialValues, valuesFromSample, valuesFromValuation } from "../domain/account-values.ts";
 import { toCredentials, toTradingAccount } from "./render.ts";
 
+/**
+ * The sources of an account and its values. `valuations` asks the trading server now. If it gives
+ * no values, the last stored sample of `samples` is used.
+ */
 export interface AccountDetailsDependencies {
   readonly reader: AccountReader;
   readonly samples: Samples;

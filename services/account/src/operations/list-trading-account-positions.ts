@@ -5,7 +5,7 @@ import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 import { readPage } from "./page-range.ts";
 
-export interface PositionDependencies extends CatchUpDependencies {
+interface PositionDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "positions" | "bookedSequence">;
 }
 

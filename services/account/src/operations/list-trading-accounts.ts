@@ -18,7 +18,7 @@ const MAX_CHUNKS_PER_ORGANIZATION = 1;
 const MAX_CHUNK_WAIT_MS = 3_000;
 /** Maximum number of concurrent searches. Each holds a database connection for at most 2 s. */
 const MAX_SEARCHES = 8;
-/** Maximum for one organization, whichever gateway or console sends its searches. */
+/** Maximum for one organization, over all gateways and consoles that send its searches. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
 /**
  * Maximum wait for a search, in milliseconds. With the search's 2 s it stays within the gateway's
@@ -32,6 +32,10 @@ const MAX_UNQUEUED_RECORDS = 100;
 const listQueue = new OrganizationQueue({ perOrganization: MAX_CHUNKS_PER_ORGANIZATION, total: MAX_CHUNKS });
 const searchQueue = new OrganizationQueue({ perOrganization: MAX_SEARCHES_PER_ORGANIZATION, total: MAX_SEARCHES });
 
+/**
+ * Lists show the values of the last stored sample, and never ask the trading server. An account
+ * without a sample shows its initial balance, or zero before it is opened.
+ */
 export interface AccountListDependencies {
   readonly reader: AccountReader;
   readonly samples: Samples;

@@ -4,7 +4,7 @@ import type { HistoryRange, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 
-export interface HistoryDependencies extends CatchUpDependencies {
+interface HistoryDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "newest" | "bookedSequence">;
 }
 

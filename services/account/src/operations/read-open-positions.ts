@@ -4,7 +4,7 @@ import type { HistoryReader, OpenPositions } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 
-export interface OpenPositionDependencies extends CatchUpDependencies {
+interface OpenPositionDependencies extends CatchUpDependencies {
   readonly reader: Pick<HistoryReader, "openAt" | "bookedSequence">;
 }
 

@@ -31,8 +31,14 @@ export type RebuiltAccount = { readonly accountNumber: string } & (
   | { readonly kind: "failed"; readonly error: unknown }
 );
 
+/**
+ * The sources and the staging tables of a rebuild. The service continues to book events during the
+ * rebuild.
+ */
 export interface RebuildOptions {
+  /** Keeps the staged histories, and the progress of an interrupted run. */
   readonly staged: StagedHistory;
+  /** The trading server's events of an account; rejects if it gives no clear answer. */
   readonly history: EventHistory;
   /** Sequence of the account's last event on the trading server; 0 if there is none. */
   readonly lastSequence: (account: AccountName) => Promise<number>;

@@ -3,7 +3,7 @@ import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { collapseEvents, dropDuplicates } from "../domain/command-state.ts";
 import type { IdempotencyRecords, CommandRepository, LogPosition, IngestedCommand } from "../domain/ports.ts";
 
-export interface IngestionDependencies {
+interface IngestionDependencies {
   readonly repository: Pick<CommandRepository, "ingestMessages" | "ingestEvents">;
   readonly records: IdempotencyRecords;
 }

@@ -17,7 +17,7 @@ const PIECE_PAUSE_MS = 50;
 const DROP_ATTEMPTS = 10;
 const DROP_PAUSE_MS = 500;
 
-export interface MonthMaintenanceDependencies {
+interface MonthMaintenanceDependencies {
   readonly months: MonthRepository;
   /** Number of months before the current one whose details are kept. */
   readonly keptMonths: number;

@@ -17,7 +17,12 @@ import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 /** Wait in Retry-After if too many passwords wait to be hashed. */
 const BUSY_WAIT_MS = 1_000;
 
+/**
+ * What checks a password, and counts and records the failures. Codes of a second factor use the
+ * same counts.
+ */
 export interface PasswordCheckDependencies {
+  /** Counts failures by e-mail address and by network address. */
   readonly signInAttempts: SignInAttempts;
   readonly users: Users;
   readonly passwords: Passwords;

@@ -10,11 +10,15 @@ import { beginAttempt, failAttempt, takeBackAttempt, type PasswordCheckDependenc
 
 const TOTP_CODE = /^\d{6}$/;
 
+/**
+ * What checks a code of the app or a recovery code. `store` uses a recovery code up and records
+ * that in the audit log, in one transaction.
+ */
 export interface SecondFactorDependencies extends PasswordCheckDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
-  /** Null: two-factor authentication is not configured. */
+  /** Opens the secrets of apps. Null: not configured, so no code of an app is accepted. */
   readonly sealingKeys: Keyring | null;
 }
 

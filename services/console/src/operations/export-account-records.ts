@@ -32,6 +32,10 @@ const PAGE = 100;
 /** Maximum number of records of an export. */
 export const MAX_EXPORTED_RECORDS = 100_000;
 
+/**
+ * An export reads the same pages as the lists of records. `directory.keys` and `users` give the
+ * names of those who requested a record.
+ */
 export interface RecordExportDependencies extends AccountRecordDependencies {
   readonly directory: Pick<Directory, "server" | "keyNames" | "keys">;
   readonly users: Pick<Users, "names">;

@@ -5,7 +5,7 @@ import type { AuditSource } from "../domain/audit.ts";
 import { readAuditEvent } from "../domain/audit-event.ts";
 import type { PeopleStore } from "../domain/ports.ts";
 
-export interface FetchAuditDependencies {
+interface FetchAuditDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -20,11 +20,13 @@ import { hashOfToken, createLinkToken } from "./link-token.ts";
 import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SessionOrigin } from "./use-session.ts";
 
+/** What invitations and their acceptance need. Acceptance opens a session, as a sign-in does. */
 export interface InviteDependencies extends SignInDependencies {
   readonly users: Users;
   readonly invitations: Invitations;
   /** Null: no mail server; the owner passes the link on. */
   readonly mail: Mailer | null;
+  /** Logs that the mail server did not accept a mail: the owner gets the link instead. */
   readonly logMailFailure: (error: unknown) => void;
 }
 

@@ -13,6 +13,10 @@ import { ApiError } from "@kapi/http";
 
 import type { AccountRanks, Accounts, Directory } from "../domain/ports.ts";
 
+/**
+ * `directory` checks the owner of the server, because the others do not. While `ranks` is
+ * unavailable, only the newest accounts can be listed, without stored values.
+ */
 export interface AccountListDependencies {
   readonly directory: Pick<Directory, "server">;
   readonly accounts: Pick<Accounts, "list" | "records">;

@@ -10,6 +10,10 @@ import type {
 import type { OverviewSources } from "../domain/overview-sources.ts";
 import type { Directory } from "../domain/ports.ts";
 
+/**
+ * `directory` limits both lists to the servers of the organization, because `sources` do not check
+ * the owner.
+ */
 export interface RiskListDependencies {
   readonly directory: Pick<Directory, "server" | "servers">;
   readonly sources: Pick<OverviewSources, "nearLimits" | "recentBreaches">;

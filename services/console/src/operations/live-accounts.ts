@@ -27,7 +27,7 @@ interface Stream extends SessionMark, AccountName {
   lastSequence: number;
 }
 
-export interface LiveAccountsDependencies extends SessionDependencies {
+interface LiveAccountsDependencies extends SessionDependencies {
   readonly samples: Samples;
   readonly accounts: Pick<Accounts, "existing">;
 }

@@ -13,6 +13,10 @@ import type { AuditCaller, AuditRecord } from "../domain/audit.ts";
 import type { Invitations, OrganizationSettings } from "../domain/people-ports.ts";
 import type { ActiveUser, PeopleStore, PeopleTransaction, User, Users } from "../domain/ports.ts";
 
+/**
+ * `store` makes each change and its entry in the audit log in one transaction; the other adapters
+ * only read.
+ */
 export interface PeopleDependencies {
   readonly store: PeopleStore;
   readonly users: Users;

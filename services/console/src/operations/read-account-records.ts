@@ -7,6 +7,10 @@ import { type AuditLog, shownToPeople } from "../domain/audit.ts";
 import type { AccountName, Accounts, Commands, Directory } from "../domain/ports.ts";
 import { listAuditLog } from "./list-audit-log.ts";
 
+/**
+ * `directory` checks the owner of the server, because `records` and `accounts` do not. `accounts`
+ * tells whether an account exists: only then are its transactions shown.
+ */
 export interface AccountRecordDependencies {
   readonly directory: Pick<Directory, "server" | "keyNames">;
   readonly accounts: Pick<Accounts, "existing">;

@@ -6,6 +6,10 @@ import { type EquityHistories, equityTimes } from "../domain/equity-history.ts";
 import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 
+/**
+ * `directory` checks the owner of the server, and `accounts` whether the account exists. `clock`
+ * gives the end of the range.
+ */
 export interface EquityHistoryDependencies extends ServerDependencies {
   readonly equityHistories: EquityHistories;
   readonly clock: Clock;

@@ -25,7 +25,7 @@ const DAY_MS = 86_400_000;
 
 type Part<Name extends keyof ConsoleOverview> = Extract<ConsoleOverview[Name], { status: "ok" }>;
 
-export interface OverviewDependencies {
+interface OverviewDependencies {
   readonly directory: Pick<Directory, "servers">;
   readonly sources: OverviewSources;
   readonly clock: Clock;

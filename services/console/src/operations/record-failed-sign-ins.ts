@@ -30,7 +30,7 @@ export interface FailedSignInRecorder {
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
 
-export interface FailedSignInDependencies {
+interface FailedSignInDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -15,10 +15,12 @@ export const RECOVERY_LIFE_MS = 3_600_000;
 /** Maximum number of requests whose mails are being sent. Further ones are dropped, and logged. */
 export const MAX_PENDING_RECOVERIES = 20;
 
+/** What sends the link of a recovery, and sets the new password. */
 export interface RecoveryDependencies {
   readonly users: Users;
   readonly store: PeopleStore;
   readonly recoveries: PasswordRecoveries;
+  /** Counts requests by e-mail address and by network. */
   readonly recoveryLimits: RecoveryLimits;
   readonly passwords: Passwords;
   readonly clock: Clock;

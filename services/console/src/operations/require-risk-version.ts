@@ -4,6 +4,10 @@ import { commandIdOf } from "@kapi/kernel";
 
 import type { AccountName, Directory, Risk } from "../domain/ports.ts";
 
+/**
+ * `risk` reads the newest version. It does not check the owner of the server: the caller asks
+ * `directory` first.
+ */
 export interface RiskVersionDependencies {
   readonly directory: Directory;
   readonly risk: Pick<Risk, "rules" | "template">;
@@ -18,8 +22,8 @@ export interface ExpectedVersion {
 }
 
 /**
- * Rejects a change of rules that the person has not seen in their newest version (409). Changes
- * that are queued at the same time pass: the result of the command shows the version that it made.
+ * Throws 409 if the person saw an older version of the rules than the newest one. Changes that are
+ * queued at the same time pass: the result of each command shows the version that it made.
  */
 export async function requireRulesVersion(
   { risk }: RiskVersionDependencies,
@@ -31,8 +35,8 @@ export async function requireRulesVersion(
 }
 
 /**
- * Rejects a change of a template that the person has not seen in its newest version (409). Version
- * 0: there is no template of this name.
+ * Throws 409 if the person saw an older version of the template than the newest one. Version 0:
+ * there is no template of this name.
  */
 export async function requireTemplateVersion(
   { risk }: RiskVersionDependencies,

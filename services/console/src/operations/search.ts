@@ -29,7 +29,12 @@ const MAX_SERVERS = 20;
 const SOURCE_DEADLINE_MS = 1_000;
 const NOT_FOUND = 404;
 
+/**
+ * The sources of a search. A source that fails or is late is named in the answer; the other results
+ * are still returned.
+ */
 export interface SearchDependencies {
+  /** Keys, and the organization's servers. If it is unavailable, so are all sources. */
   readonly directory: Directory;
   readonly accounts: Accounts;
   readonly commands: Commands;
@@ -45,7 +50,7 @@ export interface SearchingPerson {
   readonly caller: Caller;
 }
 
-/** A search of one source; null: the text cannot be found there. */
+/** A search of one source; an empty list if the source has nothing of this text. */
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**

@@ -4,7 +4,7 @@ import type { Logger } from "@kapi/runtime";
 
 import { keptDays, type RequestLogStore, rowsToStore } from "../domain/request-log.ts";
 
-export interface RequestLogDependencies {
+interface RequestLogDependencies {
   readonly requestLog: RequestLogStore;
   readonly clock: Clock;
   readonly logger: Logger;

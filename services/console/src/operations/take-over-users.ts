@@ -2,7 +2,7 @@ import type { Logger } from "@kapi/runtime";
 
 import type { FormerUserSource, Users } from "../domain/ports.ts";
 
-export interface TakeOverUsersDependencies {
+interface TakeOverUsersDependencies {
   readonly users: Pick<Users, "takeOver">;
   readonly source: FormerUserSource;
   readonly logger: Logger;

@@ -16,6 +16,10 @@ export interface DigestRange {
   readonly after: string | null;
 }
 
+/**
+ * Reads the digests that finance has made. A day is `YYYY-MM-DD` in UTC. Ask for the `state` of a
+ * day first: `page` may return only some digests of a day that is not made.
+ */
 export interface DigestReader {
   /** `pending`: the day will be made. `none`: the server has no digests of the day. */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;

@@ -59,8 +59,13 @@ export interface Discrepancy extends AccountName {
   readonly serverBalanceMinor: number;
 }
 
+/**
+ * What a run of events makes of an account. The caller writes the new state and the transactions in
+ * one transaction of the database, and reports the discrepancies.
+ */
 export interface BookingResult {
   readonly account: LedgerAccount;
+  /** In the order of their sequence. */
   readonly transactions: readonly LedgerTransaction[];
   readonly discrepancies: readonly Discrepancy[];
 }

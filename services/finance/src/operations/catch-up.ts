@@ -14,7 +14,7 @@ const CATCH_UP_DEADLINE_MS = 2_000;
 /** Pause after no progress, while another process books the same account. */
 const RETRY_DELAY_MS = 50;
 
-export interface CatchUpOptions {
+interface CatchUpOptions {
   readonly client: Pick<TradingServerClient, "eventSequence">;
   readonly reader: Pick<TransactionReader, "bookedSoFar">;
   /** Books the next events of the trading server's history, after `bookedSequence`. */

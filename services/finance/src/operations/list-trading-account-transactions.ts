@@ -4,6 +4,10 @@ import type { z } from "zod";
 import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionReader } from "../domain/transaction-reads.ts";
 
+/**
+ * What reads of the ledger need. A list catches up only for an account that the ledger has never
+ * seen; the newest transactions and the balance always do.
+ */
 export interface TransactionDependencies {
   readonly reader: TransactionReader;
   /** Books up to the trading server's current sequence; rejects if that fails. */

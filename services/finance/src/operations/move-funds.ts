@@ -20,11 +20,21 @@ import { errorCodeOf } from "../domain/error-codes.ts";
 
 type FundsOutcome = CommandOutcome<null>;
 
+/**
+ * What the executor of deposits and withdrawals needs. `client` sends and settles changes. `ledger`
+ * completes commands whose events were booked before, and knows the accounts that it has seen.
+ */
 export interface MoveFundsOptions {
   readonly client: Pick<TradingServerClient, "change" | "settle">;
   readonly ledger: Ledger;
+  /**
+   * Books the event of an applied change, which completes its command. Rejects if the database is
+   * unavailable.
+   */
   readonly book: (event: TradingEvent, traceparent?: string) => Promise<Booking>;
+  /** Undefined: the directory does not know the server yet, so the command is retried. */
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
+  /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
   /** Whether a call of the trading server failed before it was sent. */
   readonly isNotSent: (error: unknown) => boolean;

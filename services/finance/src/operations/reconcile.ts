@@ -44,7 +44,7 @@ export interface PassReport {
   readonly unreachable: number;
 }
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   readonly balances: LedgerBalances;
   readonly client: Pick<TradingServerClient, "snapshot" | "eventSequence">;
   readonly isUnreachable: (error: unknown) => boolean;

@@ -17,6 +17,10 @@ const LABELS: Partial<Record<RecordOutcome["kind"], string>> = {
   skipped: "untouched",
 };
 
+/**
+ * Counts the outcomes of a request's idempotency records. Call it once for a request, with the
+ * final outcomes: an open record that is checked again and again counts once.
+ */
 export function countRecordOutcomes(outcomes: readonly RecordOutcome[]): void {
   for (const { kind } of outcomes) records.add(1, { outcome: LABELS[kind] ?? kind });
 }

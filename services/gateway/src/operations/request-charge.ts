@@ -5,7 +5,7 @@ import { type Clock, uuidV7 } from "@kapi/kernel";
 
 const TOO_MANY_REQUESTS = 429;
 
-export interface ChargeDependencies {
+interface ChargeDependencies {
   readonly admission: Pick<Admission, "admit" | "refund">;
   readonly prices: Directory["prices"];
   readonly clock: Clock;

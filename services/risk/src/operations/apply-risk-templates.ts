@@ -42,7 +42,7 @@ const UNCERTAIN_PAUSE_MS = 1_000;
 const applied = counter("risk.templates.applied", "Versions of rules that accounts got from templates", "{version}");
 const failed = counter("risk.templates.failures", "Failed attempts to apply a template to an account", "{attempt}");
 
-export interface TemplateApplierOptions {
+interface TemplateApplierOptions {
   readonly templates: TemplateRepository;
   readonly selected: Pick<SelectedAccounts, "list">;
   readonly readAccount: ReadAccount;
@@ -63,9 +63,14 @@ interface Pause {
   readonly untilMs: number;
 }
 
-/** The pause of the searches, beside those of servers. */
+/** The key of the pause of the searches; the other keys are ids of servers. */
 const SEARCHES = "searches";
 
+/**
+ * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. A
+ * failing server, or a failing search, is paused for up to a minute, and the other servers
+ * continue.
+ */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;
   /** By server, or {@link SEARCHES}. */

@@ -10,6 +10,10 @@ import type { AccountValues } from "../domain/evaluation.ts";
 import type { AccountForRisk, NewRuleVersion, ReadAccount } from "../domain/ports.ts";
 import { firstSelected, type SelectableAccount, type Template } from "../domain/template.ts";
 
+/**
+ * What stores a version of rules. The command is retried, not failed, if `isUnavailable` is true
+ * for an error of `readAccount` or `addVersion`.
+ */
 export interface ChangeRiskRulesDependencies {
   readonly readAccount: ReadAccount;
   /** Stores a version after the newest one, once for each command. */
@@ -22,7 +26,10 @@ export interface ChangeRiskRulesDependencies {
 
 type Outcome = CommandOutcome<null>;
 
-/** Stores the version of the rules that a command asks for; the owner of the partition ends it. */
+/**
+ * Stores the version of the rules that a command asks for. The owner of the partition completes the
+ * command.
+ */
 export async function changeRiskRules(
   { readAccount, addVersion, templatesOf, isUnavailable }: ChangeRiskRulesDependencies,
   { message }: LeasedCommand,

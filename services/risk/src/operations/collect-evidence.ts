@@ -44,7 +44,7 @@ const GIVE_UP_AFTER_MS = 3_600_000;
 const stored = counter("risk.evidence.stored", "Stored evidence of breaches, by `complete`", "{document}");
 const failed = counter("risk.evidence.failed", "Failed attempts to collect evidence, by `given_up`", "{attempt}");
 
-export interface EvidenceDependencies {
+interface EvidenceDependencies {
   readonly store: Pick<EvidenceStore, "due" | "add" | "postpone" | "giveUp">;
   readonly commands: Pick<CommandStore, "transact">;
   readonly readLog: ReadAccountLog;

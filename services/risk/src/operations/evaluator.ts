@@ -22,7 +22,7 @@ const MAX_ACTIVATIONS = 100;
  */
 const MAX_LOST_MS = 60_000;
 
-export interface EvaluatorOptions extends PartitionDependencies {
+interface EvaluatorOptions extends PartitionDependencies {
   /** The id of the topic; rejects while the cluster does not answer. */
   readonly topicId: () => Promise<string>;
   /** The end of a partition's log; 0 if the log has no records. Rejects like `topicId`. */
@@ -32,6 +32,11 @@ export interface EvaluatorOptions extends PartitionDependencies {
   readonly logger: Logger;
 }
 
+/**
+ * One for each process. The consumer calls {@link Evaluator.assign} at each assignment, then
+ * {@link Evaluator.addValuations}. Activations and checkpoints may run at the same time. A
+ * partition is acquired when it is first used.
+ */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #partitions = new Map<number, Promise<PartitionEvaluator>>();
@@ -70,7 +75,7 @@ export class Evaluator {
    * Compares a batch of one partition.
    * @returns a function that returns the offset below which everything is stored.
    * @throws RetryableError while the database is unavailable, or another process owns the
-   * partition. Throws another error if no assignment ends that: the process must start again.
+   * partition. Throws another error if no new assignment follows: the process must restart.
    */
   async addValuations(
     partition: number,

@@ -75,10 +75,16 @@ interface Activation {
   readonly alerts: readonly RecordedAlert[];
 }
 
+/**
+ * What all partitions of a process share. Every write first locks the ownership of its partition in
+ * `store`, so a former owner cannot write.
+ */
 export interface PartitionDependencies {
   readonly store: EvaluationStore;
   readonly commands: Pick<CommandStore, "transact">;
+  /** The days of a rule's time zone. */
   readonly calendarOf: CalendarOf;
+  /** The time of activations and recorded alerts; valuations bring their own times. */
   readonly clock: Clock;
 }
 
@@ -89,6 +95,11 @@ export interface ValuationMessage {
   readonly offset: bigint;
 }
 
+/**
+ * Created when the partition is acquired, with the states of its last checkpoint; it lives for one
+ * assignment. Batches, activations and snapshots run one after another. Every write throws NotOwner
+ * once another process owns the partition.
+ */
 export class PartitionEvaluator {
   readonly owner: PartitionOwner;
   readonly #dependencies: PartitionDependencies;

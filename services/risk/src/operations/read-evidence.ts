@@ -32,7 +32,7 @@ export async function readBreachEvidence(
   throw new ApiError("EVIDENCE_PENDING", { headers: { [HEADERS.retryAfter]: seconds } });
 }
 
-export interface IntervalEvidenceDependencies {
+interface IntervalEvidenceDependencies {
   readonly readAccount: ReadAccount;
   readonly readLog: ReadAccountLog;
   readonly partitionOf: (account: AccountName) => number;

@@ -13,7 +13,7 @@ import {
 /** Maximum number of commands that are carried out at the same time. */
 const MAX_CONCURRENT_COMMANDS = 8;
 
-export interface RiskExecutorDependencies extends ChangeRiskRulesDependencies, ChangeRiskTemplatesDependencies {
+interface RiskExecutorDependencies extends ChangeRiskRulesDependencies, ChangeRiskTemplatesDependencies {
   readonly templates: Pick<TemplateRepository, "stateOf" | "changeTemplate">;
   /** The partition whose owner applies the templates of a server. */
   readonly partitionOfServer: (serverId: string) => number;

@@ -5,6 +5,7 @@ import { type RuleSet, toRule } from "../domain/rule.ts";
 /** Maximum number of different rules that are shared. Further ones are kept for each account. */
 const MAX_SHARED_RULES = 1_000;
 
+/** One for each partition. Objects that it returns belong to many accounts: never change them. */
 export class SharedRules {
   readonly #byText = new Map<string, readonly StoredRule[]>();
   readonly #sets = new WeakMap<readonly StoredRule[], RuleSet>();
@@ -33,7 +34,7 @@ export class SharedRules {
     return version.rules;
   }
 
-  /** The rules of a version as the evaluation needs them, once for equal rules. */
+  /** The rules of a version in the form that the evaluation uses: one object for equal rules. */
   ruleSetOf({ version, rules }: RuleVersion): RuleSet {
     const known = this.#sets.get(rules);
     if (known !== undefined) return known;

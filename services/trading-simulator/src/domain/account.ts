@@ -81,7 +81,7 @@ export const MAX_PENDING_ORDERS = 200;
 /** Maximum balance in minor units: well within the integers that a double represents exactly. */
 export const MAX_BALANCE_MINOR = 1e15;
 
-export interface NewAccount {
+interface NewAccount {
   readonly serverId: string;
   readonly accountNumber: string;
   readonly name: string;

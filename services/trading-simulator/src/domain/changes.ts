@@ -13,6 +13,10 @@ const FLATTENED = "flattened";
 /** Maximum number of ids of a kind in the message of an incomplete change. */
 const MAX_LISTED = 20;
 
+/**
+ * Hashes for a creation or a change of password, each `salt.hash` (password-hash.ts). A change has
+ * hashes of the one new password in both fields.
+ */
 export interface PasswordHashes {
   readonly trading: string;
   readonly investor: string;

@@ -25,16 +25,22 @@ export const FAULT_OPERATIONS = [
 ] as const;
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
+/**
+ * An injected fault. It applies to a change or request that matches `reference`, `accountNumber`
+ * and `operation`.
+ */
 export interface Fault {
   readonly id: string;
   readonly kind: FaultKind;
   /** Null: any. */
   readonly reference: string | null;
+  /** Null: any. */
   readonly accountNumber: string | null;
+  /** Null: any. */
   readonly operation: FaultOperation | null;
   /** Remaining occurrences; null: until cleared. */
   remaining: number | null;
-  /** For `delay` and `apply_late`. */
+  /** For `delay` and `apply_late`, in milliseconds. */
   readonly delayMs: number;
   /** For `refuse`. */
   readonly code: RejectionCode;

@@ -28,9 +28,11 @@ interface SymbolState extends RandomState {
   closed?: boolean;
 }
 
+/** The stored state of a market, as JSON. The market changes it in place. */
 export interface MarketState {
   /** The feed of this state; another feed starts a new market. */
   readonly feed: string;
+  /** Number of ticks since the market began. */
   tick: number;
   /** True: the market moves only on request. */
   paused: boolean;
@@ -41,6 +43,10 @@ export interface MarketState {
 /** Maximum number of recorded quotes per tick; later ones wait for the next tick. */
 export const MAX_QUOTES_PER_TICK = 1_000;
 
+/**
+ * One for each trading server. Every symbol of a call must exist. Nothing here reads a clock:
+ * {@link Market.tick} moves the market.
+ */
 export class Market implements Prices {
   readonly #feed: Feed;
   readonly #state: MarketState;

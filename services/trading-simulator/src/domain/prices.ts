@@ -26,6 +26,7 @@ export function closePriceOf(quote: Quote, side: Side): number {
   return side === "buy" ? quote.bid : quote.ask;
 }
 
+/** The side of the deal that closes a position of `side`. */
 export function oppositeOf(side: Side): Side {
   return side === "buy" ? "sell" : "buy";
 }

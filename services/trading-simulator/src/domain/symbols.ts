@@ -3,6 +3,10 @@ import { assertDefined } from "@kapi/kernel";
 /** Currencies of prices and accounts. */
 export type CurrencyCode = "USD" | "JPY" | "CHF" | "CAD" | "NGN";
 
+/**
+ * The fixed terms of a symbol, the same on every server. Prices are in `quoteCurrency` for one unit
+ * of the base currency.
+ */
 export interface SymbolSpec {
   readonly name: string;
   readonly description: string;
@@ -106,6 +110,7 @@ export function volumeFromLots(lots: number): number | null {
   return Math.abs(lots * VOLUME_UNITS_PER_LOT - units) < 1e-6 ? units : null;
 }
 
+/** Lots of a volume in hundredths of a lot; the inverse of {@link volumeFromLots}. */
 export function lotsFromVolume(volume: number): number {
   return volume / VOLUME_UNITS_PER_LOT;
 }

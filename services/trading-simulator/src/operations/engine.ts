@@ -14,7 +14,7 @@ import type { TradingServer } from "./server.ts";
 
 export type SimulatorCommitter = Committer<Account, TradingServer>;
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly clock: Clock;
   readonly feed: Feed;
   readonly committer: SimulatorCommitter;
@@ -30,6 +30,10 @@ export interface RecordingContext extends TradingContext {
   createdBy: Actor | undefined;
 }
 
+/**
+ * One for each process. It owns no data: `servers` holds the trading servers, and `committer`
+ * stores what operations record.
+ */
 export class Engine {
   readonly clock: Clock;
   readonly feed: Feed;

@@ -20,6 +20,10 @@ interface ServerState {
   readonly lastRolloverDay: number;
 }
 
+/**
+ * New, or restored by {@link TradingServer.fromState}. Operations change accounts directly; after a
+ * change call {@link TradingServer.reindex}, or ticks of the account's symbols miss it.
+ */
 export class TradingServer {
   readonly serverId: string;
   readonly market: Market;

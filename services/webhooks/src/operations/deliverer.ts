@@ -47,7 +47,7 @@ interface SentAttempt {
   readonly durationMs: number;
 }
 
-export interface DelivererOptions {
+interface DelivererOptions {
   readonly limits: DeliveryLimits;
   readonly sender: Sender;
   readonly endpointCache: EndpointCache;

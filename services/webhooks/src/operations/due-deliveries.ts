@@ -13,7 +13,7 @@ const LEASE_BATCH_DELIVERIES = 1_000;
 const CANCEL_BATCH = 1_000;
 const MS_PER_SECOND = 1_000;
 
-export interface DueOptions {
+interface DueOptions {
   readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen">;
   readonly deliverer: Pick<Deliverer, "capacity" | "add" | "running">;
   readonly endpointCache: EndpointCache;

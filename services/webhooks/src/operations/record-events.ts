@@ -13,7 +13,7 @@ const MAX_BATCHES_PER_TRANSACTION = 16;
 /** Maximum number of ranges of missing events in one log line. */
 const MAX_LOGGED_RANGES = 10;
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly events: Pick<EventStore, "recordEvents">;
   readonly deliverer: Pick<Deliverer, "capacity" | "add">;
   readonly due: Pick<DueDeliveries, "enqueue">;

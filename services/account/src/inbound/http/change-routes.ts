@@ -4,7 +4,7 @@ import { ApiError, type Caller, callerOf, type FastifyInstance, serve } from "@k
 
 import { InvalidConfigurationError } from "../../operations/update-server-configuration.ts";
 
-export interface ChangeRouteOperations {
+interface ChangeRouteOperations {
   readonly updateServerConfiguration: (
     serverId: string,
     body: UpdateServerConfigurationBody,
@@ -17,6 +17,10 @@ export interface ChangeRouteOperations {
   ) => Promise<boolean>;
 }
 
+/**
+ * Registers the two routes. Throws 404 for an unknown server or account, and 400 with `issues` for
+ * an invalid configuration. Other errors of the operations pass through.
+ */
 export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRouteOperations): void {
   serve(app, ACCOUNT_ROUTES.updateServerConfiguration, async ({ params: { serverId }, body }, { headers }) => {
     const server = await operations.updateServerConfiguration(serverId, body, callerOf(headers)).catch(refused);

@@ -14,7 +14,7 @@ import { readAccountHistory } from "../../operations/read-account-history.ts";
 import { readOpenPositions } from "../../operations/read-open-positions.ts";
 import { readDealDigests } from "../../operations/read-deal-digests.ts";
 
-export interface HistoryRouteDependencies {
+interface HistoryRouteDependencies {
   readonly reader: HistoryReader;
   readonly feed: FeedSource;
   readonly digests: DealDigestReader;

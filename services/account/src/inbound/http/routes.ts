@@ -20,11 +20,16 @@ import { serverOverviews } from "../../operations/server-overviews.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-export interface AccountRouteDependencies extends AccountDetailsDependencies {
+interface AccountRouteDependencies extends AccountDetailsDependencies {
   readonly quotes: Quotes;
   readonly serverChecks: TradingServerChecks;
 }
 
+/**
+ * Registers the reads. An unknown server or account of the path is 404, except in the two reads of
+ * selected accounts, which find nothing. A batch has an entry for each item, also for an unknown
+ * one.
+ */
 export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {
     const server = await getServerConfiguration(dependencies.reader, params.serverId);

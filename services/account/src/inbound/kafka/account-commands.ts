@@ -28,6 +28,10 @@ import {
   settleCreations,
 } from "./creation-commands.ts";
 
+/**
+ * The handlers of creations and of changes, and the classification of the trading server's errors.
+ * {@link createAccountCommands} only dispatches between the two handlers.
+ */
 export interface AccountCommandsOptions {
   readonly creations: CreationCommandsOptions;
   readonly changes: ChangeCommandsOptions;
@@ -40,6 +44,12 @@ export interface AccountCommandsOptions {
 type Effect = CreationEffect | ChangeEffect;
 type CommandCategory = "creation" | "change" | "unknown";
 
+/**
+ * Creates the executor for the command worker. An operation that this version does not know is
+ * rejected with INTERNAL, and settles as `closed` without a call of the trading server. `apply`
+ * locks the accounts of all its commands before it writes any row, so that transactions do not
+ * deadlock.
+ */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, isUnreachable, isNotSent } = options;
   const categoryOf = ({ operation }: CommandHeader): CommandCategory => {

@@ -12,12 +12,20 @@ import type { QueuedOperations } from "../../operations/queued-operations.ts";
 
 type Run<M> = (serverId: string, messages: readonly M[]) => Promise<ChangeRun[]>;
 
+/**
+ * What changes of existing accounts need. Both runs return one result for each message, in order,
+ * and reject if the trading server gives no clear answer.
+ */
 export interface ChangeCommandsOptions {
+  /** Sends the changes of newly leased commands. */
   readonly changeTradingAccounts: Run<CommandMessage>;
+  /** Gets the outcomes of commands that may have been sent, and closes the others. */
   readonly settleTradingAccounts: Run<StoredCommandMessage>;
+  /** The operations that this version can carry out. Every command has one of them. */
   readonly operations: QueuedOperations;
   readonly repository: AccountRepository;
   readonly deletions: DeletionRepository;
+  /** Publishes the account events in the transaction that writes the rows. */
   readonly recordEvents: RecordEvents;
 }
 

@@ -9,13 +9,21 @@ import type { Account, AccountCreation } from "../../domain/account.ts";
 import type { AccountOpener, CreationRepository, CreationResult, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
 
+/**
+ * What creations need: `createTradingAccounts` carries them out, `opener` settles those that may
+ * have been sent, and `repository` and `recordEvents` write the result.
+ */
 export interface CreationCommandsOptions {
+  /**
+   * One result for each creation, in order. Rejects if the trading server gives no clear answer.
+   */
   readonly createTradingAccounts: (serverId: string, requested: readonly RequestedCreation[]) => Promise<CreationRun[]>;
   readonly opener: AccountOpener;
   readonly repository: CreationRepository;
   readonly recordEvents: RecordEvents;
   /** The supplied password, decrypted, or the derived one. */
   readonly passwordOf: (message: CommandMessage, kind: PasswordKind) => string;
+  /** When kapi learned of a rejection, or closed a creation. */
   readonly clock: Clock;
 }
 

@@ -12,7 +12,7 @@ import { configureServers } from "../../operations/configure-servers.ts";
 
 const RETRY_INTERVAL_MS = 1_000;
 
-export interface ServerDirectoryOptions {
+interface ServerDirectoryOptions {
   readonly servers: () => Iterable<ServerEntry>;
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   readonly serverRepository: ServerRepository;

@@ -95,6 +95,10 @@ function afterPosition(conditions: readonly string[], next: number): string {
      ${NEWEST_FIRST} limit $${next + 2}`;
 }
 
+/**
+ * Accounts and servers as committed, in the schema of the account service. Deleted accounts are
+ * never returned. A search that takes too long rejects with a transient error.
+ */
 export function createAccountReader(database: Database): AccountReader {
   return {
     server: (serverId) => selectServer(database, serverId),

@@ -35,6 +35,7 @@ export const ACCOUNT_COLUMNS = `id, organization_id, server_id, account_number, 
  */
 export const IN_LOCK_ORDER = "order by a.server_id, a.account_number for no key update of a";
 
+/** Maps a row with all {@link ACCOUNT_COLUMNS}. Money stays in minor units, and times are Dates. */
 export function fromRow(row: AccountRow): Account {
   return {
     id: row.id,

@@ -135,7 +135,7 @@ const MARK_DELETED = statement(
    where id = any($1::uuid[])`,
 );
 
-export interface DeletionRepositoryOptions {
+interface DeletionRepositoryOptions {
   readonly database: Database;
   readonly deleteHistory: DeletionRepository["deleteHistory"];
 }

@@ -85,14 +85,18 @@ export const DELETE_DIGESTS: Statement<{ deleted: number }> = statement(
    select count(*) as deleted from gone`,
 );
 
+/** A row of `deal_digests` with its money in minor units of the account's currency. */
 export interface DealDigestRow {
   readonly account_number: string;
   readonly deal_count: number;
   readonly commission_minor: number;
   readonly realized_pnl_minor: number;
   readonly swap_minor: number;
+  /** In hex. */
   readonly hash: string;
+  /** From 1; a change of the day's deals makes the next one. */
   readonly revision: number;
+  /** Null for revision 1. */
   readonly revised_at: Date | null;
 }
 

@@ -41,7 +41,7 @@ interface Range {
   readonly through: string;
 }
 
-export interface DealDigestTable extends DigestTable {
+interface DealDigestTable extends DigestTable {
   /**
    * Makes the digests of an account that is being deleted, up to its last deal, before its deals
    * are deleted. Idempotent.

@@ -120,6 +120,11 @@ export const FILTERED_DEALS: Statement<PageRow<DealRow>> = statement(
   filteredPageOf("deals", DEAL_COLUMNS, "executed_at", ["symbol", "side", "kind", "order_id", "position_id"]),
 );
 
+/**
+ * A page of an account's orders, newest first, and the number of all matching ones. `from`
+ * (inclusive) and `to` (exclusive) filter by creation. With a filter, all orders of the account are
+ * read and counted. Null if the account does not exist, or is deleting or deleted.
+ */
 export function orderPage(
   database: Database,
   account: AccountName,
@@ -131,6 +136,10 @@ export function orderPage(
   return page(database, account, range, filters, read);
 }
 
+/**
+ * A page of an account's positions, as {@link orderPage}; `from` and `to` filter by opening. With
+ * no filter but the status, it reads little more than the page.
+ */
 export function positionPage(
   database: Database,
   account: AccountName,
@@ -143,6 +152,7 @@ export function positionPage(
   return page(database, account, range, isFiltered ? [...filters, status === "all" ? undefined : status] : [], read);
 }
 
+/** A page of an account's deals, as {@link orderPage}; `from` and `to` filter by execution. */
 export function dealPage(
   database: Database,
   account: AccountName,

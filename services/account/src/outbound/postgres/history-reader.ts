@@ -53,6 +53,10 @@ interface BookedRow {
   readonly booked_sequence: number;
 }
 
+/**
+ * Reads the booked history, never the staged one of a rebuild. Each page is one statement, so its
+ * records and its total are consistent.
+ */
 export function createHistoryReader(database: Database): HistoryReader {
   const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {
     const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);

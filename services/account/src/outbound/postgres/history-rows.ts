@@ -15,20 +15,29 @@ export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, ${opened
 export const DEAL_COLUMNS = `id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,
   realized_pnl_minor, swap_minor, ${instant("executed_at")}`;
 
+/** A row of `orders` read with {@link ORDER_COLUMNS}. Times are texts with microseconds. */
 export interface OrderRow {
   readonly id: string;
+  /** Number among the account's orders, from 1. */
   readonly n: number;
   readonly symbol: string;
   readonly side: string;
   readonly order_type: string;
+  /** In lots. */
   readonly volume: number;
   readonly status: string;
   readonly created_at: string;
+  /** Null unless the order was executed. */
   readonly executed_at: string | null;
 }
 
+/**
+ * A row of `positions` read with {@link POSITION_COLUMNS}. Volumes are in lots, times are texts
+ * with microseconds.
+ */
 export interface PositionRow {
   readonly id: string;
+  /** Number among the account's positions, from 1. */
   readonly n: number;
   readonly order_id: string;
   readonly symbol: string;
@@ -39,22 +48,30 @@ export interface PositionRow {
   readonly open_price: number;
   readonly status: Position["status"];
   readonly opened_at: string;
+  /** Null while the position is open. */
   readonly closed_at: string | null;
 }
 
+/**
+ * A row of `deals` read with {@link DEAL_COLUMNS}. Money is in minor units of the account's
+ * currency.
+ */
 export interface DealRow {
   readonly id: string;
+  /** Number among the account's deals, from 1. */
   readonly n: number;
   readonly order_id: string;
   readonly position_id: string;
   readonly symbol: string;
   readonly side: string;
   readonly kind: string;
+  /** In lots. */
   readonly volume: number;
   readonly price: number;
   readonly commission_minor: number;
   readonly realized_pnl_minor: number;
   readonly swap_minor: number;
+  /** Text with microseconds. */
   readonly executed_at: string;
 }
 
@@ -65,6 +82,7 @@ function toInstant(text: string): string {
   return text.endsWith(ZERO_MICROSECONDS) ? `${text.slice(0, -ZERO_MICROSECONDS.length)}Z` : text;
 }
 
+/** The order as the API shows it. Times keep their microseconds, unless these are 0. */
 export function orderFromRow(row: OrderRow): Order {
   return {
     id: row.id,
@@ -78,6 +96,10 @@ export function orderFromRow(row: OrderRow): Order {
   };
 }
 
+/**
+ * The position as the API shows it, with the opened volume as `volume` (decisions, 13). Times as in
+ * {@link orderFromRow}.
+ */
 export function positionFromRow(row: PositionRow): Position {
   return {
     id: row.id,
@@ -92,6 +114,10 @@ export function positionFromRow(row: PositionRow): Position {
   };
 }
 
+/**
+ * The deal as the API shows it, with money as numbers in major units. Times as in
+ * {@link orderFromRow}.
+ */
 export function dealFromRow(row: DealRow): Deal {
   return {
     id: row.id,

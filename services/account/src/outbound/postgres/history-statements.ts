@@ -9,13 +9,19 @@ import { IN_LOCK_ORDER } from "./account-row.ts";
 /** `live` is shown to readers; `staged` is used by a rebuild. */
 export type HistoryTables = "live" | "staged";
 
+/** A locked row of `accounts`, as far as booking needs it. */
 export interface AccountStatusRow {
   readonly server_id: string;
   readonly account_number: string;
   readonly status: string;
+  /** Number of published account events; 0 before `account.created`. */
   readonly fact_sequence: number;
 }
 
+/**
+ * A row of `feeds`: how far an account is booked, and its number of records of each kind. Accounts
+ * without booked events have no row.
+ */
 export interface FeedRow {
   readonly server_id: string;
   readonly account_number: string;
@@ -24,9 +30,11 @@ export interface FeedRow {
   readonly position_count: number;
   readonly open_position_count: number;
   readonly deal_count: number;
+  /** Sequence of the last booked event that finance publishes; 0 without one. */
   readonly ledger_sequence: number;
 }
 
+/** A stored order or position that a run of events names again. Its number `n` is kept. */
 export interface KnownRow {
   readonly kind: "order" | "position";
   readonly server_id: string;
@@ -34,7 +42,7 @@ export interface KnownRow {
   readonly id: string;
   readonly n: number;
   readonly status: string;
-  /** Null for an order. */
+  /** In lots; null for an order. */
   readonly opened_volume: number | null;
 }
 
@@ -59,7 +67,7 @@ export const NOTE_GAPS: Statement<never> = statement(
      set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
 );
 
-export interface HistoryStatements {
+interface HistoryStatements {
   /** $1 servers, $2 account numbers. */
   readonly selectFeeds: Statement<FeedRow>;
   /** $1-$3 orders: server, account number, id; $4-$6 positions. Returns the stored records. */

@@ -38,6 +38,10 @@ export interface HistoryWriter {
   write(transaction: Transaction, runs: readonly AccountRun[]): Promise<BookedHistory[]>;
 }
 
+/**
+ * Creates a writer for the live tables or for the staged ones; both use the same code, so a rebuild
+ * gives the rows that booking would have given.
+ */
 export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   const statements = historyStatements(tables);
   return {
@@ -60,7 +64,7 @@ export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   };
 }
 
-export function feedFromRow(row: FeedRow): Feed {
+function feedFromRow(row: FeedRow): Feed {
   return {
     bookedSequence: row.booked_sequence,
     orderCount: row.order_count,

@@ -84,6 +84,10 @@ const NOTE_DONE: Statement<never> = statement(
 );
 const FORGET_DONE: Statement<never> = statement("rebuild-forget-done", "delete from rebuilds where server_id = $1");
 
+/**
+ * The staged tables and the progress of rebuilds. `replace` rejects, and changes nothing, if the
+ * numbers of rows afterwards would not match the counts of the feed.
+ */
 export function createStagedHistory(database: Database): StagedHistory {
   const live = createHistoryWriter("live");
   const staged = createHistoryWriter("staged");

@@ -23,7 +23,7 @@ import { type CommandWaiters, TooManyWaiters, waitForCommand } from "../../opera
 
 const CONTENT_TOO_LARGE = 413;
 
-export interface ListRouteDependencies {
+interface ListRouteDependencies {
   readonly repository: CommandRepository;
   readonly lists: CommandLists;
   readonly finalCommands: FinalCommandRepository;

@@ -9,7 +9,7 @@ import { waitUntilCaughtUp } from "../../operations/wait-until-caught-up.ts";
 
 const SERVICE_UNAVAILABLE = 503;
 
-export interface RouteDependencies {
+interface RouteDependencies {
   readonly repository: CommandRepository;
   readonly waitingOf: (organizationId: string) => Promise<WaitingCommands[]>;
   readonly endOffsets: LogEndOffsets;

@@ -29,7 +29,7 @@ const UNHURRIED_INTERVAL_MS = 200;
 /** Minimum interval between batches under load, while a caller waits for a command. */
 const BUSY_INTERVAL_MS = 15;
 
-export interface ConsumerDependencies {
+interface ConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly ingestion: CommandIngestion;
   readonly topics: TopicIdRepository;

@@ -67,6 +67,11 @@ const HEADERS = {
 /** Over https: browsers use only https for a year. */
 const HTTPS_HEADERS = { ...HEADERS, "strict-transport-security": "max-age=31536000" };
 
+/**
+ * All that the routes of the console use, built once in service.ts. Adapters of other services,
+ * such as `records`, `ranks` and `risk`, do not check whose server they read: operations ask
+ * `directory` first.
+ */
 export interface ConsoleDependencies
   extends
     SessionRouteDependencies,

@@ -8,7 +8,7 @@ import { listUsers } from "../../operations/list-users.ts";
 import { changeRoleForOperator, resetTwoFactorForOperator } from "../../operations/manage-people.ts";
 import { createUser, disableUser, resetUserPassword, type UserDependencies } from "../../operations/manage-users.ts";
 
-export interface OperatorRouteDependencies extends UserDependencies {
+interface OperatorRouteDependencies extends UserDependencies {
   readonly users: Users;
   readonly auditLog: AuditLog;
   readonly directory: Directory;

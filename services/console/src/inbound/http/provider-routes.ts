@@ -14,10 +14,13 @@ export const PROVIDER_CALLBACK = `${CONSOLE_API}/sign-in/provider/callback`;
 const PAGE = "/console/";
 const FOUND = 302;
 
+/** What the sign-in by a provider needs in addition to {@link SignInDependencies}. */
 export interface ProviderRouteDependencies extends SignInDependencies {
-  /** Null: no provider. */
+  /** Null: no provider is configured, and the routes do not exist. */
   readonly providerSignIn: ProviderSignIn | null;
+  /** Whether cookies are for https only. */
   readonly secureCookies: boolean;
+  /** Logs why a sign-in failed: the browser only learns that it failed. */
   readonly logProviderFailure: (error: unknown) => void;
 }
 

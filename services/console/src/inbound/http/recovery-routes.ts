@@ -8,6 +8,9 @@ import {
 } from "../../operations/recover-password.ts";
 import { requireOwnOrigin } from "./own-page.ts";
 
+/**
+ * What the two routes need: `recovery` sends the link, and the other fields set the new password.
+ */
 export interface RecoveryRouteDependencies extends Pick<
   RecoveryDependencies,
   "passwords" | "store" | "clock" | "recoveries"

@@ -14,6 +14,10 @@ import { requireOwnOrigin } from "./own-page.ts";
 import { originOf, pendingIdOf, sessionIdOf, setPendingCookie, setSessionCookie } from "./session-cookie.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
+/**
+ * What all routes need that open a session or replace its cookie: the sign-in, one's own account,
+ * and accepted invitations.
+ */
 export interface SessionRouteDependencies extends SignInDependencies {
   /** Whether cookies are for https only. */
   readonly secureCookies: boolean;

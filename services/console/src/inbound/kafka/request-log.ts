@@ -10,7 +10,7 @@ const MAX_BATCH_RECORDS = 100;
 /** Fewer and larger batches: a request appears in the log about a second later. */
 const MIN_INTERVAL_MS = 200;
 
-export interface RequestConsumerDependencies {
+interface RequestConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly store: (records: readonly LoggedRequests[]) => Promise<void>;
   readonly logger: Logger;

@@ -12,7 +12,7 @@ import {
 import { newestTransactions } from "../../operations/newest-transactions.ts";
 import { readBalance } from "../../operations/read-balance.ts";
 
-export interface RouteDependencies extends TransactionDependencies {
+interface RouteDependencies extends TransactionDependencies {
   readonly deletions: DeletionMarks;
   readonly digests: DigestReader;
 }

@@ -14,15 +14,18 @@ export interface DigestAccountRow {
   readonly deleted_at: Date | null;
 }
 
+/** A row of `transaction_digests`. Money in minor units of the account's currency. */
 export interface TransactionDigestRow {
   readonly account_number: string;
   readonly currency: "USD" | "NGN";
   readonly transaction_count: number;
   readonly amount_minor: number;
+  /** In hex. */
   readonly hash: string;
   readonly closing_balance_minor: number;
   readonly revision: number;
   readonly created_at: Date;
+  /** Null if the digest was never changed. */
   readonly revised_at: Date | null;
 }
 

@@ -26,13 +26,17 @@ import {
   WRITE_BOOKINGS,
 } from "./statements.ts";
 
-export interface PostgresLedgerOptions {
+interface PostgresLedgerOptions {
   readonly store: CommandStore;
   readonly clock: Clock;
   /** The organization of a server; undefined while the directory does not know it. */
   readonly organizationOf: (serverId: string) => string | undefined;
 }
 
+/**
+ * The ledger in the schema of finance. `store` gives the transactions, in which open commands are
+ * completed too; `clock` gives the time of booking.
+ */
 export function createPostgresLedger({ store, clock, organizationOf }: PostgresLedgerOptions): Ledger {
   return {
     book: (events) => store.transact((unit) => bookUnit(unit, events, toIso(clock.nowMs()), organizationOf)),

@@ -24,6 +24,10 @@ export interface TransactionRow {
   readonly created_at: Date;
 }
 
+/**
+ * Whether the ledger knows an account. The statements that read it also return it for an unknown
+ * account.
+ */
 export interface StandingRow {
   readonly deleted: boolean;
   /** Null if the ledger has never seen the account. */

@@ -5,14 +5,19 @@ import { type Statement, statement } from "@kapi/postgres";
 const ACCOUNT_COLUMNS = `server_id, account_number, organization_id, currency, last_sequence, balance_minor,
      transaction_sequence, announced_sequence`;
 
+/**
+ * A row of `ledger_accounts`: how far an account is booked. Money in minor units of its currency.
+ */
 export interface AccountRow {
   readonly server_id: string;
   readonly account_number: string;
   readonly organization_id: string;
   readonly currency: "USD" | "NGN";
+  /** Sequence of the last booked event; 0 without one. */
   readonly last_sequence: number;
   readonly balance_minor: number;
   readonly transaction_sequence: number;
+  /** Sequence of the last booked event that the account service publishes; 0 without one. */
   readonly announced_sequence: number;
 }
 
@@ -84,11 +89,15 @@ export const TRANSACTIONS_OF_COMMANDS: Statement<{
    join unnest($1::uuid[], $2::uuid[]) c (server_id, command_id) using (server_id, command_id)`,
 );
 
+/** A row of `ledger_gaps`: an account whose next events are missing. */
 export interface GapRow {
   readonly server_id: string;
   readonly account_number: string;
+  /** The gap is closed when the account is booked up to this event. */
   readonly needed_sequence: number;
+  /** Failed attempts to close the gap; they lengthen the pause before the next one. */
   readonly attempts: number;
+  /** Sequence of the last booked event; 0 without one. */
   readonly booked_sequence: number;
 }
 

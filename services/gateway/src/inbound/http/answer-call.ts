@@ -15,6 +15,10 @@ const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 
+/**
+ * What every answer needs, to a management key and to a person alike. `refunds` repeats in the
+ * background the refunds that Redis did not confirm.
+ */
 export interface AnswerDependencies {
   readonly directory: Pick<Directory, "prices">;
   readonly admission: Pick<Admission, "admit" | "refund">;

@@ -9,7 +9,7 @@ export interface LoggedCommand {
   commandId: string | null;
 }
 
-export interface RequestLogging {
+interface RequestLogging {
   readonly requestLog: RequestLog;
   readonly clock: Clock;
 }

@@ -25,7 +25,7 @@ const PERSON_SCOPES: OperationCaller["scopes"] = [
   "risk:manage",
 ];
 
-export interface PersonRouteDependencies extends AnswerDependencies {
+interface PersonRouteDependencies extends AnswerDependencies {
   readonly directory: Pick<Directory, "server" | "prices">;
   readonly requestLog: RequestLog;
 }

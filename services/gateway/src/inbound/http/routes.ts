@@ -26,6 +26,10 @@ interface Caller {
   readonly logged: LoggedCommand;
 }
 
+/**
+ * What the routes for management keys need. `directory` is read from memory, so the checks of a
+ * caller wait for no other service.
+ */
 export interface RouteDependencies extends AnswerDependencies {
   readonly directory: Pick<Directory, "key" | "server" | "prices">;
   readonly requestLog: RequestLog;

@@ -9,7 +9,7 @@ const DELETED = "account.deleted";
 const DELETED_TEXT = Buffer.from(`"${DELETED}"`);
 const AccountEvent = z.object({ type: z.string(), serverId: z.guid(), accountNumber: z.string() });
 
-export interface AccountDeletionsDependencies {
+interface AccountDeletionsDependencies {
   readonly kafka: KafkaConnection;
   readonly knownAccounts: Pick<KnownAccounts<string>, "forget">;
   readonly logger: Logger;

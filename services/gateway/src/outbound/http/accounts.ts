@@ -21,7 +21,7 @@ const TOO_MANY_REQUESTS = 429;
 
 const { getServerConfiguration, updateServerConfiguration, listTradingAccounts } = ACCOUNT_ROUTES;
 
-export interface AccountsOptions {
+interface AccountsOptions {
   /** For checks before a command is queued. */
   readonly checkTimeoutMs: number;
   /** For the immediate delete, which first waits for the account's running command. */

@@ -47,7 +47,7 @@ const LATER_TIMEOUT_MS = 30_000;
 
 const { readCommands, lookUpCommands, waitForCommand, listCommands, streamCommands } = COMMAND_STATUS_ROUTES;
 
-export interface CommandStatusClients {
+interface CommandStatusClients {
   readonly client: InternalClient;
   /** For waits, which hold a connection each and must not delay reads. */
   readonly waitingClient: InternalClient;

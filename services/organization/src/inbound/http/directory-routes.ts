@@ -20,7 +20,7 @@ import { type RegistrationContext, registerServer } from "../../operations/direc
 import { revokeKey } from "../../operations/directory/revoke-key.ts";
 import { setServerStatus } from "../../operations/directory/set-server-status.ts";
 
-export interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerContext, "store"> {
+interface DirectoryRouteContext extends RegistrationContext, Omit<LedgerContext, "store"> {
   readonly store: Store;
   readonly redis: RedisConnection;
 }

@@ -18,7 +18,7 @@ import { listNearLimits } from "../../operations/list-near-limits.ts";
 import { listRiskBreaches } from "../../operations/list-risk-breaches.ts";
 import type { ReadIntervalEvidence } from "../../operations/read-evidence.ts";
 
-export interface RiskReads {
+interface RiskReads {
   readonly readRules: ReadRules;
   readonly readBreaches: ReadBreaches;
   readonly readBreach: ReadBreach;
@@ -33,6 +33,10 @@ export interface RiskReads {
   readonly evidenceKeys: EvidenceKeys;
 }
 
+/**
+ * Registers the reads. A breach or template that does not exist is 404; the search for a breach by
+ * its id returns null.
+ */
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
   const {
     readRules,

@@ -42,7 +42,7 @@ const TRANSLATORS: ReadonlyMap<TopicContract, Translate> = new Map<TopicContract
   [TOPICS.commandEvents, translator(CommandEvent, fromCommandEvent)],
 ]);
 
-export interface EventConsumerDependencies {
+interface EventConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
   readonly hasCommandSubscribers: () => Promise<boolean>;

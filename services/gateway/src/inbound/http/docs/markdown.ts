@@ -21,6 +21,7 @@ export interface Heading {
   readonly anchor: string;
 }
 
+/** A rendered Markdown file. `html` is its content without the layout of the site (layout.ts). */
 export interface RenderedPage {
   readonly html: string;
   /** The text of the first heading. */

@@ -1,5 +1,9 @@
 /** The pages of the documentation site, in the order of its navigation. */
 
+/**
+ * A page of the navigation. Pages about single error codes are not in it: they are made from the
+ * codes.
+ */
 export interface PageEntry {
   /** Path below `/docs`; empty for the first page. */
   readonly path: string;
@@ -9,7 +13,7 @@ export interface PageEntry {
   readonly title: string;
 }
 
-export interface Section {
+interface Section {
   readonly title: string;
   readonly pages: readonly PageEntry[];
 }

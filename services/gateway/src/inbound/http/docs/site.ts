@@ -1,6 +1,6 @@
 /**
- * The documentation site. Its pages are made of the Markdown files of the repository when they are
- * first asked for, and kept: there are about seventy.
+ * The documentation site. Each page is rendered from Markdown at its first request, and kept in
+ * memory: there are about seventy pages.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -45,6 +45,10 @@ export interface BrokenLink {
   readonly target: string;
 }
 
+/**
+ * Serves files by their path below `/docs`. One for each process: rendered pages and the search
+ * index are kept for its life.
+ */
 export class DocsSite {
   readonly #pages = new Map<string, RenderedPage>();
   readonly #codes = new Set(errorCodes());
@@ -65,7 +69,7 @@ export class DocsSite {
     return this.paths().includes(wanted) ? { contentType: HTML, text: pageHtml(wanted, this.page(wanted)) } : null;
   }
 
-  /** The page that says that there is no page. */
+  /** The page of a 404. */
   notFound(): SiteFile {
     return {
       contentType: HTML,
@@ -76,7 +80,7 @@ export class DocsSite {
     };
   }
 
-  /** Renders a page, once. @throws Error for a path that is none of {@link DocsSite.paths}. */
+  /** Renders a page at its first use. @throws Error for a path not in {@link DocsSite.paths}. */
   page(wanted: string): RenderedPage {
     const known = this.#pages.get(wanted);
     if (known !== undefined) return known;
