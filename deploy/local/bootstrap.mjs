@@ -10,13 +10,14 @@ import path from "node:path";
 
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
-/** This file contains the hash of the patches that the installed packages have. */
+/** The file with the hash of the patches that the installed packages have. */
 const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * Installs the packages of package-lock.json, unless all of them are installed in these versions.
+ * Installs the packages of package-lock.json, unless all of them are installed in these versions,
+ * with these patches.
  * Exits with 1 if the installation fails.
  */
 export async function ensureDependencies() {

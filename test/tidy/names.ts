@@ -17,7 +17,7 @@ import {
 import { filesBelow } from "./files.ts";
 
 const SOURCE = /\/src\/.*\.ts$/;
-/** Has hooks and parsers of all servers, but no routes of a service. */
+/** The library with the hooks and parsers of every HTTP server, and no routes of a service. */
 const HTTP_LIBRARY = /^libs\/http\//;
 const STARTS = /^start[A-Z]/;
 const FACTORY_VERBS = /^(make|new)[A-Z]/;

@@ -46,7 +46,9 @@ async function ofOneShard(count: number): Promise<string[]> {
   return Promise.all(ids.map((id) => organizationWith(redis, CREDITS, id)));
 }
 
-/** A request as numbers: indexes of organization, key, charge and commands. */
+/**
+ * A generated request. Organization, key and commands are indexes into {@link TestOrganizations}.
+ */
 interface Draft {
   readonly organization: number;
   readonly key: number;
@@ -72,10 +74,10 @@ const drafts = fc.array(draft, { minLength: 1, maxLength: MAX_REQUESTS, size: "m
 /** A record stays open during a test, or is reclaimed by the next equal request. */
 const recordOpenMs = fc.constantFrom(ADMISSION_SETTINGS.recordOpenMs, 0);
 
-/** Two organizations of one shard, with keys of which one is revoked and one limited. */
+/** Two organizations of one shard. Of their keys, one is revoked and one has a low rate limit. */
 class TestOrganizations {
   readonly #organizations: readonly string[];
-  readonly #keys = ["a", "b", "limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
+  readonly #keys = ["a", "b", "rate-limited", "revoked"].map((name) => `${name}-${randomUUID()}`);
   readonly #charges = Array.from({ length: MAX_REQUESTS }, () => randomUUID());
   readonly #commands = Array.from({ length: 20 }, () => randomUUID());
 

@@ -90,7 +90,7 @@ function servedApart(): Served {
   return run(code, {}) as Served;
 }
 
-/** Starts a child process with telemetry in this environment; returns the metrics as text. */
+/** Runs a child process with telemetry; returns the loaded files of the SDK, and the metrics. */
 function started(env: Readonly<Record<string, string>>): Started {
   const code = `
     import { registerHooks } from "node:module";

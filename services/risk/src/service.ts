@@ -57,7 +57,10 @@ const SCHEMA: ServiceSchema = {
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
   directories: [COMMANDS_MIGRATIONS],
 };
-/** Deadline of a call to the account service, which waits up to 3.5 s for a trading server. */
+/**
+ * Deadline of a call to the account service, which waits for a trading server at most
+ * `TRADING_SERVER_TIMEOUT_MS` (3 s by default).
+ */
 const ACCOUNT_TIMEOUT_MS = 5_000;
 /** Pause between two looks for rules that wait to become active. */
 const ACTIVATION_PAUSE_MS = 200;
@@ -222,7 +225,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
 }
 
-/** When the topics have grown last; no time if they never grew. */
+/** When the topics grew last; negative infinity if they never grew. */
 function grownAtMs({ growth: { growth } }: ServiceKafka): number {
   const grownAt = growth?.grownAt ?? null;
   return grownAt === null ? Number.NEGATIVE_INFINITY : Date.parse(grownAt);

@@ -1,4 +1,7 @@
-/** Rules, states and templates in PostgreSQL, when `trading.valuations` gets more partitions. */
+/**
+ * Rules, states and waiting accounts in PostgreSQL, after `trading.valuations` has got more
+ * partitions.
+ */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 
@@ -68,7 +71,7 @@ function kafka(grownTo: number | null): KafkaConnection {
   });
 }
 
-it("moves each account with its rules and state to its partition, where active rules apply from the beginning", async () => {
+it("moves each account whose partition changed, with its rules and state; its active rules then apply from the first offset", async () => {
   const serverId = randomUUID();
   const numbers = Array.from({ length: ACCOUNTS }, (_, number) => String(10_000_000 + number));
   const among = (partitions: number) => (key: string) => partitionOfKey(key, partitions);
@@ -87,7 +90,7 @@ it("moves each account with its rules and state to its partition, where active r
 
   await moveAccounts(database, kafka(AFTER), AFTER, among(AFTER));
 
-  // An owner of before the growth stores nothing any more.
+  // A process that owned the partition before the growth can no longer store anything.
   await expect(store.checkpoint({ partition: 0, token: former.token }, 1, [])).rejects.toThrow("another process owns");
 
   for (let partition = 0; partition < AFTER; partition += 1) {
@@ -106,7 +109,7 @@ it("moves each account with its rules and state to its partition, where active r
     expect(partition).toBe(homeOf(number, AFTER));
 });
 
-it("refuses partitions that the command did not add", async () => {
+it("rejects partitions that `kapi admin partitions grow` did not add", async () => {
   await expect(moveAccounts(database, kafka(AFTER), 2 * AFTER, () => 0)).rejects.toThrow(
     "only `kapi admin partitions grow` may change the number",
   );

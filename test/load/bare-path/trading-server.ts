@@ -53,7 +53,9 @@ function apply({ accountNumber, amountMinor, reference }: BareChange): BareBalan
   };
 }
 
-/** A valuation of the same size as kapi's valuation of an account without positions. */
+/**
+ * A valuation of about 210 bytes; kapi's valuation of an account without positions has about 290.
+ */
 function valuationOf({ accountNumber, balanceAfterMinor, at }: BareBalanceEvent): string {
   const equity = balanceAfterMinor / 100;
   const values = { balance: equity, equity, margin: 0, freeMargin: equity, marginLevel: null, unrealizedProfit: 0 };

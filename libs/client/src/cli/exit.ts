@@ -8,9 +8,14 @@ export const EXIT_CODES = {
   failed: 1,
   /** Unknown command, or a missing or invalid option. */
   usage: 2,
-  /** The command is not final yet, or kapi cannot be reached: the same call can be repeated. */
+  /**
+   * The command is not final yet, kapi cannot be reached, or it answered 429 or 5xx: the same call
+   * can be repeated.
+   */
   notFinal: 3,
-  /** The key is missing, unknown or revoked, or lacks a scope. */
+  /**
+   * The key is missing, unknown, revoked or expired, lacks a scope, or does not reach the server.
+   */
   forbidden: 4,
 } as const;
 
@@ -31,14 +36,14 @@ export class UsageError extends CommandLineError {
   }
 }
 
-/** The command did not do what it was asked for. */
+/** The command of the command line failed, for example a verification. */
 export class Failure extends CommandLineError {
   constructor(message: string) {
     super(message, EXIT_CODES.failed);
   }
 }
 
-/** The user stopped a command before its end. */
+/** The user interrupted the program; a command that kapi accepted continues. */
 export class Stopped extends CommandLineError {
   constructor(message: string) {
     super(message, EXIT_CODES.notFinal);

@@ -15,7 +15,7 @@ export const MINOR = "(-?(?:0|[1-9][0-9]{0,14}))";
 export const AMOUNT = "(-?(?:0|[1-9][0-9]{0,12})(?:\\.[0-9]{1,2})?)";
 export const PERCENT = "(-?(?:0|[1-9][0-9]{0,14})(?:\\.[0-9]{1,10})?)";
 
-/** Any day except 29 February, which a regular expression cannot validate. */
+/** Any day except 29 February: the expression for leap years would be long. */
 const DAY =
   "[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)";
 const TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z";
@@ -23,7 +23,7 @@ export const MOMENT = `"(${DAY}T${TIME})"`;
 
 /**
  * Maximum length of a time text; a text with nanoseconds has 30 characters. A frame has two such
- * texts, and must stay below `MAX_FRAME_BYTES`.
+ * texts, and must stay below `MAX_FRAME_BYTES` of the metrics service.
  */
 export const MAX_MOMENT_CHARACTERS = 40;
 
@@ -36,8 +36,8 @@ export function patternsOf<Name extends string>(
 }
 
 /**
- * The expression for the fields of an object from `start` on: its opening brace, or a comma. Only
- * the last field may be optional; `optional` is its name.
+ * The expression for a whole object (`start` is `{`), or for the last fields of an object and the
+ * comma before them (`start` is `,`). Only the last field may be optional; `optional` is its name.
  */
 export function expressionOf(fields: FieldPatterns<string>, start: "{" | ",", optional?: string): RegExp {
   const members = Object.entries(fields).map(([name, pattern], index) => {

@@ -74,7 +74,9 @@ const Description = z.string().max(250);
 
 export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
-/** Why an endpoint is disabled: by its owner, after a 410, or after five days of failures only. */
+/**
+ * Why an endpoint is disabled: by its owner, after a 410, or after five days in which all failed.
+ */
 export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
 export const WebhookDisabledReason = z.enum(WEBHOOK_DISABLED_REASONS);
 export type WebhookDisabledReason = z.infer<typeof WebhookDisabledReason>;
@@ -284,7 +286,7 @@ export const WebhookDelivery = z.object({
   endpointId: z.uuid(),
   type: WebhookKind,
   status: DeliveryStatus,
-  /** The newest 20, in their order. */
+  /** The newest 20, oldest first. */
   attempts: z.array(DeliveryAttempt),
   nextAttemptAt: z.iso.datetime().nullable(),
   createdAt: z.iso.datetime(),

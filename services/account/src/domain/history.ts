@@ -43,7 +43,7 @@ export interface Numbered<T> {
   readonly record: T;
 }
 
-/** A numbered position. The trading server only reports its remaining volume. */
+/** A numbered position. The trading server does not report its opened volume. */
 export interface NumberedPosition extends Numbered<TradingPosition> {
   /** In lots, at opening. */
   readonly openedVolume: number;

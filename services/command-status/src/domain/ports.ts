@@ -30,7 +30,7 @@ export interface OpenCommand {
 
 /** The position of a partition after a batch. */
 export interface LogPosition {
-  /** Name of the topic's contract. */
+  /** Name of the topic in `TOPICS`, without the prefix of the installation. */
   readonly topic: string;
   readonly partition: number;
   /** Offset of the first record after the batch. */
@@ -88,8 +88,9 @@ export interface MonthRepository {
    */
   findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
-   * Copies what outlives the month from some pages of its table into `command_ids`, beginning with
-   * page `firstPage`. Returns the page after them, null at the end.
+   * Copies the outcomes, which are kept after the month is dropped, from some pages of the month's
+   * table into `command_ids`, beginning with page `firstPage`. Returns the page after them, null at
+   * the end.
    */
   archiveOutcomes(month: string, firstPage: number): Promise<number | null>;
   /** Drops the details of a month. */
@@ -160,7 +161,7 @@ export interface AssignedTopic extends StoredTopicId {
 /** The topic ids that are stored with the positions. */
 export interface TopicIdRepository {
   /**
-   * Stores the ids with positions that have none; returns the ids that are stored afterwards.
+   * Stores the topic id beside each position that has none; returns the ids that are stored then.
    */
   storeIfMissing(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopicId[]>;
   findAll(): Promise<readonly StoredTopicId[]>;
@@ -170,6 +171,6 @@ export interface TopicIdRepository {
 export interface WaitingCommands {
   readonly serverId: string;
   readonly waiting: number;
-  /** When the oldest of them was accepted; null: its message has not arrived yet. */
+  /** When the oldest command whose message has arrived was accepted; null: none has arrived yet. */
   readonly oldestCreatedAt: string | null;
 }

@@ -36,7 +36,7 @@ export interface KnownCommand {
   readonly command: Command;
 }
 
-/** What the owner of commands lists. Only the gateway waits. */
+/** The query of listCommands without `wait`, which the gateway handles itself. */
 export type CommandsQuery = Omit<ListCommandsQuery, "wait">;
 
 /**
@@ -147,7 +147,7 @@ export type ReadLastSnapshot = (
   before: string,
 ) => Promise<Pick<AccountMetricSnapshot, "equity" | "measuredAt"> | null>;
 
-/** An account's positions that were open at a time, and what its state needs of the account. */
+/** The positions of an account that were open at a time, with its currency and creation time. */
 export type OpenPositionsAt = z.output<typeof ACCOUNT_ROUTES.readOpenPositions.answer>;
 
 /**
@@ -165,7 +165,7 @@ export type ReadSnapshots = (
  */
 export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
 
-/** The digests of deals, of a day that is made. */
+/** The deal digests of a day whose digests are made. */
 export type DealDigestsOfAccounts = Extract<DealDigests, { state: "made" }>;
 
 /**

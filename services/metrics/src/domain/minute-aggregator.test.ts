@@ -48,7 +48,7 @@ describe("the snapshots of an account", () => {
     expect(aggregator.closeEnded(firstMs + 999_999)).toBeNull();
   });
 
-  it("have the lowest and highest equity of the minute, also between samples", () => {
+  it("have the lowest equity of the minute, also between samples, and the highest equity of its samples", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5, 100));
     aggregator.addSample(...sampleOf(2, 20, 300, 90));
@@ -59,7 +59,7 @@ describe("the snapshots of an account", () => {
     expect(second).toMatchObject({ equityMinor: 210, lowestEquityMinor: 210, highestEquityMinor: 210 });
   });
 
-  it("have the ended hour with the first minute of a later hour", () => {
+  it("return the ended hour together with the first closed minute of a later hour", () => {
     const aggregator = new MinuteAggregator(account, null);
     const samples = [sampleOf(1, 5, 100), sampleOf(2, 65, 300, 90), sampleOf(3, 125, 120), sampleOf(4, 3_605, 200)];
     const closed = [...samples, sampleOf(5, 3_665, 210)].map((sample) => aggregator.addSample(...sample));
@@ -79,7 +79,7 @@ describe("the snapshots of an account", () => {
     expect(hours).toEqual([undefined, "unknown", "unknown", expect.objectContaining({ firstMs: firstMs + 3_600_000 })]);
   });
 
-  it("have the low of a sample that is late for its minute in the next minute", () => {
+  it("count the low of a late sample in the next minute, because its own minute is closed", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5, 100));
     aggregator.closeEnded(firstMs + 60_000);
@@ -89,7 +89,7 @@ describe("the snapshots of an account", () => {
     expect(next).toMatchObject({ equityMinor: 120, lowestEquityMinor: 40, highestEquityMinor: 120 });
   });
 
-  it("give the offset from which the log must be read again until a minute is stored", () => {
+  it("give the offset of the first sample of the open minute: a restart reads the log from there", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5));
     aggregator.addSample(...sampleOf(2, 6));

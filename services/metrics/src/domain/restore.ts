@@ -51,9 +51,9 @@ export const WITHOUT_CHECKPOINT: StartingPoint = {
  * is the lowest of: the marker (checkpoints include every sample before the marker), `windowOffset`
  * (the start of the replay window), and the window start of each recently active account.
  *
- * A checkpoint after the marker's `latestOffset` but of a sample before the marker may be stale: a
- * writer that had lost the partition may have replaced a newer checkpoint. The log is then read
- * from the window of this checkpoint on. If the checkpoint is valid, its account was recently
+ * A checkpoint at or after the marker's `latestOffset`, of a sample before the marker, may be
+ * stale: a writer that had lost the partition may have replaced a newer checkpoint. The log is then
+ * read from the window of this checkpoint on. If the checkpoint is valid, its account was recently
  * active, and its window is read anyway.
  */
 export function readStart(restored: RestoredPartition, windowOffset: number): number {

@@ -5,14 +5,14 @@ import type { AccountId } from "./sample.ts";
 /** The part of an account's stream that a source and the sockets need. */
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
 
-/** A follower of an account: a socket that gets its samples, from `follow` until `end`. */
+/** A socket's subscription to the samples of an account, from `SampleSource.follow` until `end`. */
 export interface Follow {
   /**
    * Whether the account exists. Once that is known, the source has the account's retained samples.
    * A promise that is pending when `end` is called stays pending.
    */
   readonly exists: boolean | Promise<boolean>;
-  /** Ends the follow. Call it once. */
+  /** Ends the subscription. Call it once. */
   readonly end: () => void;
 }
 

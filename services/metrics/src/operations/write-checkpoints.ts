@@ -24,9 +24,10 @@ export interface CheckpointsOptions {
  * marker has the offset of `metrics.samples` below which the checkpoints include every sample. It
  * is written only after these checkpoints are durable.
  *
- * This class also reads `metrics.latest` back, and replaces stale checkpoints of writers that had
- * lost the partition. The marker has the offset that was read back before the write began, because
- * a later stale checkpoint may have replaced a checkpoint that the marker includes.
+ * The reader of `metrics.latest` passes its records to `readBack`, which replaces stale checkpoints
+ * of writers that had lost the partition. The marker also has `latestOffset`: how far
+ * `metrics.latest` had been read when the write began. Records from there on may be stale
+ * checkpoints that replaced newer ones.
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
@@ -115,7 +116,8 @@ export class Checkpoints implements SampleListener {
   async #writeAll(partitions: readonly number[]): Promise<void> {
     const owned = new Set(partitions);
     for (const partition of owned) await this.#writePartition(partition);
-    // Another process writes the markers of other partitions. If one returns, write its marker.
+    // Another process writes the markers of other partitions. If this process gets such a partition
+    // back, it writes the marker again.
     for (const partition of this.#changed.keys()) if (!owned.has(partition)) this.#marked.delete(partition);
     // deleteTradingAccountMetrics writes the tombstone too, so these tombstones can be dropped.
     for (const partition of this.#deleted.keys()) if (!owned.has(partition)) this.#deleted.delete(partition);

@@ -149,7 +149,8 @@ class NamelessSql extends Sql {
 }
 
 /**
- * SQL for the number of commands that match operation and time, from the counters of whole days.
+ * SQL for the number of commands that match operation and time, from the counters of whole days,
+ * and the rows of the partial days at both ends.
  */
 function counted(sql: Sql, query: CommandListQuery, organization: string, server: string): string {
   const { operation, from, to } = query;
@@ -175,7 +176,8 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
 }
 
 /**
- * SQL for whether the organization owns the server. With it a count needs no row, only an index.
+ * SQL for whether the organization owns the server. It replaces a condition on the organization in
+ * a count, so the count reads only an index.
  */
 function ownedBy(organization: string, server: string): string {
   return `exists (select from command_counts_by_month where organization_id = ${organization} and server_id = ${server})`;
@@ -192,8 +194,8 @@ const LISTED_COLUMNS =
   "commands.operation, commands.request_id, commands.created_at, commands.status";
 
 /**
- * SQL for the table of the list: the commands whose keys begin with the prefix, or all. Each of the
- * former is looked up by its place: `offset 0` excludes other plans.
+ * SQL for the table of the list: the commands whose keys begin with the prefix, or all. Commands
+ * with the prefix are looked up one by one, by month and id: `offset 0` excludes other plans.
  */
 function listedTable(sql: Sql, { serverId, idempotencyKeyPrefix: prefix }: CommandListQuery): string {
   if (prefix === undefined) return "commands_by_month";
