@@ -6,6 +6,7 @@ import type { Directory } from "./directory.ts";
 /** The rights of a caller: of a key, or of a person of the console. */
 export type CallerRights = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds">;
 
+/** Set by an operation whose check of the server differs from the usual one. */
 export interface AuthorizeOptions {
   /**
    * Whether to return a removed server of the organization instead of throwing 403. For operations

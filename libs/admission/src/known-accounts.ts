@@ -11,6 +11,7 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
+/** Where the values of a cache come from, and how many of them it keeps. */
 export interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;

@@ -33,6 +33,10 @@ const WITHDRAWN: Rejection = {
   errorMessage: "The command was closed before it was carried out",
 };
 
+/**
+ * `clock` decides whether a deadline has passed; `random` (between 0 and 1) is for the jitter of
+ * retries.
+ */
 export interface OutcomeResolverOptions<Effect> {
   readonly clock: Clock;
   readonly random: () => number;

@@ -17,6 +17,7 @@ import type { Scheduler } from "./scheduler.ts";
 import { LOCK_LEASED } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 
+/** The parts of one worker that its partitions use. All of them belong to the same topic. */
 export interface PartitionsOptions {
   readonly store: CommandStore;
   readonly leases: PartitionLeases;

@@ -6,6 +6,9 @@
 import { TOPICS } from "@kapi/contracts";
 import { hasGroupReached, type KafkaConnection, type TopicEnd, topicEnd } from "@kapi/kafka";
 
+/**
+ * Remembers, for one process, the latest complete day and the end that was noted for the next one.
+ */
 export class DayCompleteness {
   readonly #kafka: KafkaConnection;
   readonly #groupId: string;

@@ -48,7 +48,9 @@ export interface DigestTable {
   deleteBefore(serverId: string, firstDay: string): Promise<boolean>;
 }
 
+/** Set once by each service that has digests: finance for transactions, account for deals. */
 export interface DigestMakerOptions {
+  /** Name of the service, for its metric and its fault points. */
   readonly service: string;
   readonly database: Database;
   readonly table: DigestTable;

@@ -4,6 +4,10 @@ import type { Dispatcher } from "undici";
 import { tooManyConcurrentRequests } from "./api-error.ts";
 import type { Call } from "./call.ts";
 
+/**
+ * Limits of all calls to one service from one process. Above a limit of running calls a call waits;
+ * above a limit of waiting calls it fails.
+ */
 export interface CallLimits {
   /** Maximum number of concurrent calls. */
   readonly maxRunning: number;

@@ -35,6 +35,7 @@ export type Traceparent = string;
 /** The kind of a span. */
 export type SpanRole = "server" | "client" | "producer" | "consumer" | "internal";
 
+/** The place of a span in its trace, and what it shows. */
 export interface SpanOptions {
   readonly role: SpanRole;
   /** The parent span; undefined: the active span. */

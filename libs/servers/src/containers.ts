@@ -11,8 +11,10 @@ const START_TIMEOUT_MS = 150_000;
 const ANSWER_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_S = 10;
 
+/** How one server runs in a container. */
 export interface ContainerPlan {
   readonly image: string;
+  /** Port in the container. */
   readonly port: number;
   /** Fixed port on this machine, for a server whose settings contain the port. */
   readonly hostPort?: number;
@@ -20,6 +22,7 @@ export interface ContainerPlan {
   readonly command?: readonly string[];
   /** The server's data folder in the container. */
   readonly dataFolder: string;
+  /** The address in the format of the server's environment variable. */
   address(host: string, port: number): string;
 }
 

@@ -8,7 +8,9 @@ import { processAnswers } from "./ways.ts";
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
 
+/** How one server runs as a process of this machine. Its log file follows from its name. */
 export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
+  /** In the format of the server's environment variable. */
   readonly address: string;
   /** The signal for a fast, clean shutdown. */
   readonly stopSignal: "SIGTERM" | "SIGINT";

@@ -15,6 +15,7 @@ export interface ProxyTarget {
   readonly port: number;
 }
 
+/** One proxy, in this process. A fault concerns all its connections, until `pass` ends it. */
 export class TcpProxy {
   readonly port: number;
   #target: ProxyTarget;

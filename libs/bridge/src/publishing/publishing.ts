@@ -5,6 +5,10 @@ import type { Journal, Publisher } from "../journal/ports.ts";
 import { EventPublisher } from "./event-publisher.ts";
 import { ValuationPublisher } from "./valuation-publisher.ts";
 
+/**
+ * What both publishers share. Events after `published`, up to `committed`, are those that the
+ * previous process has not published.
+ */
 export interface PublishingOptions {
   readonly scope: Scope;
   readonly health: Health;

@@ -23,6 +23,10 @@ const LONGEST_RECONNECT_MS = 30_000;
 /** How long `close` waits for running handlers, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
+/**
+ * How your program works with the live stream of `kapi.live(…)`. Its stored places make the stream
+ * continue where it stopped.
+ */
 export interface LiveOptions {
   /** Where your program stores its places. */
   readonly places: {

@@ -18,6 +18,7 @@ const MAX_UNITS = 4;
 /** Number of accounts whose last booked sequence is cached. */
 const MAX_CACHED_ACCOUNTS = 100_000;
 
+/** Where units are booked, and who learns of gaps and of accounts that cannot be booked. */
 export interface BookingQueueOptions<Report extends BookingReport> {
   readonly repository: EventRepository<Report>;
   /** Whether a retry may succeed, for example when the database is unavailable. */

@@ -19,6 +19,7 @@ const POLL_INTERVAL_MS = 1_000;
 /** Gaps are counted up to this number. */
 const MAX_COUNTED = 100_000;
 
+/** Where gaps are stored, where missing events come from, and the queue that books them. */
 export interface GapFillerOptions {
   readonly gaps: GapRepository;
   readonly history: EventHistory;
@@ -26,6 +27,7 @@ export interface GapFillerOptions {
   readonly logger: Logger;
 }
 
+/** Gets the missing events of accounts. The caller only reports new gaps. */
 export interface GapFiller {
   /** Fills the new gaps of these accounts. */
   fill(accounts: readonly AccountName[]): void;
