@@ -11,7 +11,7 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
-/** Where the values of a cache come from, and how many of them it keeps. */
+/** What a cache loads for each account, which answers it keeps, and how many of them. */
 export interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;

@@ -55,8 +55,8 @@ interface Waiting {
 }
 
 /**
- * What the log of one process uses. By `clock` the limits of a second and the counts of a minute
- * are divided.
+ * What the log of one process uses. `clock` says which second a request counts for, and which
+ * minutes are over.
  */
 export interface RequestLogDependencies {
   /** Not the producer of commands, which log records must not delay. */

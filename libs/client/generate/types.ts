@@ -50,11 +50,14 @@ export async function generateTypes(document: object): Promise<string> {
   return `${HEADER}\n${withComments(astToString(nodes))}`;
 }
 
-/** Adds comments to declarations for which `openapi-typescript` cannot write one. */
+/** Adds the comments that `openapi-typescript` does not write. */
 function withComments(types: string): string {
   return types
     .replace("export type Money", '/** An amount of money: a decimal number as text, such as "250.55". */\n$&')
-    .replace("export interface components", "/** All schemas of the API. Each is also exported below, by its own name. */\n$&");
+    .replace(
+      "export interface components",
+      "/** All schemas of the API. Each is also exported below, by its own name. */\n$&",
+    );
 }
 
 /** Returns the text of \`money-fields.ts\`: the names of all fields that are amounts of money. */

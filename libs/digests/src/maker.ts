@@ -66,7 +66,7 @@ export interface DigestMakerOptions {
   readonly logger: Logger;
 }
 
-/** `stop` waits for the running batch. */
+/** Starts to make digests, in rounds. `stop` waits for the running batch. */
 export function startDigestMaker(options: DigestMakerOptions): Started<Repetition> {
   const maker = new Maker(options);
   const endCount = observed(

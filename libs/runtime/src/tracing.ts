@@ -35,7 +35,9 @@ export type Traceparent = string;
 /** The kind of a span. */
 export type SpanRole = "server" | "client" | "producer" | "consumer" | "internal";
 
-/** The place of a span in its trace, and what it shows. */
+/**
+ * The place of a span in its trace, and its attributes. Without a recorded parent there is no span.
+ */
 export interface SpanOptions {
   readonly role: SpanRole;
   /** The parent span; undefined: the active span. */

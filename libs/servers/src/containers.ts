@@ -11,7 +11,10 @@ const START_TIMEOUT_MS = 150_000;
 const ANSWER_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_S = 10;
 
-/** How one server runs in a container. */
+/**
+ * The image of one server and its settings. Unless the run is ephemeral, `dataFolder` is a volume
+ * that outlives the container.
+ */
 export interface ContainerPlan {
   readonly image: string;
   /** Port in the container. */

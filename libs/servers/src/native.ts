@@ -8,7 +8,7 @@ import { processAnswers } from "./ways.ts";
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
 
-/** How one server runs as a process of this machine. Its log file follows from its name. */
+/** The program of one server and its settings, to run as a process of this machine. */
 export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
   /** In the format of the server's environment variable. */
   readonly address: string;

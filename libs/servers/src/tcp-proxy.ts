@@ -15,7 +15,7 @@ export interface ProxyTarget {
   readonly port: number;
 }
 
-/** One proxy, in this process. A fault concerns all its connections, until `pass` ends it. */
+/** One proxy, which runs in this process. It passes all data until a test calls a fault. */
 export class TcpProxy {
   readonly port: number;
   #target: ProxyTarget;

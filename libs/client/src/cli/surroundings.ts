@@ -12,7 +12,10 @@ export interface Connection {
   readonly controlToken?: string | undefined;
 }
 
-/** The process and terminal in which a command runs. Commands use nothing else of them. */
+/**
+ * The terminal and the environment of a command. All input and output of commands goes through it,
+ * except files.
+ */
 export interface Surroundings {
   /** Environment variables by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,11 +1,11 @@
 /**
- * The documents of format `kapi-evidence/1` and the public keys, as kapi serves them. Amounts, prices
- * and volumes are decimal text; times are ISO 8601 in UTC.
+ * The documents of format `kapi-evidence/1` and the public keys, as kapi serves them. Amounts,
+ * prices and volumes are decimal text; times are ISO 8601 in UTC.
  */
 
 /**
- * A valuation as kapi received it from the trading server. `partition` and `offset` are its position
- * in the log of kapi.
+ * A valuation as kapi received it from the trading server. `partition` and `offset` are its
+ * position in the log of kapi.
  */
 export interface EvidenceValuation {
   readonly kind: "valuation";
@@ -39,6 +39,7 @@ export interface EvidenceSample {
   readonly margin: string;
   readonly freeMargin: string;
   readonly openPositionCount: number;
+  /** The lowest equity since the sample before, which is included. */
   readonly intervalMinimumEquity: string;
   readonly intervalMinimumMeasuredAt: string;
 }
@@ -99,6 +100,7 @@ export interface EvidencePosition {
   readonly openPrice: string;
   /** The price at which the trading server valued the position; null if unknown. */
   readonly price: string | null;
+  /** Null if unknown. */
   readonly profit: string | null;
 }
 
@@ -109,6 +111,9 @@ export interface EvidencePosition {
 export interface MissingEvidence {
   readonly what: "valuations" | "samples" | "positions" | "prices";
   readonly reason: "expired" | "unavailable" | "limit";
+  /**
+   * The times of the missing part; null: from the beginning, or to the end.
+   */
   readonly from: string | null;
   readonly to: string | null;
 }
@@ -175,6 +180,7 @@ export interface EvidenceKey {
   readonly algorithm: "Ed25519";
   /** Base64url, 32 bytes. */
   readonly publicKey: string;
+  /** The same key in the form of OpenSSL. */
   readonly pem: string;
   /** Null while the key may sign. */
   readonly retiredAt: string | null;

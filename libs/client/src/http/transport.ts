@@ -21,6 +21,7 @@ export interface TransportOptions {
   readonly key: string;
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
+  /** Default: at most 8 attempts within 60 s. */
   readonly retry?: RetryOptions | undefined;
   /** Deadline of each attempt, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;

@@ -24,8 +24,7 @@ const LONGEST_RECONNECT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /**
- * How your program works with the live stream of `kapi.live(…)`. Its stored places make the stream
- * continue where it stopped.
+ * How your program works with `kapi.live(…)`. The stream continues from the places that it stores.
  */
 export interface LiveOptions {
   /** Where your program stores its places. */

@@ -70,7 +70,7 @@ export interface Breach extends Json {
 
 /** A command of the fake, found by its idempotency key. */
 export interface StoredCommand {
-  /** Differs for different requests: another one with the same key is rejected. */
+  /** Equal for equal requests. Another request with the same key is rejected. */
   readonly fingerprint: string;
   /** The command as the API shows it. */
   readonly view: MutableJson;
@@ -116,7 +116,7 @@ export class FakeState {
     return this.#now().toISOString();
   }
 
-  /** Undefined for an account that is deleted, or of another server. */
+  /** Undefined for an account that is unknown, deleted, or of another server. */
   account(serverId: string, accountNumber: string): StoredAccount | undefined {
     const found = this.accounts.get(accountNumber);
     return found?.serverId === serverId && found.status !== "deleted" ? found : undefined;

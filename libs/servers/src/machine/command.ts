@@ -10,7 +10,7 @@ const LAST_LINES = 3;
 
 /** The limits and the surroundings of a command that runs to its end. */
 export interface CommandOptions {
-  /** After this time the command is killed. */
+  /** After this time the command is killed, and the call throws LocalError. */
   readonly timeoutMs: number;
   readonly cwd?: string;
   /** All environment variables. Default: those of this process. */

@@ -47,8 +47,8 @@ export interface GapRepository {
 }
 
 /**
- * An account that misses events. It has none after `bookedSequence`, and the gap is filled when
- * `neededSequence` is booked.
+ * An account with missing events after `bookedSequence`. The gap is filled when `neededSequence` is
+ * booked.
  */
 export interface Gap extends AccountName {
   readonly neededSequence: number;

@@ -27,7 +27,10 @@ export interface GapFillerOptions {
   readonly logger: Logger;
 }
 
-/** Gets the missing events of accounts. The caller only reports new gaps. */
+/**
+ * Books the missing events of accounts. The caller only reports new gaps: due gaps are found by
+ * polling.
+ */
 export interface GapFiller {
   /** Fills the new gaps of these accounts. */
   fill(accounts: readonly AccountName[]): void;
