@@ -177,7 +177,7 @@ export class ChargeUnknown extends ApiError {
  * The dependencies of an admission: Redis has the wallets and records; the directory shows whether
  * the key was revoked since its authentication.
  */
-export interface AdmissionOptions {
+interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
   /** By default {@link ADMISSION_SETTINGS}. */

@@ -7,7 +7,7 @@ import type { Directory } from "./directory.ts";
 export type CallerRights = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds">;
 
 /** Set by an operation whose check of the server differs from the usual one. */
-export interface AuthorizeOptions {
+interface AuthorizeOptions {
   /**
    * Whether to return a removed server of the organization instead of throwing 403. For operations
    * that have 404: they return 404 after admission (decisions, 1.1).

@@ -25,7 +25,7 @@ import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
  * The platform, and where its outcomes are stored: `committer` writes the journal, and `journal`
  * reads it.
  */
-export interface BridgeOptions<A extends PlatformAccount, S extends PlatformServer> {
+interface BridgeOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly platform: TradingPlatform;
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "outcomesOf" | "history">;

@@ -12,7 +12,7 @@ import { FINAL_STATE_POLL_INTERVAL_MS, PENDING_TIMEOUT_MS } from "./limits.ts";
 import { READ_FINAL } from "./statements.ts";
 
 /** Where to look for final states, and who gets them. */
-export interface FinalStatePollerOptions {
+interface FinalStatePollerOptions {
   readonly database: Queryable;
   /** Called when a command is final. */
   readonly onFinal: (entry: Entry) => void;

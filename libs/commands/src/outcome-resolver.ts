@@ -37,7 +37,7 @@ const WITHDRAWN: Rejection = {
  * `clock` decides whether a deadline has passed; `random` (between 0 and 1) is for the jitter of
  * retries.
  */
-export interface OutcomeResolverOptions<Effect> {
+interface OutcomeResolverOptions<Effect> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly executor: Pick<CommandExecutor<Effect>, "isUnreachable">;

@@ -35,7 +35,7 @@ interface ServerCommands {
 type Loadable = Pick<Entry, "message" | "rejection" | "offset" | "attempts" | "maybeSent">;
 
 /** What all partitions of a worker use: the database with the inbox, and the scheduler. */
-export interface PartitionQueueOptions {
+interface PartitionQueueOptions {
   readonly database: Database;
   /** Passes a loaded command to the scheduler. */
   readonly schedule: (entry: Entry) => void;

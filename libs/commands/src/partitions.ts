@@ -18,7 +18,7 @@ import { LOCK_LEASED } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 
 /** The parts of one worker that its partitions use. All of them belong to the same topic. */
-export interface PartitionsOptions {
+interface PartitionsOptions {
   readonly store: CommandStore;
   readonly leases: PartitionLeases;
   readonly scheduler: Scheduler;

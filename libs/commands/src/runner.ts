@@ -26,7 +26,7 @@ import { type FinalResolution, OutcomeResolver, type Resolution } from "./outcom
  * The dependencies of a runner, and the functions through which the worker learns what became of a
  * batch.
  */
-export interface RunnerOptions<Effect> {
+interface RunnerOptions<Effect> {
   /** Name of the service; prefix of the fault points. */
   readonly worker: string;
   readonly store: CommandStore;

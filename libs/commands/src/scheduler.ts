@@ -30,7 +30,7 @@ export type BatchMode = "execute" | "settle" | "expire";
 export type ServerAnswer = "answered" | "unreachable" | "unused";
 
 /** How the batches of one worker are run, and how large they become. */
-export interface SchedulerOptions {
+interface SchedulerOptions {
   readonly clock: Clock;
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;

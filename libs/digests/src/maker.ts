@@ -49,7 +49,7 @@ export interface DigestTable {
 }
 
 /** Set once by each service that has digests: finance for transactions, account for deals. */
-export interface DigestMakerOptions {
+interface DigestMakerOptions {
   /** Name of the service, for its metric and its fault points. */
   readonly service: string;
   readonly database: Database;

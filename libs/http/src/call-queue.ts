@@ -8,7 +8,7 @@ import type { Call } from "./call.ts";
  * Limits of all calls to one service from one process. Above a limit of running calls a call waits;
  * above a limit of waiting calls it fails.
  */
-export interface CallLimits {
+interface CallLimits {
   /** Maximum number of concurrent calls. */
   readonly maxRunning: number;
   /** Maximum number of calls that wait. */

@@ -11,7 +11,7 @@ import { Pool } from "undici";
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** The address of one service, and the limits of the connections to it. */
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly origin: string;
   /** Maximum number of connections for new calls. Replaced connections are not counted. */
   readonly connections: number;

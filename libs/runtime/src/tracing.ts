@@ -38,7 +38,7 @@ export type SpanRole = "server" | "client" | "producer" | "consumer" | "internal
 /**
  * The place of a span in its trace, and its attributes. Without a recorded parent there is no span.
  */
-export interface SpanOptions {
+interface SpanOptions {
   readonly role: SpanRole;
   /** The parent span; undefined: the active span. */
   readonly parent?: Traceparent | undefined;

@@ -15,7 +15,7 @@ const STOP_DEADLINE_S = 10;
  * The image of one server and its settings. Unless the run is ephemeral, `dataFolder` is a volume
  * that outlives the container.
  */
-export interface ContainerPlan {
+interface ContainerPlan {
   readonly image: string;
   /** Port in the container. */
   readonly port: number;

@@ -9,7 +9,7 @@ const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
 
 /** The program of one server and its settings, to run as a process of this machine. */
-export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
+interface NativePlan extends Omit<SpawnOptions, "logFile"> {
   /** In the format of the server's environment variable. */
   readonly address: string;
   /** The signal for a fast, clean shutdown. */

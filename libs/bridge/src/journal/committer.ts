@@ -42,7 +42,7 @@ class PendingCommit<A extends PlatformAccount, S extends PlatformServer> {
 }
 
 /** Where commits are stored and published, and where the journal ends at the start. */
-export interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
+interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly journal: Pick<Journal, "write">;
   readonly publisher: Publisher;
   readonly stateText: StateText<A, S>;

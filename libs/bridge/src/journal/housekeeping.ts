@@ -10,7 +10,7 @@ const CHUNK_ACCOUNTS = 500;
 const PROGRESS_INTERVAL_MS = 1_000;
 
 /** What is stored in the background, and how often. */
-export interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
+interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
   /** Servers that changed since the last call and are not stored on each change. */

@@ -23,7 +23,7 @@ const STOP_DEADLINE_MS = 5_000;
  * The Kafka producer, and the journal with its positions at the start. Events after `published`, up
  * to `committed`, are published first.
  */
-export interface EventPublisherOptions {
+interface EventPublisherOptions {
   readonly producer: Producer;
   readonly journal: Pick<Journal, "eventsAfter">;
   /** Position up to which everything is published. */

@@ -9,7 +9,7 @@ import { ValuationPublisher } from "./valuation-publisher.ts";
  * What both publishers share. Events after `published`, up to `committed`, are those that the
  * previous process has not published.
  */
-export interface PublishingOptions {
+interface PublishingOptions {
   readonly scope: Scope;
   readonly health: Health;
   readonly producer: Producer;

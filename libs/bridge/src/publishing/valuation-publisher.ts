@@ -17,7 +17,7 @@ const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;
 
 /** The Kafka producer. The event publisher may use the same one. */
-export interface ValuationPublisherOptions {
+interface ValuationPublisherOptions {
   readonly producer: Producer;
   readonly logger: Logger;
 }

@@ -108,13 +108,12 @@ export interface EvidencePosition {
  * A part that the document does not have. `expired`: kapi had deleted it. `unavailable`: kapi could
  * not get it. `limit`: the document would have been too large.
  */
-export interface MissingEvidence {
+interface MissingEvidence {
   readonly what: "valuations" | "samples" | "positions" | "prices";
   readonly reason: "expired" | "unavailable" | "limit";
-  /**
-   * The times of the missing part; null: from the beginning, or to the end.
-   */
+  /** Time at which the missing part begins; null: the beginning of the document. */
   readonly from: string | null;
+  /** Time at which the missing part ends; null: the end of the document. */
   readonly to: string | null;
 }
 

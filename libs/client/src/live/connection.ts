@@ -29,7 +29,7 @@ export interface ConnectionEnd {
 }
 
 /** Gets what a {@link Connection} receives. */
-export interface ConnectionListener {
+interface ConnectionListener {
   /** The server has accepted the connection: accounts can be subscribed to. */
   onReady(): void;
   /** Every message except the one that accepts the connection, in order. */

@@ -35,7 +35,7 @@ export interface AccountState {
 }
 
 /** What a follower gets from the live stream that it belongs to. */
-export interface FollowerDependencies {
+interface FollowerDependencies {
   /** Reads the place that the program has stored; null if there is none. */
   readonly load: (account: Account) => Promise<Place | null>;
   /** Reads the account over the API; null if it does not exist. */

@@ -9,7 +9,7 @@ const MAX_OUTPUT_CHARS = 1_000_000;
 const LAST_LINES = 3;
 
 /** The limits and the surroundings of a command that runs to its end. */
-export interface CommandOptions {
+interface CommandOptions {
   /** After this time the command is killed, and the call throws LocalError. */
   readonly timeoutMs: number;
   readonly cwd?: string;
@@ -21,7 +21,7 @@ export interface CommandOptions {
 }
 
 /** The end of a command that could be run, also if it failed. */
-export interface CommandResult {
+interface CommandResult {
   /** Null if a signal ended the command. */
   readonly status: number | null;
   /** Standard output and standard error, in the order of their arrival. */

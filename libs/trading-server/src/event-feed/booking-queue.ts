@@ -19,7 +19,7 @@ const MAX_UNITS = 4;
 const MAX_CACHED_ACCOUNTS = 100_000;
 
 /** Where units are booked, and who learns of gaps and of accounts that cannot be booked. */
-export interface BookingQueueOptions<Report extends BookingReport> {
+interface BookingQueueOptions<Report extends BookingReport> {
   readonly repository: EventRepository<Report>;
   /** Whether a retry may succeed, for example when the database is unavailable. */
   readonly isTransient: (error: unknown) => boolean;

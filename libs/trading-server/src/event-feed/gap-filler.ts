@@ -20,7 +20,7 @@ const POLL_INTERVAL_MS = 1_000;
 const MAX_COUNTED = 100_000;
 
 /** Where gaps are stored, where missing events come from, and the queue that books them. */
-export interface GapFillerOptions {
+interface GapFillerOptions {
   readonly gaps: GapRepository;
   readonly history: EventHistory;
   readonly queue: Pick<BookingQueue, "book" | "forget">;
@@ -31,7 +31,7 @@ export interface GapFillerOptions {
  * Books the missing events of accounts. The caller only reports new gaps: due gaps are found by
  * polling.
  */
-export interface GapFiller {
+interface GapFiller {
   /** Fills the new gaps of these accounts. */
   fill(accounts: readonly AccountName[]): void;
 }

@@ -21,7 +21,7 @@ const UNHURRIED_INTERVAL_MS = 200;
 const MIN_INTERVAL_MS = 25;
 
 /** How one service reads the topic, and the queue that books its events. */
-export interface TradingEventsOptions {
+interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
   /** The consumer group of the service. */
   readonly groupId: string;
