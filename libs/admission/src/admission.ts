@@ -67,6 +67,10 @@ export type RecordOutcome =
   /** Another record of this call is open or a mismatch: this record was not changed. */
   | { readonly kind: "skipped" };
 
+/**
+ * A request for {@link Admission.admit}, after authentication and authorization. While a record is
+ * `open`, the request is repeated with the same `chargeId`.
+ */
 export interface AdmissionRequest {
   readonly caller: BilledCaller;
   /** For billing: the interface's operation id. */
@@ -78,6 +82,10 @@ export interface AdmissionRequest {
    * `free`.
    */
   readonly price: number;
+  /**
+   * `consume` charges the price at once. `reserve` reserves the credits of the created records,
+   * until their commands are final. `free` charges nothing.
+   */
   readonly mode: "consume" | "reserve" | "free";
   /** Price of a `reserve` whose records are all duplicates or have a mismatch, in credits. */
   readonly readPrice: number;
@@ -97,15 +105,22 @@ export interface AdmissionRequest {
   readonly knownDuplicates?: readonly boolean[];
 }
 
+/** The result of an admitted request. A rejected request has none: `admit` throws. */
 export interface Admitted {
   /** Credits consumed or reserved for this request; for `X-Credits-Charged`. */
   readonly charged: number;
   /** Available credits after the charge; for `X-Credits-Remaining`. */
   readonly remaining: number;
+  /** The wallet after the charge. */
   readonly wallet: WalletState;
+  /** One outcome per record of the request, in order. */
   readonly records: readonly RecordOutcome[];
 }
 
+/**
+ * Charges requests, and creates the idempotency records of their commands (decisions, 2.6). The
+ * state is in Redis, so all processes share it.
+ */
 export interface Admission {
   /**
    * Checks revocation and rate limit, charges credits and creates records, in one Redis call that
@@ -142,6 +157,7 @@ export interface Admission {
   readonly recordedMessage: (organizationId: string, commandId: string) => Promise<AnyCommandMessage | null>;
 }
 
+/** The charge to refund: the `caller`, `operation`, `requestId` and `chargeId` of its admission. */
 export interface RefundRequest extends Pick<AdmissionRequest, "caller" | "operation" | "requestId" | "chargeId"> {
   /** The records of a `reserve`, in their order. */
   readonly records?: readonly FailedRecord[];
@@ -157,7 +173,11 @@ export class ChargeUnknown extends ApiError {
   }
 }
 
-export interface AdmissionOptions {
+/**
+ * The dependencies of an admission: Redis has the wallets and records; the directory shows whether
+ * the key was revoked since its authentication.
+ */
+interface AdmissionOptions {
   readonly redis: RedisConnection;
   readonly directory: Pick<Directory, "key">;
   /** By default {@link ADMISSION_SETTINGS}. */

@@ -6,7 +6,8 @@ import type { Directory } from "./directory.ts";
 /** The rights of a caller: of a key, or of a person of the console. */
 export type CallerRights = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds">;
 
-export interface AuthorizeOptions {
+/** Set by an operation whose check of the server differs from the usual one. */
+interface AuthorizeOptions {
   /**
    * Whether to return a removed server of the organization instead of throwing 403. For operations
    * that have 404: they return 404 after admission (decisions, 1.1).

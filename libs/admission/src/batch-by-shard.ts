@@ -1,7 +1,8 @@
 import { assert, type Deferred, deferred } from "@kapi/kernel";
 import type { Shard } from "./redis/index.ts";
 
-export interface BatchOptions<Request, Answer> {
+/** How requests of one kind are sent to Redis, and how many of them share a call. */
+interface BatchOptions<Request, Answer> {
   /**
    * Executes requests of one shard in one call of Redis; returns one answer per request, in order.
    */

@@ -14,6 +14,7 @@ import type { Logger, Started } from "@kapi/runtime";
 /** Maximum time to read the topic at the start. After that time the start fails. */
 const CATCH_UP_DEADLINE_MS = 60_000;
 
+/** Where the topic `organization.directory` is read, and what happens if reading stops. */
 export interface DirectoryOptions {
   readonly kafka: KafkaConnection;
   readonly logger: Logger;

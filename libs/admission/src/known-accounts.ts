@@ -11,7 +11,8 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
-export interface KnownAccountsOptions<A> {
+/** What a cache loads for each account, which answers it keeps, and how many of them. */
+interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
   /** Whether an answer is cached; by default every answer is. */

@@ -10,7 +10,7 @@ import { counter, type Logger, type Started } from "@kapi/runtime";
  * ones are only counted.
  */
 export const MAX_LOGGED_READS_PER_SECOND = 20;
-/** The same for changes and failed requests, which have room when reads have none. */
+/** The same for changes and failed requests. Many reads do not use up this limit. */
 export const MAX_LOGGED_CHANGES_PER_SECOND = 100;
 /** Maximum number of requests of one process that wait to be published: about 3 MB. */
 export const MAX_BUFFERED_REQUESTS = 5_000;
@@ -36,6 +36,7 @@ export interface RequestToLog extends Omit<LoggedRequest, "id"> {
   readonly atMs: number;
 }
 
+/** The log of an organization's API requests, which the console shows (decisions, 24.2). */
 export interface RequestLog {
   /** Logs a request, or only counts it above the limits. Never throws, and never waits. */
   add(request: RequestToLog): void;
@@ -53,6 +54,10 @@ interface Waiting {
   readonly keyUses: Map<string, LoggedRequests["keyUses"][number]>;
 }
 
+/**
+ * What the log of one process uses. `clock` says which second a request counts for, and which
+ * minutes are over.
+ */
 export interface RequestLogDependencies {
   /** Not the producer of commands, which log records must not delay. */
   readonly producer: Pick<Producer, "send">;

@@ -21,7 +21,11 @@ import type { Journal } from "./journal/ports.ts";
 import { References } from "./journal/references.ts";
 import type { ChangeResult, Rejection, TradingPlatform } from "./platform.ts";
 
-export interface BridgeOptions<A extends PlatformAccount, S extends PlatformServer> {
+/**
+ * The platform, and where its outcomes are stored: `committer` writes the journal, and `journal`
+ * reads it.
+ */
+interface BridgeOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly platform: TradingPlatform;
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "outcomesOf" | "history">;

@@ -7,7 +7,12 @@ import type { Rejection } from "./platform.ts";
 /** A received change: only its reference is validated. */
 export type ChangeBody = { readonly reference: string } & Readonly<Record<string, unknown>>;
 
+/**
+ * One change of a request. A change whose reference already has an outcome gets that outcome, even
+ * if `body` is invalid or `rejection` is set.
+ */
 export interface SubmittedChange {
+  /** Validated by the bridge, if the reference has no outcome yet. */
   readonly body: ChangeBody;
   /** Rejects the change before the platform sees it. */
   readonly rejection?: Rejection;

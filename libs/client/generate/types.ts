@@ -40,14 +40,24 @@ const HEADER = `/**
 /** Returns the text of \`api.ts\` for the document. */
 export async function generateTypes(document: object): Promise<string> {
   const nodes = await openapiTS(JSON.stringify(schemasOnly(document as Document)), {
-    inject: '/** An amount of money: a decimal number as text, such as "250.55". */\nexport type Money = string;\n',
+    inject: "export type Money = string;\n",
     rootTypes: true,
     rootTypesNoSchemaPrefix: true,
     defaultNonNullable: false,
     emptyObjectsUnknown: true,
     transform: (schema) => moneyType(schema as MarkedSchema),
   });
-  return `${HEADER}\n${astToString(nodes)}`;
+  return `${HEADER}\n${withComments(astToString(nodes))}`;
+}
+
+/** Adds the comments that `openapi-typescript` does not write. */
+function withComments(types: string): string {
+  return types
+    .replace("export type Money", '/** An amount of money: a decimal number as text, such as "250.55". */\n$&')
+    .replace(
+      "export interface components",
+      "/** All schemas of the API. Each is also exported below, by its own name. */\n$&",
+    );
 }
 
 /** Returns the text of \`money-fields.ts\`: the names of all fields that are amounts of money. */

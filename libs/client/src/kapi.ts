@@ -12,6 +12,10 @@ import { WebhooksResource } from "./resources/webhooks.ts";
 
 const LIVE_PATH = "/api/v1/management/live-metrics";
 
+/**
+ * The addresses, the key and the limits of a {@link Kapi}. The live stream has an address of its
+ * own.
+ */
 export interface KapiOptions extends TransportOptions {
   /** Base address of the live stream, such as `wss://live.example.com`; needed for `live` only. */
   readonly liveUrl?: string | undefined;

@@ -10,10 +10,11 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
+/** Which page of a list to read. Without `cursor`, the page with the newest records. */
 export interface PageOptions {
   /** `nextCursor` of an earlier page of the same list with the same filters. */
   readonly cursor?: string | undefined;
-  /** 1 to 100. */
+  /** Maximum number of records, 1 to 100. Default 100. */
   readonly limit?: number | undefined;
 }
 

@@ -11,10 +11,12 @@ import type { Entry } from "./entry.ts";
 import { FINAL_STATE_POLL_INTERVAL_MS, PENDING_TIMEOUT_MS } from "./limits.ts";
 import { READ_FINAL } from "./statements.ts";
 
-export interface FinalStatePollerOptions {
+/** Where to look for final states, and who gets them. */
+interface FinalStatePollerOptions {
   readonly database: Queryable;
   /** Called when a command is final. */
   readonly onFinal: (entry: Entry) => void;
+  /** Called when the inbox could not be read. The next poll reads it again. */
   readonly onError: (error: unknown) => void;
 }
 

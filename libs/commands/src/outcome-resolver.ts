@@ -33,7 +33,11 @@ const WITHDRAWN: Rejection = {
   errorMessage: "The command was closed before it was carried out",
 };
 
-export interface OutcomeResolverOptions<Effect> {
+/**
+ * `clock` decides whether a deadline has passed; `random` (between 0 and 1) is for the jitter of
+ * retries.
+ */
+interface OutcomeResolverOptions<Effect> {
   readonly clock: Clock;
   readonly random: () => number;
   readonly executor: Pick<CommandExecutor<Effect>, "isUnreachable">;

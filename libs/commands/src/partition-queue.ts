@@ -34,10 +34,12 @@ interface ServerCommands {
 /** The fields from which an `Entry` is made. */
 type Loadable = Pick<Entry, "message" | "rejection" | "offset" | "attempts" | "maybeSent">;
 
-export interface PartitionQueueOptions {
+/** What all partitions of a worker use: the database with the inbox, and the scheduler. */
+interface PartitionQueueOptions {
   readonly database: Database;
   /** Passes a loaded command to the scheduler. */
   readonly schedule: (entry: Entry) => void;
+  /** Called when spilled commands could not be read. They are read again after a pause. */
   readonly onReadError: (error: unknown) => void;
 }
 

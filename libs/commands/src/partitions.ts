@@ -17,7 +17,8 @@ import type { Scheduler } from "./scheduler.ts";
 import { LOCK_LEASED } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 
-export interface PartitionsOptions {
+/** The parts of one worker that its partitions use. All of them belong to the same topic. */
+interface PartitionsOptions {
   readonly store: CommandStore;
   readonly leases: PartitionLeases;
   readonly scheduler: Scheduler;

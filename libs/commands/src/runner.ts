@@ -22,12 +22,18 @@ import type { StateChange, Unit } from "./unit.ts";
 import type { OpenCommand } from "./work.ts";
 import { type FinalResolution, OutcomeResolver, type Resolution } from "./outcome-resolver.ts";
 
-export interface RunnerOptions<Effect> {
+/**
+ * The dependencies of a runner, and the functions through which the worker learns what became of a
+ * batch.
+ */
+interface RunnerOptions<Effect> {
+  /** Name of the service; prefix of the fault points. */
   readonly worker: string;
   readonly store: CommandStore;
   readonly leases: PartitionLeases;
   readonly executor: CommandExecutor<Effect>;
   readonly clock: Clock;
+  /** Between 0 and 1; for the jitter of retries. */
   readonly random: () => number;
   readonly logger: Logger;
   /** The command is final. */

@@ -29,7 +29,8 @@ export type BatchMode = "execute" | "settle" | "expire";
 /** Whether the trading server answered a batch; `unused`: the batch was not sent to it. */
 export type ServerAnswer = "answered" | "unreachable" | "unused";
 
-export interface SchedulerOptions {
+/** How the batches of one worker are run, and how large they become. */
+interface SchedulerOptions {
   readonly clock: Clock;
   /** Between 0 and 1; for jitter. */
   readonly random: () => number;

@@ -13,6 +13,7 @@ import { TRANSACTION_PAUSES_MS } from "./limits.ts";
 import { measureFinalState, measureOutbox } from "./measures.ts";
 import { type MessageLookup, Unit } from "./unit.ts";
 
+/** Set once by each service with commands. `database` has the tables of commands and the outbox. */
 export interface CommandStoreOptions {
   /** Name of the service; prefix of the fault points. */
   readonly worker: string;

@@ -41,6 +41,7 @@ import { Scheduler } from "./scheduler.ts";
 import { INSERT_INBOX } from "./statements.ts";
 import type { CommandStore } from "./store.ts";
 
+/** What a service chooses about its worker: the topic, the executor, and the sizes of batches. */
 export interface CommandWorkerOptions<Effect> {
   /** Name of the service; also its consumer group, and the prefix of its fault points. */
   readonly worker: string;

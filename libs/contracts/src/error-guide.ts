@@ -23,6 +23,7 @@ export type RetryAdvice =
   /** After somebody has changed something: credits, the key, the server. */
   | "later";
 
+/** The advice on one error code. The documentation of the gateway shows it on the code's page. */
 export interface ErrorAdvice {
   /** What happened. Markdown. */
   readonly happened: string;

@@ -6,6 +6,7 @@
 import { TOPICS } from "@kapi/contracts";
 import { hasGroupReached, type KafkaConnection, type TopicEnd, topicEnd } from "@kapi/kafka";
 
+/** Keeps the latest complete day, and the end that was noted for the next one. In memory only. */
 export class DayCompleteness {
   readonly #kafka: KafkaConnection;
   readonly #groupId: string;
@@ -18,7 +19,10 @@ export class DayCompleteness {
     this.#groupId = groupId;
   }
 
-  /** Whether `day`, which ended at least the grace time ago, is complete. Earlier days are too. */
+  /**
+   * Returns whether all events of `day` are booked; then those of earlier days are booked too. Call
+   * it only when the grace time after `day` is over.
+   */
   async has(day: string): Promise<boolean> {
     if (day <= this.#complete) return true;
     if (this.#noted?.day !== day) this.#noted = { day, end: await topicEnd(this.#kafka, TOPICS.tradingEvents) };

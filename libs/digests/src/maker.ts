@@ -48,7 +48,9 @@ export interface DigestTable {
   deleteBefore(serverId: string, firstDay: string): Promise<boolean>;
 }
 
-export interface DigestMakerOptions {
+/** Set once by each service that has digests: finance for transactions, account for deals. */
+interface DigestMakerOptions {
+  /** Name of the service, for its metric and its fault points. */
   readonly service: string;
   readonly database: Database;
   readonly table: DigestTable;
@@ -64,7 +66,7 @@ export interface DigestMakerOptions {
   readonly logger: Logger;
 }
 
-/** `stop` waits for the running batch. */
+/** Starts to make digests, in rounds. `stop` waits for the running batch. */
 export function startDigestMaker(options: DigestMakerOptions): Started<Repetition> {
   const maker = new Maker(options);
   const endCount = observed(

@@ -4,7 +4,11 @@ import type { Dispatcher } from "undici";
 import { tooManyConcurrentRequests } from "./api-error.ts";
 import type { Call } from "./call.ts";
 
-export interface CallLimits {
+/**
+ * Limits of all calls to one service from one process. Above a limit of running calls a call waits;
+ * above a limit of waiting calls it fails.
+ */
+interface CallLimits {
   /** Maximum number of concurrent calls. */
   readonly maxRunning: number;
   /** Maximum number of calls that wait. */

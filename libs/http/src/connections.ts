@@ -10,10 +10,13 @@ import { Pool } from "undici";
 /** How long running calls may continue after the stop, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
-export interface ConnectionOptions {
+/** The address of one service, and the limits of the connections to it. */
+interface ConnectionOptions {
   readonly origin: string;
+  /** Maximum number of connections for new calls. Replaced connections are not counted. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
+  /** How long an idle connection is kept. */
   readonly keepAliveMs: number;
   /**
    * The certificate authorities that are trusted. If undefined, the authorities that Node trusts.
@@ -21,6 +24,7 @@ export interface ConnectionOptions {
   readonly secureContext: SecureContext | undefined;
 }
 
+/** The connections of one process to one service. */
 export class Connections {
   readonly #options: ConnectionOptions;
   #current: Pool;

@@ -56,9 +56,11 @@ const MAX_RESENDS = 2;
  */
 const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
+/** Set for a call that differs from the defaults of its client. */
 export interface CallOptions {
   /** The deadline of this call, in milliseconds. */
   readonly timeoutMs?: number;
+  /** Further headers. The client's credentials win over a header of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * Whether the call is idempotent: it is then sent again after a lost connection. Default: only
@@ -104,6 +106,7 @@ export interface InternalClient {
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
 
+/** The address of one service, the credentials for it, and the limits of calls to it. */
 export interface InternalClientOptions {
   /**
    * The service's address, such as http://127.0.0.1:4001. A path in it is the prefix of every path.
@@ -120,9 +123,9 @@ export interface InternalClientOptions {
    * The certificate authorities that are trusted. Default: the authorities that Node trusts.
    */
   readonly secureContext?: SecureContext | undefined;
-  /** Maximum number of concurrent calls, and so of connections. */
+  /** Maximum number of concurrent calls, and so of connections. Default 64. */
   readonly connections?: number;
-  /** Maximum number of calls that wait for a connection. */
+  /** Maximum number of calls that wait for a connection. Default 10,000. */
   readonly maxWaitingCalls?: number;
   /** The maximum of both numbers for one organization. Default: an organization may use all. */
   readonly organizationShare?: OrganizationShare;

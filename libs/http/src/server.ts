@@ -30,9 +30,14 @@ const SOCKET_IDLE_TIMEOUT_MS = 60_000;
  */
 const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
 
+/**
+ * How one HTTP server differs from others. The defaults are for services that only kapi's own
+ * services call.
+ */
 export interface HttpServerOptions {
   readonly logger: Logger;
   readonly health: Health;
+  /** For generated request ids. Default: the clock of the machine. */
   readonly clock?: Clock;
   /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
@@ -53,7 +58,8 @@ export interface HttpServerOptions {
    */
   readonly callers?: Callers;
   /**
-   * Whether an error other than DependencyError means that a dependency is down.
+   * Whether an error other than DependencyError means that a dependency is down. The answer is then
+   * DEPENDENCY_UNAVAILABLE with Retry-After.
    */
   readonly isDependencyFailure?: (error: unknown) => boolean;
 }

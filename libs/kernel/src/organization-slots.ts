@@ -1,5 +1,8 @@
 import { assert } from "./assert.ts";
 
+/**
+ * Limits of {@link OrganizationSlots}. A share below the total keeps slots for other organizations.
+ */
 export interface SlotLimits {
   /** Maximum number of slots that one organization holds at the same time. */
   readonly perOrganization: number;

@@ -4,6 +4,7 @@ import { delay } from "./clock.ts";
 /** Maximum pause after a failed round, in milliseconds. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
 
+/** The work of {@link repeat}, and its pauses. Rounds never overlap. */
 export interface RepeatOptions {
   /** Name of the work in the log and in {@link Repetition.failing}. */
   readonly name: string;
@@ -21,9 +22,11 @@ export interface RepeatOptions {
    */
   readonly backOff?: BackOff;
   readonly logger: { readonly warn: (fields: object, text: string) => void };
+  /** Between 0 and 1; for the jitter of pauses. Default Math.random. */
   readonly random?: () => number;
 }
 
+/** Repeated work that runs. {@link StartedRepetition} ends it. */
 export interface Repetition {
   /** Why the last round failed, for a readiness check; null if it succeeded. */
   readonly failing: () => string | null;

@@ -1,6 +1,7 @@
 import { type BackOff, backOffMs } from "./back-off.ts";
 import { delay, monotonicClock } from "./clock.ts";
 
+/** When {@link retry} makes another attempt. Without limits it never gives up. */
 export interface RetryOptions {
   readonly backOff: BackOff;
   /** Whether a further attempt may succeed after this error. By default, always. */
@@ -16,6 +17,7 @@ export interface RetryOptions {
   readonly signal?: AbortSignal;
   /** Called after each failure that is followed by another attempt; `failures` counts from 1. */
   readonly onFailure?: (error: unknown, failures: number) => void;
+  /** Between 0 and 1; for the jitter of pauses. Default Math.random. */
   readonly random?: () => number;
 }
 

@@ -25,11 +25,13 @@ import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
 import { DELETE_ROWS, type OutboxRows } from "./rows.ts";
 
+/** Set once by each service with a table `outbox`. */
 export interface OutboxOptions {
   /** Name of the service, for the dead letters. */
   readonly service: string;
   /** The schema of the service, with its table `outbox`. */
   readonly database: Database;
+  /** The row format of the table: `ROW_PER_TRANSACTION` or `ROW_PER_MESSAGE`. */
   readonly rows: OutboxRows;
   readonly producer: Pick<Producer, "send">;
   readonly logger: Logger;
@@ -44,6 +46,10 @@ export function startOutbox(options: OutboxOptions): Started<Outbox> {
   return { value: outbox, stop: () => outbox.stop() };
 }
 
+/**
+ * Publishes the rows of one table `outbox`. The caller inserts rows in its own transaction, and
+ * calls `publish` after the commit.
+ */
 export class Outbox {
   readonly #options: OutboxOptions;
   /**

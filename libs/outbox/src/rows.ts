@@ -4,6 +4,9 @@
  */
 import { type Statement, statement } from "@kapi/postgres";
 
+/**
+ * How the poller reads leftovers from a table of one format, and locks them for its transaction.
+ */
 export interface OutboxRows {
   /**
    * $1 minimum age in ms, $2 maximum number of rows, $3 maximum number of bytes, which the first

@@ -38,6 +38,7 @@ export interface MigrationDirectory {
   readonly path: string;
 }
 
+/** A schema, its migration files, and the rights that the service's own role gets. */
 export interface MigrateOptions extends ServerOptions {
   /** Created if it does not exist. Unqualified names in the files mean this schema. */
   readonly schema: string;

@@ -43,6 +43,7 @@ const STOP_DEADLINE_MS = 10_000;
 const CURSOR = "stream_rows";
 const BEGIN_STREAM = `begin read only; set local idle_in_transaction_session_timeout = ${IDLE_STREAM_TIMEOUT_MS}`;
 
+/** The schema that one pool uses, and the limits of its connections and statements. */
 export interface PoolOptions extends ServerOptions {
   /** Unqualified names mean tables of this schema. */
   readonly schema: string;
@@ -50,7 +51,7 @@ export interface PoolOptions extends ServerOptions {
   readonly applicationName: string;
   /** Maximum number of connections. Default 10. */
   readonly max?: number;
-  /** The server cancels a statement after this time. Default 4,000. */
+  /** The server cancels a statement after this time, in milliseconds. Default 4,000. */
   readonly statementTimeoutMs?: number;
   /**
    * Each connection plans a statement once, without its values. Otherwise PostgreSQL plans each
@@ -78,6 +79,10 @@ export interface Transaction extends Queryable {
   execute(statement: Statement<unknown>, values: readonly unknown[]): void;
 }
 
+/**
+ * One schema, over a pool of connections. A statement outside of `transaction` is committed by
+ * itself.
+ */
 export interface Database extends Queryable {
   /**
    * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. The commit

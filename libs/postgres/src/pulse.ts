@@ -16,6 +16,10 @@ const PING_DEADLINE_MS = 2_000;
 /** pg's types do not know the deadline of a single statement. */
 const PING = { text: "select 1", query_timeout: PING_DEADLINE_MS };
 
+/**
+ * Watches the connections of one pool. The pool reports every answer and every lost connection to
+ * it.
+ */
 export class Pulse {
   readonly #pool: Pool;
   readonly #timer: NodeJS.Timeout;

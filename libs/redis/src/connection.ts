@@ -1,6 +1,10 @@
 import type { Logger } from "@kapi/runtime";
 import type { Redis, RedisCommander } from "ioredis";
 
+/**
+ * The address of a single Redis or of a Redis Cluster, and the functions that a process calls in
+ * it.
+ */
 export interface RedisOptions {
   /**
    * `redis://` or `rediss://` (encrypted), with user and password where needed; of a cluster, one
@@ -22,7 +26,7 @@ export interface RedisOptions {
   /** Shown in `CLIENT LIST`. */
   readonly clientName: string;
   readonly logger: Logger;
-  /** Maximum wait for one reply, by default 2 s. */
+  /** Maximum wait for one reply, in milliseconds. Default 2,000. */
   readonly commandTimeoutMs?: number;
 }
 

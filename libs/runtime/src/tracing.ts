@@ -35,7 +35,10 @@ export type Traceparent = string;
 /** The kind of a span. */
 export type SpanRole = "server" | "client" | "producer" | "consumer" | "internal";
 
-export interface SpanOptions {
+/**
+ * The place of a span in its trace, and its attributes. Without a recorded parent there is no span.
+ */
+interface SpanOptions {
   readonly role: SpanRole;
   /** The parent span; undefined: the active span. */
   readonly parent?: Traceparent | undefined;

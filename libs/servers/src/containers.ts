@@ -11,8 +11,13 @@ const START_TIMEOUT_MS = 150_000;
 const ANSWER_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_S = 10;
 
-export interface ContainerPlan {
+/**
+ * The image of one server and its settings. Unless the run is ephemeral, `dataFolder` is a volume
+ * that outlives the container.
+ */
+interface ContainerPlan {
   readonly image: string;
+  /** Port in the container. */
   readonly port: number;
   /** Fixed port on this machine, for a server whose settings contain the port. */
   readonly hostPort?: number;
@@ -20,6 +25,7 @@ export interface ContainerPlan {
   readonly command?: readonly string[];
   /** The server's data folder in the container. */
   readonly dataFolder: string;
+  /** The address in the format of the server's environment variable. */
   address(host: string, port: number): string;
 }
 

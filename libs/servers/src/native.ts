@@ -8,7 +8,9 @@ import { processAnswers } from "./ways.ts";
 const START_DEADLINE_MS = 180_000;
 const STOP_DEADLINE_MS = 15_000;
 
-export interface NativePlan extends Omit<SpawnOptions, "logFile"> {
+/** The program of one server and its settings, to run as a process of this machine. */
+interface NativePlan extends Omit<SpawnOptions, "logFile"> {
+  /** In the format of the server's environment variable. */
   readonly address: string;
   /** The signal for a fast, clean shutdown. */
   readonly stopSignal: "SIGTERM" | "SIGINT";

@@ -24,16 +24,23 @@ export interface ServerAddresses {
   readonly kafkaReplicas?: { readonly replicationFactor: number; readonly minInsyncReplicas: number };
 }
 
+/** The three servers of a run. `stop` leaves servers running whose address was given. */
 export interface Servers extends ServerAddresses {
+  /** All three, also those whose address was given. */
   readonly running: readonly RunningServer[];
   /** Stops the started servers, all at the same time. */
   stop(): Promise<void>;
 }
 
+/** Where the data of a run is, and whether it is kept. */
 export interface ServersOptions {
+  /** Has the data, logs and secrets of the servers. */
   readonly stateDir: string;
+  /** May have addresses of servers to use. Default: the environment of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Gets the progress of the start. Default: nothing is reported. */
   readonly report?: Report;
+  /** Whether the data is dropped after the run. Default: it is kept. */
   readonly ephemeral?: boolean;
 }
 

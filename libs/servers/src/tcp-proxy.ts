@@ -15,6 +15,7 @@ export interface ProxyTarget {
   readonly port: number;
 }
 
+/** One proxy, which runs in this process. It passes all data until a test calls a fault. */
 export class TcpProxy {
   readonly port: number;
   #target: ProxyTarget;

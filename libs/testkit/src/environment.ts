@@ -18,10 +18,11 @@ import { startTestRedis, type TestRedis } from "./test-redis.ts";
 
 const DEFAULT_PARTITIONS = 4;
 
+/** Set by a test file that needs other servers or settings than the usual ones. */
 export interface EnvironmentOptions {
   /** The servers that the test needs; default: all three. Fewer servers start faster. */
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
-  /** Partitions of each topic. */
+  /** Partitions of each topic. Default 4. */
   readonly partitions?: number;
   /** Kafka settings of single topics, by the topic's name in the contract ("metrics.latest"). */
   readonly topics?: Readonly<Record<string, TopicOverride>>;

@@ -4,13 +4,16 @@ import { type Keyring, openPassword } from "@kapi/kernel";
 
 import { TradingServerUnreachable } from "./unreachable.ts";
 
+/** How to call one trading server. The token is secret: it is not logged. */
 export interface TradingServerAddress {
   readonly url: string;
   /** Token of calls to this server. */
   readonly token: string;
 }
 
+/** Where the entries of servers come from, and how to get an address and a token from an entry. */
 export interface AddressOptions {
+  /** The server's entry in the directory; undefined: it has none. */
   readonly server: (serverId: string) => ServerEntry | undefined;
   /** Keys that open the sealed tokens. */
   readonly keys: Keyring;

@@ -36,14 +36,15 @@ const DEFAULT_CONNECTIONS = 64;
  */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
+/** How to find a trading server, and the limits of calls to one address. */
 export interface TradingServerClientOptions {
   /** Undefined: unknown server. */
   readonly addressOf: (serverId: string) => TradingServerAddress | undefined;
   /** PEM: additional certificate authorities. */
   readonly ca?: string | undefined;
-  /** Timeout of one call. */
+  /** Timeout of one call, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum number of connections per address. */
+  /** Maximum number of connections per address. Default 64. */
   readonly connections?: number;
   /**
    * The organization of a server. It uses at most half of the connections to an address, so a

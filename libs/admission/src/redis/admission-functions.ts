@@ -61,10 +61,15 @@ export type RecordReply =
   | { readonly kind: "mismatch" }
   | { readonly kind: "skipped" };
 
+/**
+ * A request for {@link admitAll}. Its caller is authenticated, and its `requestId` is already cut
+ * to the length that is stored.
+ */
 export interface AdmitRequest {
   /** The id of a management key, or `user/<id>`. */
   readonly callerName: string;
   readonly organizationId: string;
+  /** Requests with the same charge id within {@link CHARGE_TTL_MS} are charged once. */
   readonly chargeId: string;
   readonly mode: "consume" | "reserve" | "free";
   /** Credits; for `consume`. */
@@ -73,6 +78,7 @@ export interface AdmitRequest {
   readonly readPrice: number;
   readonly operation: string;
   readonly requestId: string;
+  /** Requests per second, and requests at once; null: unlimited (decisions, 7.5). */
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | null;
   readonly records: readonly NewRecord[];
   /**
@@ -222,6 +228,10 @@ export interface FailedRecord {
   readonly mayBePublished: boolean;
 }
 
+/**
+ * The charge to refund, by the charge id of its admission, and the commands that it reserved
+ * credits for.
+ */
 export interface RefundRequest {
   readonly organizationId: string;
   readonly chargeId: string;

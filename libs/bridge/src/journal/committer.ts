@@ -41,17 +41,19 @@ class PendingCommit<A extends PlatformAccount, S extends PlatformServer> {
   readonly stored: Deferred<void> = deferred();
 }
 
-export interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
+/** Where commits are stored and published, and where the journal ends at the start. */
+interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly journal: Pick<Journal, "write">;
   readonly publisher: Publisher;
   readonly stateText: StateText<A, S>;
-  /** Position of the last row in the journal. */
+  /** Position of the last row in the journal; 0 if it is empty. */
   readonly lastPosition: number;
   /**
    * Called after a commit with rows is stored, before it is published or answered. Crash tests end
    * the process there.
    */
   readonly onStored: () => void;
+  /** Called once if a commit cannot be stored. The process must end. */
   readonly fatal: (error: Error) => void;
 }
 

@@ -9,13 +9,15 @@ const CHUNK_ACCOUNTS = 500;
 /** How often the published position is stored. A restart publishes the events since then again. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
-export interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
+/** What is stored in the background, and how often. */
+interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
   /** Servers that changed since the last call and are not stored on each change. */
   readonly changedServers: () => Iterable<S>;
+  /** The event publisher: `published` is stored; `settled` is awaited before the last time. */
   readonly events: { readonly published: number; settled(): Promise<void> };
-  /** Pause between two rounds of storing accounts. */
+  /** Pause between two rounds of storing accounts and servers, in milliseconds. */
   readonly intervalMs: number;
   readonly logger: Logger;
 }

@@ -17,7 +17,7 @@ export interface JournalRow {
   readonly traceparent?: string | undefined;
 }
 
-/** An account or server of the platform; `state` is opaque to the bridge. */
+/** The stored state of an account. Only the platform reads the text `state`. */
 export interface StoredAccount {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -25,17 +25,28 @@ export interface StoredAccount {
   readonly position: number;
   readonly state: string;
 }
+
+/** The stored state of a trading server. Only the platform reads the text `state`. */
 export interface StoredServer {
   readonly serverId: string;
   readonly state: string;
 }
 
+/**
+ * The content of one transaction: new rows, and the states that are stored with them. Each list may
+ * be empty.
+ */
 export interface CommitBatch {
+  /** In order of position, after all rows of earlier batches. */
   readonly rows: readonly JournalRow[];
   readonly accounts: readonly StoredAccount[];
   readonly servers: readonly StoredServer[];
 }
 
+/**
+ * Journal positions that shorten a restart: it applies events after `checkpoint` to the accounts,
+ * and publishes events after `published`.
+ */
 export interface Progress {
   /** Stored accounts have all journal rows up to this position. */
   readonly checkpoint: number;
@@ -43,9 +54,11 @@ export interface Progress {
   readonly published: number;
 }
 
+/** A committed event, as a record for `trading.events`. */
 export interface PublishableEvent {
+  /** Its position in the journal. */
   readonly position: number;
-  /** Record key. */
+  /** Record key: `<serverId>/<accountNumber>`. */
   readonly key: string;
   /** JSON text. */
   readonly value: string;
@@ -53,6 +66,10 @@ export interface PublishableEvent {
   readonly traceparent?: string | undefined;
 }
 
+/**
+ * The stored events and outcomes of all changes, kept for good. Only the process that last called
+ * {@link StoredState.claim} can write.
+ */
 export interface Journal {
   /**
    * Stores the batch atomically and durably. Rejects after another process has claimed the journal.
@@ -74,6 +91,7 @@ export interface Publisher {
   valuations(valuations: readonly OutgoingValuation[]): void;
 }
 
+/** A valuation as a record for `trading.valuations`: the key of its account, and JSON text. */
 export interface OutgoingValuation {
   readonly key: string;
   readonly value: string;

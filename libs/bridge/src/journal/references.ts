@@ -17,6 +17,7 @@ export interface HeldReferences {
   release(): void;
 }
 
+/** Locks the references of a request, and finds their outcomes. */
 export class References {
   readonly #journal: Pick<Journal, "outcomesOf">;
   readonly #remembered = new Map<string, string>();

@@ -19,7 +19,11 @@ const RETRY_DELAY_MS = 250;
 /** Time for sending during a stop. */
 const STOP_DEADLINE_MS = 5_000;
 
-export interface EventPublisherOptions {
+/**
+ * The Kafka producer, and the journal with its positions at the start. Events after `published`, up
+ * to `committed`, are published first.
+ */
+interface EventPublisherOptions {
   readonly producer: Producer;
   readonly journal: Pick<Journal, "eventsAfter">;
   /** Position up to which everything is published. */
@@ -29,6 +33,7 @@ export interface EventPublisherOptions {
   readonly logger: Logger;
 }
 
+/** Publishes the events of one journal. */
 export class EventPublisher {
   readonly #options: EventPublisherOptions;
   readonly #stop = new AbortController();

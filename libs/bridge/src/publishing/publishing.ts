@@ -5,7 +5,11 @@ import type { Journal, Publisher } from "../journal/ports.ts";
 import { EventPublisher } from "./event-publisher.ts";
 import { ValuationPublisher } from "./valuation-publisher.ts";
 
-export interface PublishingOptions {
+/**
+ * What both publishers share. Events after `published`, up to `committed`, are those that the
+ * previous process has not published.
+ */
+interface PublishingOptions {
   readonly scope: Scope;
   readonly health: Health;
   readonly producer: Producer;

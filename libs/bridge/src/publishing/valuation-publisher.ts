@@ -11,16 +11,20 @@ import type { OutgoingValuation } from "../journal/ports.ts";
 
 /** Maximum number of valuations per chunk. */
 const CHUNK_VALUATIONS = 2_000;
-/** Maximum number of queued valuations; above it only the newest of each account. */
+/** Maximum number of queued valuations; above it only the newest of each account is kept. */
 const MAX_QUEUED_VALUATIONS = 20_000;
 const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;
 
-export interface ValuationPublisherOptions {
+/** The Kafka producer. The event publisher may use the same one. */
+interface ValuationPublisherOptions {
   readonly producer: Producer;
   readonly logger: Logger;
 }
 
+/**
+ * Publishes valuations. They are only in memory: a killed process loses those that were not sent.
+ */
 export class ValuationPublisher {
   readonly #options: ValuationPublisherOptions;
   readonly #stop = new AbortController();
@@ -33,6 +37,7 @@ export class ValuationPublisher {
     this.#options = options;
   }
 
+  /** `stop` sends queued valuations for at most 2 s. The rest is dropped. */
   static start(options: ValuationPublisherOptions): Started<ValuationPublisher> {
     const publisher = new ValuationPublisher(options);
     return { value: publisher, stop: () => publisher.#end() };

@@ -1,4 +1,5 @@
 /** What the command line needs from the process that runs it. Tests replace it. */
+
 /** How to reach kapi. */
 export interface Connection {
   readonly baseUrl: string;
@@ -11,9 +12,16 @@ export interface Connection {
   readonly controlToken?: string | undefined;
 }
 
+/**
+ * The terminal and the environment of a command. All input and output of commands goes through it,
+ * except files.
+ */
 export interface Surroundings {
+  /** Environment variables by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Writes a result, which includes its line ends. */
   readonly out: (text: string) => void;
+  /** Writes an error or a note, which includes its line ends. */
   readonly err: (text: string) => void;
   /** Asks for a line; the answer to a secret question is not shown. */
   readonly ask: (question: string, options?: { readonly isSecret: boolean }) => Promise<string>;
@@ -23,6 +31,7 @@ export interface Surroundings {
   readonly isTerminal: boolean;
   /** Width of the terminal, in characters. */
   readonly columns: number;
+  /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   /** Ends a command that runs until it is stopped. */
   readonly signal: AbortSignal;

@@ -2,9 +2,13 @@ import type { Command, CommandEnvelope } from "../generated/api.ts";
 import { CommandExpired, CommandFailed } from "./errors.ts";
 import type { CommandOperation, ResultOf } from "./results.ts";
 
+/**
+ * How long to wait for the final state of a command. The end of a wait does not cancel the command.
+ */
 export interface WaitOptions {
   /** Maximum time to wait for a final state, in milliseconds. Default 60,000. */
   readonly timeoutMs?: number | undefined;
+  /** An abort ends the wait, which rejects with the reason of the abort. */
   readonly signal?: AbortSignal | undefined;
 }
 

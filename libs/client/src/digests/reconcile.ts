@@ -19,6 +19,7 @@ export interface BookDay {
   readonly hash?: string | undefined;
 }
 
+/** Limits the report of two books that differ in many accounts. */
 export interface ReconcileOptions {
   /** The comparison ends after this many differences; default 100. */
   readonly maxDifferences?: number | undefined;
@@ -50,7 +51,12 @@ export interface DigestDifference {
   readonly record: RecordDifference | null;
 }
 
+/**
+ * How a day in your book differs from kapi. If `differences` has the maximum number, later accounts
+ * were not compared.
+ */
 export interface Reconciliation {
+  /** The day in UTC, `YYYY-MM-DD`. */
   readonly date: string;
   /** Number of accounts that were compared, or that one side does not have. */
   readonly accounts: number;

@@ -8,11 +8,13 @@ const FETCH_TIMEOUT_MS = 10_000;
 const MAX_KEYS_CHARACTERS = 1_000_000;
 const PUBLIC_KEY = /^[A-Za-z0-9_-]{43}$/;
 
+/** Whose keys to fetch. The keys are public: no management key is sent. */
 export interface FetchKeysOptions {
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
+  /** An abort ends the request, which otherwise ends after 10 s. */
   readonly signal?: AbortSignal | undefined;
 }
 

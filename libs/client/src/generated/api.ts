@@ -2,9 +2,11 @@
  * Types of the API, generated from its OpenAPI document by `npm run openapi`. Do not edit.
  */
 
+/** An amount of money: a decimal number as text, such as "250.55". */
 export type Money = string;
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
+/** All schemas of the API. Each is also exported below, by its own name. */
 export interface components {
     schemas: {
         /**

@@ -15,11 +15,13 @@ const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUN
 const TOO_MANY_REQUESTS = 429;
 const API_PATH = "/api/v1";
 
+/** The address of a kapi, the key for it, and how long to try a request. */
 export interface TransportOptions {
   /** Management key, `kapi.<key_id>.<secret>`. */
   readonly key: string;
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
+  /** Default: at most 8 attempts within 60 s. */
   readonly retry?: RetryOptions | undefined;
   /** Deadline of each attempt, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
@@ -30,11 +32,13 @@ export interface TransportOptions {
 /** Values of a query string; undefined values are left out. */
 export type Query = Readonly<Record<string, string | number | Date | readonly string[] | undefined>>;
 
+/** One request. Its attempts all have the same body and the same idempotency key. */
 export interface RequestOptions {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path below the base address, with encoded segments: see {@link pathOf}. */
   readonly path: string;
   readonly query?: Query | undefined;
+  /** A value for JSON; undefined: no body. Amounts of money are decimal text. */
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
   /**
@@ -44,6 +48,7 @@ export interface RequestOptions {
   readonly repeatable?: boolean | undefined;
   /** Deadline of each attempt, in milliseconds; default: that of the client. */
   readonly timeoutMs?: number | undefined;
+  /** An abort ends the running attempt or the pause, and no attempt follows. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -57,6 +62,7 @@ export interface Answer<T> {
   readonly creditsRemaining: number | null;
 }
 
+/** Sends all requests of one `Kapi`. It may be used by any number of calls at the same time. */
 export class Transport {
   readonly baseUrl: string;
   readonly authorization: string;

@@ -28,12 +28,17 @@ export interface ConnectionEnd {
   readonly wasReady: boolean;
 }
 
-export interface ConnectionListener {
+/** Gets what a {@link Connection} receives. */
+interface ConnectionListener {
+  /** The server has accepted the connection: accounts can be subscribed to. */
   onReady(): void;
+  /** Every message except the one that accepts the connection, in order. */
   onMessage(message: ServerMessage): void;
 }
 
+/** One connection of the live stream. After its end it is not used again. */
 export class Connection {
+  /** Resolves when the connection has ended, for whatever reason. Never rejects. */
   readonly ended: Promise<ConnectionEnd>;
   readonly #listener: ConnectionListener;
   readonly #socket: LiveSocket;

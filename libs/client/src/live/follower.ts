@@ -34,20 +34,27 @@ export interface AccountState {
   readonly openPositions: readonly Position[];
 }
 
-export interface FollowerDependencies {
+/** What a follower gets from the live stream that it belongs to. */
+interface FollowerDependencies {
+  /** Reads the place that the program has stored; null if there is none. */
   readonly load: (account: Account) => Promise<Place | null>;
+  /** Reads the account over the API; null if it does not exist. */
   readonly readState: (account: Account) => Promise<AccountState | null>;
+  /** Reports an error after which the follower tries again. */
   readonly onError: (error: Error, account: Account) => void;
   /** Sends a message on the follower's connection; false if the connection is not open. */
   readonly send: (follower: Follower, message: object) => boolean;
   /** The number of queued messages changed by `change`. */
   readonly onQueued: (change: number) => void;
+  /** The follower has ended for good. */
   readonly onEnded: (follower: Follower) => void;
   /** The handler has caught up, and the follower is detached: attach it if connected. */
   readonly onCaughtUp: (follower: Follower) => void;
+  /** Resolves after `ms` milliseconds, or when the live stream is closed. */
   readonly delay: (ms: number) => Promise<void>;
 }
 
+/** One followed account, over all its connections; see the states above. */
 export class Follower {
   readonly account: Account;
   readonly #handler: LiveHandler;
@@ -68,6 +75,7 @@ export class Follower {
     this.#dependencies = dependencies;
   }
 
+  /** The place of the last handled event, or the stored place; null before both. */
   get place(): Place | null {
     return this.#place;
   }
@@ -96,6 +104,7 @@ export class Follower {
     if (this.#state !== "ended") this.#state = "detached";
   }
 
+  /** Drops queued messages and ends the follower for good. */
   end(): void {
     if (this.#state === "ended") return;
     this.#state = "ended";

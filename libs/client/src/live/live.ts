@@ -23,6 +23,9 @@ const LONGEST_RECONNECT_MS = 30_000;
 /** How long `close` waits for running handlers, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
+/**
+ * How your program works with `kapi.live(…)`. The stream continues from the places that it stores.
+ */
 export interface LiveOptions {
   /** Where your program stores its places. */
   readonly places: {

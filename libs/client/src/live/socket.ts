@@ -25,7 +25,9 @@ export interface SocketListener {
   onRejection(rejection: Rejection): void;
 }
 
+/** One WebSocket. What arrives on it goes to the {@link SocketListener} of its factory. */
 export interface LiveSocket {
+  /** Sends a message; ignored if the socket is not open. */
   send(text: string): void;
   /** Stops reading, so that the server stops sending. */
   pause(): void;

@@ -18,6 +18,7 @@ const LARGE_TEXT_CHARACTERS = 200_000;
 /** The organization of all events of the check. No real organization has this id. */
 const CHECK_ORGANIZATION_ID = "00000000-0000-0000-0000-000000000000";
 
+/** The receiver to check. It gets events of accounts that do not exist. */
 export interface ReceiverCheckOptions {
   /** Address of the receiver. */
   readonly url: string;

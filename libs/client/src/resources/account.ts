@@ -29,6 +29,10 @@ export interface AccountDetails {
   readonly credentials: AccountCredentials;
 }
 
+/**
+ * Selects transactions by `recordedAt` and by their fields. A field that is not given is not
+ * compared.
+ */
 export interface TransactionFilter extends Period {
   readonly type?: Transaction["type"] | undefined;
   readonly orderId?: string | undefined;
@@ -38,6 +42,7 @@ export interface TransactionFilter extends Period {
   readonly requestId?: string | undefined;
 }
 
+/** Selects orders by `createdAt` and by their fields. A field that is not given is not compared. */
 export interface OrderFilter extends Period {
   readonly symbol?: string | undefined;
   readonly side?: string | undefined;
@@ -45,6 +50,7 @@ export interface OrderFilter extends Period {
   readonly orderType?: string | undefined;
 }
 
+/** Selects positions by `openedAt` and by their fields. Without `status`, all positions. */
 export interface PositionFilter extends Period {
   readonly status?: "all" | "open" | "closed" | undefined;
   readonly symbol?: string | undefined;
@@ -52,6 +58,7 @@ export interface PositionFilter extends Period {
   readonly orderId?: string | undefined;
 }
 
+/** Selects deals by `executedAt` and by their fields. A field that is not given is not compared. */
 export interface DealFilter extends Period {
   readonly symbol?: string | undefined;
   readonly side?: string | undefined;
@@ -68,13 +75,15 @@ export interface AccountChanges {
   readonly leverage?: number | undefined;
 }
 
+/** What to deposit or withdraw, in the currency of the account. */
 export interface Funds {
-  /** Decimal amount above 0, such as `"250.55"`. */
+  /** Decimal amount above 0, with at most two decimals, such as `"250.55"`. */
   readonly amount: Money;
   /** At most 250 characters; the ledger shows it. */
   readonly description?: string | undefined;
 }
 
+/** Selects breaches by the time of their valuation, and by rule. */
 export interface BreachFilter extends Period {
   readonly ruleId?: string | undefined;
 }

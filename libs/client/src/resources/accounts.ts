@@ -11,19 +11,22 @@ import { listOf } from "./pages.ts";
 /** Maximum number of accounts per request of a bulk. */
 const ACCOUNTS_PER_CALL = 100;
 
+/** An account to create. kapi chooses its number; its currency is that of the server. */
 export interface NewAccount {
   /** 1 to 100 characters. */
   readonly accountName: string;
   /** Decimal amount, such as `"10000"`; `"0"` is valid. */
   readonly initialBalance: Money;
+  /** One of the leverages that the server supports. */
   readonly leverage: number;
   /** 8 to 128 characters; without it one is generated. */
   readonly password?: string | undefined;
 }
 
+/** Selects accounts of a server. With both fields, an account must match both. */
 export interface AccountFilter {
   readonly status?: TradingAccount["status"] | undefined;
-  /** Part of a number or name. */
+  /** Part of the number or of the name. */
   readonly search?: string | undefined;
 }
 

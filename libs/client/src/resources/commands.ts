@@ -29,6 +29,7 @@ export interface QueueOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Selects commands of a server. With several fields, a command must match all of them. */
 export interface CommandFilter {
   readonly status?: Command["status"] | undefined;
   readonly operation?: CommandOperation | undefined;

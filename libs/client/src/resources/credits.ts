@@ -3,7 +3,9 @@ import { pathOf, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
+/** Selects billed requests by their time and fields. A field that is not given is not compared. */
 export interface UsageFilter extends Period {
+  /** The operation's id, such as `listTradingAccounts`. */
   readonly operation?: string | undefined;
   /** `X-Request-Id` of the request. */
   readonly xRequestId?: string | undefined;

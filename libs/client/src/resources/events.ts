@@ -4,16 +4,19 @@ import { pathOf, type Transport } from "../http/transport.ts";
 /** Events per request of the feed. */
 const EVENTS_PER_CALL = 500;
 
+/** Which events of the feed to read, and from where on. */
 export interface EventsOptions {
   /**
    * The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is
    * kept.
    */
   readonly after?: string | undefined;
+  /** Events of other kinds are left out. Default: all kinds. */
   readonly kinds?: readonly WebhookKind[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** One page of the feed. If `events` is empty, there are no newer events yet. */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly FeedEvent[];

@@ -6,6 +6,7 @@ import type { Period } from "./pages.ts";
 /** The largest export of one command. */
 const RECORDS_PER_COMMAND = 1_000;
 
+/** Which records to export, and how long to wait for each of the commands that export them. */
 export interface ExportOptions extends QueueOptions, WaitOptions {
   /** Records at or after this time. */
   readonly from?: Period["since"] | undefined;

@@ -16,6 +16,7 @@ import type { CommandFilter, CommandsResource } from "./commands.ts";
 import { listOf } from "./pages.ts";
 import { RiskTemplatesResource } from "./risk-templates.ts";
 
+/** Selects stored snapshots. An account that does not exist has none. */
 export interface SnapshotFilter {
   readonly accountNumber?: string | undefined;
   /** Snapshots measured at or after this time. */

@@ -12,6 +12,7 @@ import { type IncomingHeaders, verifyWebhook } from "../webhooks/verify.ts";
 import type { CursorStore, EventsResource } from "./events.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
+/** Selects deliveries by the time of their creation, and by their fields. */
 export interface DeliveryFilter extends Period {
   readonly status?: WebhookDelivery["status"] | undefined;
   readonly type?: WebhookKind | undefined;

@@ -43,6 +43,7 @@ export interface SignedWebhook {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** Set by tests whose assertions depend on the time of records. */
 export interface FakeOptions {
   /** The time of all records. Default: the clock of the machine. */
   readonly now?: () => Date;

@@ -10,6 +10,7 @@ const CENTS = 100;
 const FIRST_ACCOUNT_NUMBER = 10_000_001;
 const CREDITS = 1_000_000;
 
+/** An account of the fake, and its history. Amounts are in cents. */
 export interface StoredAccount {
   readonly id: string;
   readonly serverId: string;
@@ -67,9 +68,13 @@ export interface Breach extends Json {
   readonly rule: Rule;
 }
 
+/** A command of the fake, found by its idempotency key. */
 export interface StoredCommand {
+  /** Equal for equal requests. Another request with the same key is rejected. */
   readonly fingerprint: string;
+  /** The command as the API shows it. */
   readonly view: MutableJson;
+  /** Carries the command out. */
   readonly run: () => CommandOutcome;
 }
 
@@ -86,13 +91,16 @@ export interface Booking {
   readonly positionId?: string | null;
 }
 
+/** All data of one fake, and the changes of it that every part of the fake makes. */
 export class FakeState {
   readonly organizationId = randomUUID();
+  /** By account number; deleted accounts too. */
   readonly accounts = new Map<string, StoredAccount>();
   /** By idempotency key. */
   readonly commands = new Map<string, StoredCommand>();
   /** The event feed, oldest first. */
   readonly events: MutableJson[] = [];
+  /** The billed requests. */
   readonly usage: Json[] = [];
   availableCredits = CREDITS;
   consumedCredits = 0;
@@ -103,15 +111,18 @@ export class FakeState {
     this.#now = now;
   }
 
+  /** The time for a new record, as ISO 8601. */
   now(): string {
     return this.#now().toISOString();
   }
 
+  /** Undefined for an account that is unknown, deleted, or of another server. */
   account(serverId: string, accountNumber: string): StoredAccount | undefined {
     const found = this.accounts.get(accountNumber);
     return found?.serverId === serverId && found.status !== "deleted" ? found : undefined;
   }
 
+  /** Creates an active account with balance 0, and announces it. */
   create(
     serverId: string,
     id: string,
@@ -142,6 +153,7 @@ export class FakeState {
     return account;
   }
 
+  /** Adds a transaction, and changes the balance by its amount. */
   book(account: StoredAccount, booking: Booking): Json {
     const balanceBefore = account.balanceMinor;
     account.balanceMinor += booking.amountMinor;

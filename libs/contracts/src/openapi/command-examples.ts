@@ -19,6 +19,10 @@ export const CREATED_BY = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
 
 export type CommandExample = z.input<(typeof OPERATIONS)["getCommand"]["answer"]>["command"];
 
+/**
+ * Returns an example of a command that was just queued. An `account.create` has no account number
+ * yet (decisions, 4.2).
+ */
 export function queued(operation: CommandExample["operation"], payload: Record<string, unknown>): CommandExample {
   return {
     id: COMMAND_ID,

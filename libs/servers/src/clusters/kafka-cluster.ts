@@ -56,6 +56,7 @@ export interface KafkaNode extends ClusterNode {
   replace(): Promise<void>;
 }
 
+/** Three running brokers, whose network and processes a test can make fail. */
 export interface KafkaCluster {
   /** host:port of each broker's proxy, in the format of KAFKA_BROKERS. */
   readonly brokers: string;

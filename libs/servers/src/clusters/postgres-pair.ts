@@ -26,6 +26,10 @@ const STATEMENT_TIMEOUT_MS = 60_000;
 const STREAMING_DEADLINE_MS = 60_000;
 const PROMOTION_DEADLINE_S = 60;
 
+/**
+ * A running primary and its standby. `primary` and `standby` are roles: `failover` swaps their
+ * nodes.
+ */
 export interface PostgresPair {
   /** URL of the proxy, in the format of POSTGRES_URL. */
   readonly url: string;

@@ -20,6 +20,7 @@ export type ProxyRequest =
   | { readonly id: number; readonly port: number; readonly open: ProxyTarget }
   | { readonly id: number; readonly port: number; readonly call: ProxyCall; readonly argument?: ProxyTarget | number };
 
+/** The answer to the {@link ProxyRequest} with the same `id`. */
 export interface ProxyAnswer {
   readonly id: number;
   /** Null if the request succeeded. */
@@ -38,6 +39,10 @@ export interface NodeProxy extends Pick<TcpProxy, "port" | "address"> {
   retarget(target: ProxyTarget): Promise<void>;
 }
 
+/**
+ * Starts and controls the process with the proxies of one cluster. A call that fails throws
+ * LocalError.
+ */
 export class Proxies {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, (error: string | null) => void>();

@@ -43,6 +43,7 @@ export interface RedisNode extends ClusterNode {
   replace(): Promise<void>;
 }
 
+/** Three running masters and three replicas, whose network and processes a test can make fail. */
 export interface RedisCluster {
   /** URLs of all proxies, separated by commas, in the format of REDIS_URL with REDIS_CLUSTER=on. */
   readonly url: string;

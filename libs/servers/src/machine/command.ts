@@ -8,17 +8,23 @@ import { LocalError } from "../local-error.ts";
 const MAX_OUTPUT_CHARS = 1_000_000;
 const LAST_LINES = 3;
 
-export interface CommandOptions {
+/** The limits and the surroundings of a command that runs to its end. */
+interface CommandOptions {
+  /** After this time the command is killed, and the call throws LocalError. */
   readonly timeoutMs: number;
   readonly cwd?: string;
+  /** All environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The user that the command runs as. Only root may choose one. */
   readonly uid?: number;
   readonly gid?: number;
 }
 
-export interface CommandResult {
+/** The end of a command that could be run, also if it failed. */
+interface CommandResult {
   /** Null if a signal ended the command. */
   readonly status: number | null;
+  /** Standard output and standard error, in the order of their arrival. */
   readonly output: string;
 }
 

@@ -59,13 +59,16 @@ export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startedAt;
 }
 
+/** A process that goes on running, and where its output goes. */
 export interface SpawnOptions {
   readonly command: string;
   readonly args: readonly string[];
+  /** All environment variables of the process. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
   /** The output of the process is appended to this file. */
   readonly logFile: string;
+  /** The user that the process runs as. Only root may choose one. */
   readonly uid?: number;
   readonly gid?: number;
 }

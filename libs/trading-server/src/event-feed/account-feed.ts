@@ -46,9 +46,14 @@ export interface GapRepository {
   postpone(account: AccountName, delayMs: number): Promise<void>;
 }
 
+/**
+ * An account with missing events after `bookedSequence`. The gap is filled when `neededSequence` is
+ * booked.
+ */
 export interface Gap extends AccountName {
   readonly neededSequence: number;
   readonly bookedSequence: number;
+  /** Number of attempts after which the gap was postponed. */
   readonly attempts: number;
 }
 

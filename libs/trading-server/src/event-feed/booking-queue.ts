@@ -18,7 +18,8 @@ const MAX_UNITS = 4;
 /** Number of accounts whose last booked sequence is cached. */
 const MAX_CACHED_ACCOUNTS = 100_000;
 
-export interface BookingQueueOptions<Report extends BookingReport> {
+/** Where units are booked, and who learns of gaps and of accounts that cannot be booked. */
+interface BookingQueueOptions<Report extends BookingReport> {
   readonly repository: EventRepository<Report>;
   /** Whether a retry may succeed, for example when the database is unavailable. */
   readonly isTransient: (error: unknown) => boolean;

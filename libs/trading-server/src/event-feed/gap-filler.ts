@@ -19,14 +19,19 @@ const POLL_INTERVAL_MS = 1_000;
 /** Gaps are counted up to this number. */
 const MAX_COUNTED = 100_000;
 
-export interface GapFillerOptions {
+/** Where gaps are stored, where missing events come from, and the queue that books them. */
+interface GapFillerOptions {
   readonly gaps: GapRepository;
   readonly history: EventHistory;
   readonly queue: Pick<BookingQueue, "book" | "forget">;
   readonly logger: Logger;
 }
 
-export interface GapFiller {
+/**
+ * Books the missing events of accounts. The caller only reports new gaps: due gaps are found by
+ * polling.
+ */
+interface GapFiller {
   /** Fills the new gaps of these accounts. */
   fill(accounts: readonly AccountName[]): void;
 }

@@ -20,10 +20,13 @@ const UNHURRIED_INTERVAL_MS = 200;
 /** Minimum time between two fetches while a caller waits, in milliseconds. */
 const MIN_INTERVAL_MS = 25;
 
-export interface TradingEventsOptions {
+/** How one service reads the topic, and the queue that books its events. */
+interface TradingEventsOptions {
   readonly kafka: KafkaConnection;
+  /** The consumer group of the service. */
   readonly groupId: string;
   readonly queue: Pick<BookingQueue, "book" | "isBooked">;
+  /** Whether a failed booking is retried. Any other error ends the consumer. */
   readonly isTransient: (error: unknown) => boolean;
   /**
    * The callers that wait for events of the topic. Default: none, because fresh reads (decisions,
@@ -31,6 +34,7 @@ export interface TradingEventsOptions {
    */
   readonly urgency?: Urgency;
   readonly logger: Logger;
+  /** Called if the consumer stops with an error. The process must end. */
   readonly fatal: (error: Error) => void;
 }
 
