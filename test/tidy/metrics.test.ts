@@ -75,10 +75,10 @@ function page(metrics: readonly Metric[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return `# Metrics
 
-Every process serves its metrics at \`/metrics\`, as text for Prometheus, when it is started with \`METRICS=on\`: of its
-HTTP port, or of \`METRICS_PORT\` alone where that is set. Units are written as UCUM writes them; labels are in the
-description. The label of a dotted name has underscores (\`http_route\`). This page is made from the code by
-\`npm run metrics-reference\`, and a test compares the two.
+With \`METRICS=on\` every process serves its metrics at \`/metrics\`, as text for Prometheus: on \`METRICS_PORT\` if that is
+set, else on its HTTP port. Units are written as in UCUM. The description names the labels; in Prometheus a dot in the
+name of a label is an underscore (\`http_route\`). This page is made from the code by \`npm run metrics-reference\`, and a
+test compares the two.
 
 ${[line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n")}
 `;
