@@ -34,7 +34,8 @@ export function RiskRules({ serverId, accountNumber, currency, round }: RiskRule
     serverId,
     subject: `${accountNumber} rules`,
     send: ({ action, key, fields }) => {
-      if (action !== "set-risk-rules" && action !== "delete-risk-rules") throw new TypeError(`${action} is not an action on risk rules`);
+      if (action !== "set-risk-rules" && action !== "delete-risk-rules")
+        throw new TypeError(`${action} is not an action on risk rules`);
       return api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
     },
   };

@@ -113,8 +113,8 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
       {isNew
         ? "Every account that matches and has no rules of its own gets these rules."
         : "Every account that has rules of this template gets the new version, also if it no longer matches."}{" "}
-      Rules that were set on an account stay. If an account already exceeds the limit of a rule, the rule is breached
-      at once, and its action is carried out.
+      Rules that were set on an account stay. If an account already exceeds the limit of a rule, the rule is breached at
+      once, and its action is carried out.
     </p>
   );
 }

@@ -12,7 +12,8 @@ import { replacedText } from "./replaced.ts";
 export function useTemplateIntent(serverId: string, onDone: () => void): CurrentIntent {
   const api = useApi();
   const send = ({ action, key, fields: { name, ...body } }: Intent) => {
-    if (action !== "set-template" && action !== "delete-template") throw new TypeError(`${action} is not an action on a template`);
+    if (action !== "set-template" && action !== "delete-template")
+      throw new TypeError(`${action} is not an action on a template`);
     return api.risk.changeTemplate(serverId, String(name), action, { ...body, idempotencyKey: key });
   };
   return useIntent({ serverId, subject: "risk templates", send }, onDone);

@@ -80,8 +80,8 @@ function Unknown({ what, intent, current }: PartProps & { readonly intent: Inten
   return (
     <Notice kind="warning">
       <strong>{what}: not known yet whether it was accepted.</strong> Do not start it again. This page looks for it. Its
-      outcome will be known by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried out
-      at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
+      outcome will be known by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried
+      out at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
       <div class="buttons">
         <button type="button" disabled={again.busy} onClick={again.run}>
           {again.busy ? "Sending…" : "Send again"}
