@@ -22,7 +22,10 @@ const LARGE_ENOUGH_TO_COMPRESS = 2_000;
 export const PASSWORD = "correct horse battery";
 
 type Secrets = TestStack["secrets"];
-/** Paths of the routes for the operator that the console serves; the organization service serves the others. */
+/**
+ * Paths of the routes for the operator that the console serves; the organization service serves the
+ * others.
+ */
 const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
 
 const Created = z.object({ organizationId: z.guid() });
@@ -74,7 +77,9 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** Starts everything that one test file needs. `settings` are environment variables of the console. */
+/**
+ * Starts everything that one test file needs. `settings` are environment variables of the console.
+ */
 export async function startConsoleHarness(settings: Readonly<Record<string, string>> = {}): Promise<ConsoleHarness> {
   const scope = new Scope();
   const logger = createLogger({ service: "console-test", level: "silent" });

@@ -17,7 +17,10 @@ export interface TestProvider {
   readonly issuer: string;
   /** Sets the person who is signed in at the provider. */
   signIn(identity: Identity): void;
-  /** Follows the redirects from `location`; returns the first address that begins with `redirectUri`. */
+  /**
+   * Follows the redirects from `location`; returns the first address that begins with
+   * `redirectUri`.
+   */
   follow(location: string): Promise<string>;
   stop(): Promise<void>;
 }

@@ -28,7 +28,10 @@ afterAll(() => harness.stop());
 /** The signed evidence of a breach. */
 const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.json", import.meta.url), "utf8");
 
-/** Adds a breach of account 10000001 with its evidence, or the error of its evidence; returns its id. */
+/**
+ * Adds a breach of account 10000001 with its evidence, or the error of its evidence; returns its
+ * id.
+ */
 function newBreach(evidence: string | ApiError): string {
   const id = randomUUID();
   harness.standIns.breaches.set(id, { accountNumber: "10000001", evidence });

@@ -60,7 +60,9 @@ export interface StandInServices extends RecordData {
   readonly asked: string[];
 }
 
-/** The service tokens that these services accept: those of the console and the organization service. */
+/**
+ * The service tokens that these services accept: those of the console and the organization service.
+ */
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
@@ -206,7 +208,10 @@ function installCommandStatus(app: App, { commands }: Omit<StandInServices, "url
   });
 }
 
-/** Each server has one active account with an equity of 100.10, 5.05 less than at the start of the day. */
+/**
+ * Each server has one active account with an equity of 100.10, 5.05 less than at the start of the
+ * day.
+ */
 function installOverview(app: App, { accounts }: Omit<StandInServices, "url">): void {
   const ServerIds = z.object({ serverIds: z.array(z.guid()) });
   const perServer = (request: FastifyRequest, answer: object): object => ({

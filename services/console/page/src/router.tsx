@@ -91,7 +91,8 @@ interface LinkProps {
 }
 
 /**
- * A link to another page of the console. A click with a modifier key does what the browser does for any link, such as opening a tab.
+ * A link to another page of the console. A click with a modifier key does what the browser does for
+ * any link, such as opening a tab.
  */
 export function Link({ to, current, keepsScroll = false, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent): void => {

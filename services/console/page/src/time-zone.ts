@@ -92,8 +92,8 @@ export function offsetMs(zone: string, atMs: number): number {
 
 /**
  * The instant of a local time of a zone. `local` is the local time as if it were UTC, in
- * milliseconds. A local time that a clock change skips is moved forward by the length of the change:
- * 02:30 becomes 03:30. For a local time that occurs twice, the result is the first instant.
+ * milliseconds. A local time that a clock change skips is moved forward by the length of the
+ * change: 02:30 becomes 03:30. For a local time that occurs twice, the result is the first instant.
  */
 export function instantOf(zone: string, local: number): number {
   const before = offsetMs(zone, local - DAY_MS);

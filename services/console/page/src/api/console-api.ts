@@ -293,7 +293,10 @@ export class ConsoleApi {
     return (await this.#client.request<{ names: Record<string, string> }>(path, { signal })).names;
   }
 
-  /** Commands that a person or a key requested (`by`), or of an `amount`; other filters as for `commands`. */
+  /**
+   * Commands that a person or a key requested (`by`), or of an `amount`; other filters as for
+   * `commands`.
+   */
   findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
     return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });
   }

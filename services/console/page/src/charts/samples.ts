@@ -8,7 +8,10 @@ export type Samples = readonly AccountMetricsFrame[];
 
 export const NO_SAMPLES: Samples = [];
 
-/** The samples with a newer one appended; the same samples if it is not newer. Drops the oldest above the limit. */
+/**
+ * The samples with a newer one appended; the same samples if it is not newer. Drops the oldest
+ * above the limit.
+ */
 export function keptWith(samples: Samples, sample: AccountMetricsFrame): Samples {
   const last = samples.at(-1);
   // A reopened stream starts with the newest sample, which may be known.

@@ -15,7 +15,10 @@ interface TwoFactorProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** Shown in place of every page while the person lacks the second factor that the organization requires. */
+/**
+ * Shown in place of every page while the person lacks the second factor that the organization
+ * requires.
+ */
 export function EnrolPage({ onChanged }: TwoFactorProps) {
   return (
     <Page title="Set up two-factor authentication" focused>

@@ -18,7 +18,9 @@ interface NewSecretProps {
   readonly onDone: () => void;
 }
 
-/** A new secret. It is shown once, until the person confirms that it is stored or leaves the page. */
+/**
+ * A new secret. It is shown once, until the person confirms that it is stored or leaves the page.
+ */
 export function NewSecret({ given, rotated, onDone }: NewSecretProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

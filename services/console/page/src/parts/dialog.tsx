@@ -12,8 +12,8 @@ interface DialogProps {
 }
 
 /**
- * A native modal dialog, open while it is rendered. Afterwards the focus returns to the element that
- * had it.
+ * A native modal dialog, open while it is rendered. Afterwards the focus returns to the element
+ * that had it.
  */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);

@@ -8,8 +8,8 @@ export function pageIn(query: URLSearchParams): number {
 }
 
 /**
- * Changes fields of the query of a list; an empty text removes a field. The list starts at its first
- * page, unless `page` is changed.
+ * Changes fields of the query of a list; an empty text removes a field. The list starts at its
+ * first page, unless `page` is changed.
  */
 export function filterBy(
   path: string,

@@ -135,7 +135,9 @@ function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {
   );
 }
 
-/** Reverses the order of a sorted column. A newly sorted column of numbers begins with the largest. */
+/**
+ * Reverses the order of a sorted column. A newly sorted column of numbers begins with the largest.
+ */
 function nextSort<Row>(field: string, { numeric }: Column<Row>, sort: Sort | undefined): Sort {
   return { field, descending: sort?.field === field ? !sort.descending : numeric === true };
 }

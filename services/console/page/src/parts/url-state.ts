@@ -1,6 +1,6 @@
 /**
- * The state of a list in the address: filters, order and page. So a list can be reloaded, shared and
- * bookmarked, and the browser's back button restores it.
+ * The state of a list in the address: filters, order and page. So a list can be reloaded, shared
+ * and bookmarked, and the browser's back button restores it.
  */
 import { useMemo } from "preact/hooks";
 
@@ -44,7 +44,9 @@ interface Trail {
   readonly trail: readonly (string | null)[];
 }
 
-/** The state of one list in the address. `prefix`, such as `deals.`, begins the names of its fields. */
+/**
+ * The state of one list in the address. `prefix`, such as `deals.`, begins the names of its fields.
+ */
 export function useUrlState(prefix = ""): UrlState {
   const { query } = usePageAddress();
   const text = query.toString();

@@ -9,7 +9,9 @@ const COPIED_SHOWN_MS = 2_500;
 /** Interval in which relative times are compared with the clock. */
 const AGE_INTERVAL_MS = 1_000;
 
-/** A time in the chosen time zone, with the name of the zone; UTC in the tooltip. A dash if missing. */
+/**
+ * A time in the chosen time zone, with the name of the zone; UTC in the tooltip. A dash if missing.
+ */
 export function Moment({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;
   return (
@@ -20,8 +22,8 @@ export function Moment({ at }: { readonly at: string | null | undefined }) {
 }
 
 /**
- * How long ago a time is; a dash if missing. The exact time is in the tooltip, and visible while the
- * pointer or the focus is on the element.
+ * How long ago a time is; a dash if missing. The exact time is in the tooltip, and visible while
+ * the pointer or the focus is on the element.
  */
 export function Ago({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;

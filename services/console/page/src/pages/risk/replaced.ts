@@ -2,9 +2,9 @@ import type { Command } from "../../api/shapes.ts";
 import type { Intent } from "../account/actions/intents.ts";
 
 /**
- * The version that a succeeded change made, as a sentence; empty if the result has none. If somebody
- * else changed the same rules meanwhile, further sentences say so: the console compares versions
- * only before a change is queued (decisions, 26.1).
+ * The version that a succeeded change made, as a sentence; empty if the result has none. If
+ * somebody else changed the same rules meanwhile, further sentences say so: the console compares
+ * versions only before a change is queued (decisions, 26.1).
  */
 export function replacedText({ result }: Pick<Command, "result">, intent: Pick<Intent, "fields"> | null): string {
   const { version } = result ?? {};

@@ -26,7 +26,9 @@ function positions({ openPositionCount: count }: TradingAccount): string {
   return count === 1 ? "1 open position" : `${whole(count)} open positions`;
 }
 
-/** Every action with a button, in the order of the buttons. The type ensures that none is missing. */
+/**
+ * Every action with a button, in the order of the buttons. The type ensures that none is missing.
+ */
 export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
   deposit: {
     name: "Deposit",
