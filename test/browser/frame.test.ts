@@ -90,9 +90,9 @@ describe("the search", () => {
     }
     await user.page.getByRole("heading", { level: 1 }).click();
     await user.page.keyboard.press("/");
-    const lastFound = user.page.getByRole("group", { name: "Last found" });
-    await lastFound.waitFor();
-    expect(await lastFound.getByRole("option").count()).toBe(3);
+    const lastOpened = user.page.getByRole("group", { name: "Last opened" });
+    await lastOpened.waitFor();
+    expect(await lastOpened.getByRole("option").count()).toBe(3);
     await checkPage(user, "search");
     expect(user.complaints).toEqual([]);
   });
