@@ -118,7 +118,7 @@ it("two-factor authentication is turned on; a code signs in, a recovery code onc
   await enterCode(user, second);
   await user.page.getByText(`You have ${SHOWN_CODES - 2} recovery codes left.`).waitFor();
 
-  // Elsewhere the password was forgotten.
+  // In another window, the person has forgotten the password.
   const other = await newWindow();
   await other.open("/");
   await other.button("Forgot your password?").click();
