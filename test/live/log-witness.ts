@@ -10,10 +10,13 @@ interface AccountRecord {
   readonly accountNumber: string;
   sequence: number;
   to: number;
-  /** Valuations after `to`. A valuation measured before an earlier valuation is skipped. */
+  /**
+   * Valuations that are in no checked sample yet. A valuation is left out if an earlier record has
+   * a later `measuredAt`.
+   */
   raw: RawValuation[];
   newestMeasuredMs: number;
-  /** The valuation at `to`; the last sample has its values. */
+  /** The last valuation of the last checked sample, which has its values; null before the first. */
   announced: RawValuation | null;
   /** Time at which each sample was written, by sequence. */
   readonly writtenMs: number[];
@@ -59,12 +62,12 @@ export class LogWitness {
     return this.#accepted;
   }
 
-  /** Number of rejected samples in the log: samples of late writers, and repeated samples. */
+  /** Number of rejected samples in the log: of writers without the partition, and repeats. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Number of valuations without a sample, because their values equal the last sample's. */
+  /** Number of valuations that caused no sample, because their values equal the last sample's. */
   get unchanged(): number {
     return this.#unchanged;
   }
@@ -95,8 +98,10 @@ export class LogWitness {
   }
 
   /**
-   * Returns the account's last sample in the log, the later valuations, and the index of the first
-   * valuation with a change (-1: none).
+   * Returns the sequence of the account's last sample in the log, and `to`, the offset of the last
+   * valuation in this sample. `open` has the later valuations. `firstNew` is the index of the first
+   * of them with other values than `held`; it is -1 if there is none, or if the last sample has not
+   * been checked. `held` is the last valuation of the last checked sample.
    */
   openOf(accountNumber: string): {
     readonly sequence: number;
@@ -124,8 +129,9 @@ export class LogWitness {
   }
 
   /**
-   * Returns null if every valuation read so far is in a sample or had no change. Otherwise, the
-   * text names a missing valuation.
+   * Returns null if every valuation read so far is in a sample or had no change, and the valuations
+   * of every sample were read. Otherwise, the text names a missing valuation, or an account with a
+   * sample whose valuations were not read yet.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {

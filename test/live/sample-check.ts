@@ -23,7 +23,8 @@ export interface AcceptedSample {
 
 /**
  * Returns the faults of a sample, one sentence each. `interval` has the account's raw valuations
- * after `from`, up to and including `to`. `held` is the valuation at `from`.
+ * after `from`, up to and including `to`. `held` is the valuation at `from`; null for the first
+ * sample.
  */
 export function sampleFaults(
   account: Account,

@@ -50,7 +50,8 @@ export interface SlowReaderFigures {
 
 /**
  * Two clients of a process stop reading: one for some time, one until the server closes it. Both
- * subscribe to all accounts.
+ * subscribe to all accounts. Returns the measurements of this time, and of a control time before
+ * it. Throws if the sockets do not fill, or if the server does not close the second client.
  */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;

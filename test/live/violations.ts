@@ -2,6 +2,7 @@ const MAX_KEPT = 50;
 
 /** Collects the violations of a trial. */
 export class Violations {
+  /** The texts of the first {@link MAX_KEPT} violations. */
   readonly kept: string[] = [];
   #count = 0;
   readonly #report: ((text: string) => void) | null;
@@ -11,6 +12,7 @@ export class Violations {
     this.#report = tell;
   }
 
+  /** Number of all violations. */
   get count(): number {
     return this.#count;
   }

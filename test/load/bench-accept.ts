@@ -52,7 +52,7 @@ const STEADY_PER_SECOND = 50;
 /** Duration of one turn of a competitor. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
-/** Time for which the workers are paused. It is shorter than Kafka's session timeout. */
+/** Measured time while the workers are paused, and its warm-up: less than the session timeout. */
 const STILL_MS = 5_000;
 const STILL_WARM_UP_MS = 1_000;
 /** The services that a deposit passes before its 202. */
@@ -90,7 +90,7 @@ async function steady(bench: Bench): Promise<Figures> {
   return figuresOf(latenciesMs, MEASURE_MS);
 }
 
-/** Processor time of each process for the calls of a phase; it limits the rate. */
+/** Processor time of each process for the calls of a phase. Processor time limits the rate. */
 class Costs {
   readonly #stack: Stack;
   readonly #usedMs = new Map<string, number>();
@@ -124,7 +124,7 @@ class Costs {
   }
 }
 
-/** Runs reads, and prints the processor time of each process per read, with warm-up. */
+/** Measures reads, and prints the processor time of each process per read, including warm-up. */
 async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
   const costs = new Costs(stack);
   costs.begin();
@@ -137,7 +137,7 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
 
 /**
  * Measures `kapi` and other competitors in turns, after a warm-up of each. Prints the processor
- * time of each process per call of `kapi`, with warm-up.
+ * time of each process per call of `kapi`, including warm-up.
  */
 async function inTurns<Name extends string>(
   stack: Stack,
@@ -282,7 +282,7 @@ async function besideBullmq(
   return figures;
 }
 
-/** Sends a deposit and waits until it has succeeded. */
+/** Sends a deposit and waits until its command is final. */
 async function depositToItsEnd({ finals, ...harness }: Bench): Promise<void> {
   await finals.wait(await deposit(harness));
 }

@@ -38,7 +38,7 @@ const WARM_UP_PER_SECOND = 200;
 /** Pause before a measurement, so that background work of the last rate has ended. */
 const SETTLE_MS = 2_000;
 const MIB = 1024 * 1024;
-/** Numbers of deposits in flight, each followed to its end. */
+/** Numbers of deposits in flight, of which each is followed until it is final. */
 const IN_FLIGHT = (process.env["CURVE_IN_FLIGHT"] ?? "64,256,1024").split(",").filter(Boolean).map(Number);
 /** Deposits in flight for one account. */
 const ON_ONE_ACCOUNT = 64;
@@ -54,9 +54,9 @@ interface Peer extends OpenLoopTarget {
   start(): Promise<void>;
   stop(): Promise<void>;
   /**
-   * Calls `measure` with a function that makes one deposit, by default to a random account, and
-   * resolves when the deposit has succeeded. The load generator learns of the success with little
-   * work.
+   * Calls `measure` with a function that makes one deposit, by default to a random account. The
+   * function resolves when the deposit is final. The load generator needs little processor time to
+   * learn this.
    */
   whileFollowed(measure: (depositToItsEnd: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
   /** Its own processes and the servers that it uses, by name. */
@@ -219,7 +219,10 @@ async function hold(peer: Peer, perSecond: number, counts: () => Promise<ServerC
   };
 }
 
-/** Deposits to their end at each number in flight, and on one account; by the name of the phase. */
+/**
+ * Measures deposits until they are final, with each number in flight, and on one account. Returns
+ * the figures by the name of the phase.
+ */
 async function toTheEnd(peer: Peer, accounts: readonly string[]): Promise<Map<string, Figures>> {
   const measured = new Map<string, Figures>();
   const [oneAccount = ""] = accounts;

@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 /** Interval of the readiness checks, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
 /**
- * A process without an answer within this time keeps its state. Only a response or a failed
- * connection changes the state.
+ * Time limit of a check. If a process does not answer within this time, its state does not change.
+ * Only a response or a failed connection changes it.
  */
 const CHECK_TIMEOUT_MS = 2_000;
 

@@ -24,8 +24,8 @@ const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
 const MAX_WARNINGS = 10;
 /**
- * Maximum time after a restart of the trading server in which account still skips its reads: one
- * pause of their breaker, after an outage of a few seconds.
+ * Time after a restart of the trading server in which the account service may still not call it:
+ * one pause of the breaker, after an outage of a few seconds.
  */
 const SKIPPED_READS_MS = 5_000;
 
@@ -39,7 +39,7 @@ export interface ScenarioSettings {
   readonly tell: (text: string) => void;
 }
 
-/** The restart of one process. */
+/** The restart of one process, with the time to its end, and then until it was ready. */
 export interface Restart {
   readonly name: string;
   readonly stopMs: number;

@@ -109,7 +109,7 @@ async function save(attacker: OutsideClient, name: number): Promise<void> {
   if (status !== 201) throw new Error(`the endpoint ${url} was answered ${status}`);
 }
 
-/** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until the stop. */
+/** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until `stop`. */
 async function flood(
   attacker: OutsideClient,
   width: number,

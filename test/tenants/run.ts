@@ -1,8 +1,9 @@
 /**
  * `npm run scenario -- tenants`: runs a whole kapi in which one organization attacks another one
- * through the API. Prints errors and durations of the other organization, without and under each
- * attack. Exits with 1 if the other organization got an error. `TENANTS_SECONDS` is the duration of
- * each measurement, `TENANTS_ACCOUNTS` the number of the attacker's accounts.
+ * through the API. Prints the durations of the other organization's requests, before and during
+ * each attack, and its errors during the attack. Exits with 1 if there was such an error.
+ * `TENANTS_SECONDS` is the duration of each measurement, `TENANTS_ACCOUNTS` the number of the
+ * attacker's accounts.
  */
 import { randomUUID } from "node:crypto";
 

@@ -1,4 +1,4 @@
-/** Kafka → inbox → trading server → ledger and inbox in one statement → Kafka, by batches. */
+/** Executes deposits: Kafka → inbox → trading server → ledger and inbox → Kafka, in batches. */
 import { TOPICS } from "@kapi/contracts";
 import { Pool } from "undici";
 

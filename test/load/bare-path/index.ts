@@ -1,7 +1,7 @@
 /**
  * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
- * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design.
- * The difference to kapi is the cost of safety.
+ * validation, idempotency, order, leases, detection of gaps and crash safety. It shows the cost of
+ * the design. The difference to kapi is the cost of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -15,9 +15,9 @@ import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
 import type { BareEnd } from "./messages.ts";
 
-/** Processes that serve no requests. */
+/** Processes that only read topics and streams, and serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
-/** Work in flight at the stop ends within this time. */
+/** Time for work in flight before the processes are stopped. */
 const DRAIN_MS = 1_000;
 
 /** The running processes. */
