@@ -102,8 +102,8 @@ export class RiskBench {
   }
 
   /**
-   * Gives three rules to each of the first accounts. The risk process must have read no valuation
-   * yet, because it loads the rules of a partition once.
+   * Gives three rules to each of the first accounts. The risk process must not have read a
+   * valuation since its start, because it loads the rules of a partition with the first one.
    */
   async setRules(accounts: number): Promise<void> {
     const { kafka } = this.harness;
