@@ -238,7 +238,7 @@ export class Checker {
     const { accountNumber, sequence } = sample;
     const fault = position.applySample(sequence);
     if (fault !== null) this.#report(`${accountNumber}: ${fault}`);
-    ledger.saw(accountNumber, sequence, bytes, name);
+    ledger.record(accountNumber, sequence, bytes, name);
     this.counts.samples += 1;
     this.#options.onSample?.(sample);
     if (sequence > position.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));

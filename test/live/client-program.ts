@@ -101,7 +101,7 @@ export class ClientProgram {
           onMessage: (text) => {
             const message = JSON.parse(text) as { type: string; accountNumber: string; sequence: number };
             if (message.type === "account.metrics") {
-              ledger.saw(message.accountNumber, message.sequence, Buffer.from(text), "the client library");
+              ledger.record(message.accountNumber, message.sequence, Buffer.from(text), "the client library");
             }
             listener.onMessage(text);
           },

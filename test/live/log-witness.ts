@@ -3,7 +3,7 @@ import { startLogReader, type KafkaConnection, type Message } from "@kapi/kafka"
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { Violations } from "./violations.ts";
-import { type AcceptedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
+import { type AcceptedSample, type RawValuation, sampleFaults, haveEqualValues } from "./sample-check.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 interface AccountRecord {
@@ -114,7 +114,7 @@ export class LogWitness {
     const open = raw.filter(({ offset }) => offset > to);
     // The values of the last sample are unknown until it has been checked.
     const isKnown = announced !== null && announced.offset === to;
-    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, announced)) : -1;
+    const firstNew = isKnown ? open.findIndex((one) => !haveEqualValues(one, announced)) : -1;
     return { sequence, to, open, firstNew, held: announced };
   }
 
@@ -136,7 +136,7 @@ export class LogWitness {
   missing(): string | null {
     for (const account of this.#accounts.values()) {
       const { accountNumber, raw, announced } = account;
-      const lost = raw.find((one) => announced === null || !saySame(one, announced));
+      const lost = raw.find((one) => announced === null || !haveEqualValues(one, announced));
       if (lost !== undefined)
         return `${accountNumber}: no sample after ${account.sequence} includes offset ${lost.offset}`;
     }
@@ -180,7 +180,7 @@ export class LogWitness {
       account.to = to;
       account.writtenMs[sequence] = timestampMs;
       this.#accepted += 1;
-      this.#ledger.saw(account.accountNumber, sequence, value, "the log");
+      this.#ledger.record(account.accountNumber, sequence, value, "the log");
       waiting.push({ account, sample: { sequence, from, to, value } });
     }
     this.#check(partition);
@@ -198,7 +198,7 @@ export class LogWitness {
       if (announced !== null)
         this.#unchanged += Math.max(
           0,
-          interval.findIndex((one) => !saySame(one, announced)),
+          interval.findIndex((one) => !haveEqualValues(one, announced)),
         );
       account.announced = interval.at(-1) ?? announced;
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };

@@ -91,7 +91,7 @@ function eventId(namespace: string, name: string): string {
 }
 
 /** Whether two valuations have equal values. If so, the second valuation causes no sample. */
-export function saySame(left: Valuation, right: Valuation): boolean {
+export function haveEqualValues(left: Valuation, right: Valuation): boolean {
   return (
     left.balanceMinor === right.balanceMinor &&
     left.equityMinor === right.equityMinor &&

@@ -31,7 +31,7 @@ export interface SlowReaderOptions {
 }
 
 /** The measurements of a period. */
-export interface Stretch {
+export interface Measurements {
   /** Delays from measurement to arrival, at the clients that never stop reading. */
   readonly delays: Delays;
   /** Maximum resident memory of the process; null if the system does not report it. */
@@ -41,9 +41,9 @@ export interface Stretch {
 }
 
 export interface SlowReaderFigures {
-  readonly control: Stretch;
+  readonly control: Measurements;
   /** The period with at least one client that does not read. */
-  readonly slow: Stretch;
+  readonly slow: Measurements;
   /** Time from the last read until the server could not send to either socket. */
   readonly filledMs: number;
 }
@@ -90,7 +90,11 @@ function loadOf(stream: FleetMember): Promise<LiveLoad | null> {
   return stream.load().catch(() => null);
 }
 
-async function measure(stream: FleetMember, others: readonly Checker[], work: () => Promise<void>): Promise<Stretch> {
+async function measure(
+  stream: FleetMember,
+  others: readonly Checker[],
+  work: () => Promise<void>,
+): Promise<Measurements> {
   const delays = new Delays();
   for (const other of others) other.delays = delays;
   const ended = new AbortController();

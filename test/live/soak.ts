@@ -107,7 +107,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     const floor = await TradingFloor.open(demo, ACCOUNTS, random.fork());
     const { serverId, managementKey } = demo;
     const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, random: random.fork() };
-    const trial = await Trial.start({ ...options, tell: (text) => say(`WRONG  ${text}`) });
+    const trial = await Trial.start({ ...options, report: (text) => say(`WRONG  ${text}`) });
     const windows = WITH_WINDOWS ? await WindowsFleet.start(fleet) : null;
     return { fleet, windows, trial, floor, random };
   } catch (error) {

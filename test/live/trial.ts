@@ -26,7 +26,7 @@ export interface TrialOptions {
   readonly accounts: readonly string[];
   readonly random: RandomSource;
   /** Called with the text of each of the first violations, up to the limit of `Violations`. */
-  readonly tell?: (text: string) => void;
+  readonly report?: (text: string) => void;
 }
 
 /** Compares the samples of clients with the log. */
@@ -41,7 +41,7 @@ export class Trial {
 
   private constructor(options: TrialOptions) {
     this.#options = options;
-    this.violations = new Violations(options.tell);
+    this.violations = new Violations(options.report);
     this.#ledger = new SampleLedger(this.violations);
     const { serverId, accounts } = options;
     this.witness = new LogWitness({ serverId, accounts, violations: this.violations, ledger: this.#ledger });
@@ -60,7 +60,7 @@ export class Trial {
   add(
     name: string,
     streams: readonly Pick<FleetMember, "wsUrl">[],
-    ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
+    behaviour: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
   ): Checker {
     const { serverId, managementKey, accounts, random } = this.#options;
     const own = random.fork();
@@ -73,7 +73,7 @@ export class Trial {
       violations: this.violations,
       ledger: this.#ledger,
       random: own,
-      ...ways,
+      ...behaviour,
     });
     this.checkers.push(checker);
     checker.start();

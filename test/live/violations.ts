@@ -7,9 +7,9 @@ export class Violations {
   #count = 0;
   readonly #report: ((text: string) => void) | null;
 
-  /** `tell` is called with each of the first {@link MAX_KEPT} violations. */
-  constructor(tell: ((text: string) => void) | null = null) {
-    this.#report = tell;
+  /** `report` is called with each of the first {@link MAX_KEPT} violations. */
+  constructor(report: ((text: string) => void) | null = null) {
+    this.#report = report;
   }
 
   /** Number of all violations. */

@@ -147,14 +147,14 @@ export async function send(client: OutsideClient, request: CreditRequest): Promi
   return { request, requestId, sentMs, answeredMs: Date.now(), ...answer };
 }
 
-type Heard = Pick<Outcome, "status" | "charged" | "queued">;
+type ResponseOutcome = Pick<Outcome, "status" | "charged" | "queued">;
 
 interface Envelope {
   readonly command?: { readonly id: string };
   readonly duplicate?: boolean;
 }
 
-async function call(client: OutsideClient, request: CreditRequest, requestId: string): Promise<Heard> {
+async function call(client: OutsideClient, request: CreditRequest, requestId: string): Promise<ResponseOutcome> {
   const { managementKey, baseUrl } = client.demo;
   const response = await fetch(`${baseUrl}/api/v1/management${request.path}`, {
     method: request.method,
@@ -177,7 +177,7 @@ async function call(client: OutsideClient, request: CreditRequest, requestId: st
 }
 
 /** Only the handshake is billed, so the connection is closed at once. */
-function connect(client: OutsideClient, requestId: string): Promise<Heard> {
+function connect(client: OutsideClient, requestId: string): Promise<ResponseOutcome> {
   const { wsBase, managementKey } = client.demo;
   const socket = new WebSocket(`${wsBase}/api/v1/management/live-metrics`, {
     headers: { authorization: `Management ${managementKey}`, "x-request-id": requestId },

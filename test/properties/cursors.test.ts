@@ -264,25 +264,28 @@ describe("a cursor", () => {
     ]);
   });
 
-  it.each(NAMES)("of %s that is malformed, of another list, or sent with a page other than 1 gets 400", async (name) => {
-    const list = listOf(name);
-    const rejected = async (path: string, query: string): Promise<unknown> => {
-      const { status, body } = await client.call<ErrorAnswer>("GET", `${path}?${query}`);
-      return [status, body.issues?.[0]?.path];
-    };
-    const elsewhere = listOf(name === "orders" ? "deals" : "orders");
-    const nextOf = async ({ path, field }: List): Promise<string> =>
-      (await pageOf(client, path(), field, { limit: 1 })).pagination.nextCursor ?? "";
-    const own = await nextOf(list);
-    for (const cursor of ["", "x", "%00", "e30", "A".repeat(201), own.slice(1), await nextOf(elsewhere)]) {
-      expect([cursor, await rejected(list.path(), `cursor=${cursor}`)]).toEqual([cursor, [400, ["cursor"]]]);
-    }
-    expect(await rejected(list.path(), `cursor=${own}&page=2`)).toEqual([400, ["page"]]);
-    const another = list.path().replace(account, "99999999");
-    if (another !== list.path()) expect(await rejected(another, `cursor=${own}`)).toEqual([400, ["cursor"]]);
-    const span = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z";
-    if (name !== "accounts") expect(await rejected(list.path(), span)).toEqual([400, ["from"]]);
-  });
+  it.each(NAMES)(
+    "of %s that is malformed, of another list, or sent with a page other than 1 gets 400",
+    async (name) => {
+      const list = listOf(name);
+      const rejected = async (path: string, query: string): Promise<unknown> => {
+        const { status, body } = await client.call<ErrorAnswer>("GET", `${path}?${query}`);
+        return [status, body.issues?.[0]?.path];
+      };
+      const elsewhere = listOf(name === "orders" ? "deals" : "orders");
+      const nextOf = async ({ path, field }: List): Promise<string> =>
+        (await pageOf(client, path(), field, { limit: 1 })).pagination.nextCursor ?? "";
+      const own = await nextOf(list);
+      for (const cursor of ["", "x", "%00", "e30", "A".repeat(201), own.slice(1), await nextOf(elsewhere)]) {
+        expect([cursor, await rejected(list.path(), `cursor=${cursor}`)]).toEqual([cursor, [400, ["cursor"]]]);
+      }
+      expect(await rejected(list.path(), `cursor=${own}&page=2`)).toEqual([400, ["page"]]);
+      const another = list.path().replace(account, "99999999");
+      if (another !== list.path()) expect(await rejected(another, `cursor=${own}`)).toEqual([400, ["cursor"]]);
+      const span = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z";
+      if (name !== "accounts") expect(await rejected(list.path(), span)).toEqual([400, ["from"]]);
+    },
+  );
 });
 
 describe("a list of commands", () => {

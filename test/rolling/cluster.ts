@@ -42,7 +42,7 @@ export interface Cluster {
   /** The second processes. */
   readonly second: readonly string[];
   /** Services with two processes that at some time had no ready process. */
-  alone(): Promise<readonly string[]>;
+  withoutReadyProcess(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
@@ -70,7 +70,14 @@ export async function startCluster(): Promise<Cluster> {
     const demo = { ...made, baseUrl: `http://${authority("gateway")}`, wsBase: `ws://${authority("live")}` };
     await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway" + SECOND)]);
     const second = TWICE.map((name) => name + SECOND);
-    return { stack, demo, first: [...TWICE, TRADING_SERVER], second, alone: () => balancers.alone(), stop };
+    return {
+      stack,
+      demo,
+      first: [...TWICE, TRADING_SERVER],
+      second,
+      withoutReadyProcess: () => balancers.withoutReadyProcess(),
+      stop,
+    };
   } catch (error) {
     balancers.stop();
     throw error;
@@ -80,7 +87,7 @@ export async function startCluster(): Promise<Cluster> {
 interface Balancers {
   /** Host and port of each balancer. */
   readonly authorities: Readonly<Record<string, string>>;
-  alone(): Promise<readonly string[]>;
+  withoutReadyProcess(): Promise<readonly string[]>;
   stop(): void;
 }
 
@@ -90,8 +97,8 @@ async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>
   const [authorities] = (await once(child, "message")) as [Balancers["authorities"]];
   return {
     authorities,
-    alone: async () => {
-      child.send("alone");
+    withoutReadyProcess: async () => {
+      child.send("withoutReadyProcess");
       const [names] = (await once(child, "message")) as [readonly string[]];
       return names;
     },

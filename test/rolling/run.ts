@@ -26,7 +26,7 @@ try {
   const { violations, complaints, restarts, traffic, late, live } = await runScenario({
     ...LOAD,
     seed: SEED,
-    tell: say,
+    report: say,
   });
   for (const complaint of complaints) say(complaint);
   say("\nprocess             stop ms  start ms");

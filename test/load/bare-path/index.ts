@@ -13,7 +13,7 @@ import { ACCOUNTS, CONCURRENCY, post } from "../accept-harness.ts";
 import { FinalCommands } from "../final-commands.ts";
 import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
-import type { BareEnd } from "./messages.ts";
+import type { BareFinalEvent } from "./messages.ts";
 
 /** Processes that only read topics and streams, and serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
@@ -52,7 +52,7 @@ export async function startBarePath(environment: Record<string, string>): Promis
     logger,
     fatal,
     onBatch: (_partition, messages) => {
-      for (const { value } of messages) finals.ended((JSON.parse(value.toString("utf8")) as BareEnd).commandId);
+      for (const { value } of messages) finals.ended((JSON.parse(value.toString("utf8")) as BareFinalEvent).commandId);
     },
   });
   const pool = new Pool(gateway.hello.url, { connections: CONCURRENCY });
