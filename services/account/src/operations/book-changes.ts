@@ -1,6 +1,6 @@
 /**
- * Books the events of changes before their commands complete. So the event of a change follows the
- * events of everything that happened earlier (decisions, 11). The response to a change is usually
+ * Books the events of changes before their commands complete. So the account event of a change
+ * follows the events of everything that happened earlier (decisions, 11). The response to a change is usually
  * faster than the topic, so the topic gets a short wait first. Then the trading server's history is
  * read.
  *
@@ -43,7 +43,7 @@ export interface ChangeBookingDependencies {
   readonly urgency: Urgency;
 }
 
-/** Books the events of changes on one server, each on another account. Never rejects. */
+/** Books the events of changes on one server, at most one per account. Never rejects. */
 export type BookChanges = (serverId: string, changes: readonly BookableChange[]) => Promise<void>;
 
 /** Creates the booking of changes; one per process. */
