@@ -250,9 +250,9 @@ export interface DeletionRepository {
    */
   bookedSequence(account: AccountName): Promise<number | null>;
   /**
-   * Counts an attempt that booked nothing after `bookedSequence`, and stores the gap of the account.
-   * Returns the number of such attempts in a row; 0 if something was booked meanwhile, or the account is not
-   * `deleting`.
+   * Counts an attempt that booked nothing after `bookedSequence`, and stores the gap of the
+   * account. Returns the number of such attempts in a row; 0 if something was booked meanwhile, or
+   * the account is not `deleting`.
    */
   noteStall(accountId: string, bookedSequence: number): Promise<number>;
   /** Marks all events of a deleting account as booked: none is published any more. */
@@ -279,8 +279,8 @@ export interface Valuations {
 /** Quotes of a trading server. */
 export interface Quotes {
   /**
-   * For each symbol the last quote at or before `at`; a symbol without one is left out. Null if this
-   * trading server gives no quotes at all.
+   * For each symbol the last quote at or before `at`; a symbol without one is left out. Null if
+   * this trading server gives no quotes at all.
    */
   at(serverId: string, symbols: readonly string[], at: string): Promise<readonly Quote[] | null>;
 }

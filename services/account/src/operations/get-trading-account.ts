@@ -6,8 +6,8 @@ import { initialValues, valuesFromSample, valuesFromValuation } from "../domain/
 import { toCredentials, toTradingAccount } from "./render.ts";
 
 /**
- * The sources of an account and its values. `valuations` asks the trading server now. If the trading
- * server gives no values, the last live sample of `samples` is used.
+ * The sources of an account and its values. `valuations` asks the trading server now. If the
+ * trading server gives no values, the last live sample of `samples` is used.
  */
 export interface AccountDetailsDependencies {
   readonly reader: AccountReader;
@@ -24,8 +24,8 @@ export interface AccountDetails {
 }
 
 /**
- * Account details with the current values on the trading server, or with the last live sample if the
- * trading server gives none (decisions, 4.1). Null if there is no such account.
+ * Account details with the current values on the trading server, or with the last live sample if
+ * the trading server gives none (decisions, 4.1). Null if there is no such account.
  */
 export async function getTradingAccount(
   dependencies: AccountDetailsDependencies,

@@ -28,9 +28,9 @@ type FoundRow = { readonly total: number } & ((AccountRow & ListPosition) | { re
 
 /**
  * Finds accounts: `$1` is the server, `$2` the pattern. The conditions are written so that only the
- * index `accounts_search` can serve them: the planner could otherwise choose an index that reads all
- * accounts of the server. The pattern is converted to lower case once, not per account. A pattern with a line feed could match
- * across the end of the number, so it is checked again.
+ * index `accounts_search` can serve them: the planner could otherwise choose an index that reads
+ * all accounts of the server. The pattern is converted to lower case once, not per account. A
+ * pattern with a line feed could match across the end of the number, so it is checked again.
  */
 export const FOUND = `server_id::text = $1::uuid::text
   and lower(account_number || E'\\n' || account_name) like (select lower($2::text))
