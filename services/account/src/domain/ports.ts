@@ -114,8 +114,8 @@ export interface ServerRepository {
    */
   sendConfiguration(serverId: string, configure: ConfigureServer): Promise<void>;
   /**
-   * Applies `change` to the locked configuration, with an audit entry for `by`; null if the server
-   * does not exist or is removed.
+   * Applies `change` to the locked configuration, with an audit entry for `by` if a field changes.
+   * Null if the server does not exist or is removed.
    */
   reconfigure(
     serverId: string,
@@ -134,7 +134,7 @@ export type ConfigureServer = (configuration: ServerConfiguration) => Promise<vo
 export interface CreationRepository {
   /** Returns one account for each creation, in order. A repeated creation returns its account. */
   findOrCreate(creations: readonly AccountCreation[]): Promise<Account[]>;
-  /** The accounts that exist, in any order. */
+  /** The accounts with these ids, also deleted ones, in any order; unknown ids are left out. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
   /** Moves pending accounts to their final status; returns the moved accounts. */
   close(transaction: WorkTransaction, results: readonly CreationResult[]): Promise<Account[]>;

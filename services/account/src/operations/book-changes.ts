@@ -5,7 +5,7 @@
  * history is read.
  *
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
- * An event that is not booked in time follows the commit of its command.
+ * An event that is not booked in time is booked after its command has completed.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { delay, monotonicClock, type Urgency } from "@kapi/kernel";
@@ -54,7 +54,7 @@ export function createChangeBooking(dependencies: ChangeBookingDependencies): Bo
 
 class ChangeBooking {
   readonly #dependencies: ChangeBookingDependencies;
-  /** Accounts with a running history read, by server. */
+  /** Numbers of the accounts with a running history read, by server. */
   readonly #asked = new Map<string, Set<string>>();
 
   constructor(dependencies: ChangeBookingDependencies) {

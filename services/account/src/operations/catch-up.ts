@@ -28,9 +28,10 @@ export interface CatchUpDependencies {
 }
 
 /**
- * Resolves when the account is booked up to the trading server's current sequence; false if there
- * is no such account. Rejects with DependencyError after `waitMs`, if events cannot be booked, or
- * without a clear answer of the trading server. Booked events stay booked.
+ * Resolves to true when the account is booked up to the trading server's current sequence, and to
+ * false if `reader` does not show the account. Rejects with DependencyError after `waitMs`, if
+ * events cannot be booked, or without a clear answer of the trading server. Booked events stay
+ * booked.
  */
 export async function catchUp(
   dependencies: CatchUpDependencies,
