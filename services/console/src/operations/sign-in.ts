@@ -46,7 +46,7 @@ export async function signIn(
   return user.twoFactor ? beginSecondFactor(context, user) : admitUser(context, user, origin, "password");
 }
 
-/** Keeps a sign-in until its second factor. */
+/** Stores a sign-in that waits for its second factor, for {@link SECOND_FACTOR_LIFE_MS}. */
 export async function beginSecondFactor(
   { pendingSignIns }: Pick<SignInDependencies, "pendingSignIns">,
   { userId, sessionVersion: version }: ActiveUser,

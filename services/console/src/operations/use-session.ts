@@ -26,13 +26,13 @@ export interface SignedIn {
   readonly proof: SessionProof;
 }
 
-/** Where a session is opened, and what it replaces. */
+/** The caller that opens a session, and the session that the new one replaces. */
 export interface SessionOrigin {
   /** Network address of the caller. */
   readonly address: string;
   /** `User-Agent` of the browser; null: none. */
   readonly userAgent: string | null;
-  /** The session of the browser before, which is closed. */
+  /** Id of the browser's present session, which is closed; null: none. */
   readonly formerSessionId: string | null;
 }
 

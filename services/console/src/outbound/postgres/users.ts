@@ -95,8 +95,8 @@ const COUNT_ROWS = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// `session_version` is the version of a user: every change raises it, in both services. A disabled
-// user stays disabled.
+// In both services, a new password and the disabling of a user raise `session_version`: the row
+// with the higher version has the newer password. A disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept
