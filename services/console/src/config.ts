@@ -113,17 +113,20 @@ export const ConfigSchema = z.object({
    * the audit log.
    */
   ORGANIZATION_URL: configFields.serviceUrl,
-  /** Base URL of the account service: servers, accounts and its entries of the audit log. */
+  /**
+   * Base URL of the account service: servers, accounts, orders, positions, deals and its entries of
+   * the audit log.
+   */
   ACCOUNT_URL: configFields.serviceUrl,
   /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Base URL of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
-  /** Base URL of the internal port of the gateway: actions of people on accounts. */
+  /** Base URL of the internal port of the gateway: actions of people on accounts and templates. */
   GATEWAY_URL: configFields.serviceUrl,
-  /** Base URL of the metrics service: live values. */
+  /** Base URL of the metrics service: live and stored values of accounts. */
   METRICS_URL: configFields.serviceUrl,
-  /** Base URL of the risk service: risk rules, breaches and their evidence. */
+  /** Base URL of the risk service: risk rules, risk templates, breaches and their evidence. */
   RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,

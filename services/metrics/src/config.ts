@@ -54,7 +54,7 @@ export const ConfigSchema = z
     SERVICE_TOKEN: configFields.serviceToken,
     SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
     INTERNAL_TOKEN: configFields.internalToken.optional(),
-    /** Base URL of the account service: which accounts exist. */
+    /** Base URL of the account service: which accounts exist, their names and creation times. */
     ACCOUNT_URL: configFields.serviceUrl,
     /**
      * What the process does: `sequencer` numbers samples, `stream` serves sockets. `windows` keeps

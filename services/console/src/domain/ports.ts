@@ -102,7 +102,7 @@ export interface Users {
    * ids: changes of owners happen one after the other.
    */
   lockOwners(organizationId: string): Promise<string[]>;
-  /** Returns the former role; null: no such active user of the organization. */
+  /** Returns the previous role; null: no such active user of the organization. */
   setRole(organizationId: string, userId: string, role: ConsoleRole): Promise<ConsoleRole | null>;
   /** Active users of an organization. */
   countActive(organizationId: string): Promise<number>;
@@ -217,7 +217,7 @@ export interface ListedSession extends Pick<ConsoleSessionState, "version" | "cr
  * has the session id.
  */
 export interface ConsoleSessions {
-  /** Of too many sessions of one user, the oldest ones end. */
+  /** Opens a session. If the user then has too many sessions, the oldest ones end. */
   open(sessionHash: string, session: NewConsoleSession): Promise<void>;
   /** Reads a session and restarts its idle time; null: no such session. */
   use(sessionHash: string): Promise<ConsoleSessionState | null>;
@@ -256,8 +256,9 @@ export interface SignInAttempts {
   begin(subject: SignInSubject): Promise<number>;
   /**
    * Takes an attempt back. `succeeded` also clears the other failures under the e-mail address. If
-   * somebody has signed in from this network before, its failures have a separate count, and only
-   * that count is cleared. The other failures from the network stay: they may be of other people.
+   * somebody has signed in under it from this network before, these failures have a separate count,
+   * and only that count is cleared. Other failures from the network stay counted: they may be of
+   * other people.
    * `undecided`: the password was not checked, or a second factor follows.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;

@@ -162,12 +162,12 @@ interface OfUser {
 }
 
 async function setRole(tx: PeopleTransaction, of: OfUser, role: ConsoleRole, nowMs: number): Promise<void> {
-  const former = await tx.users.setRole(of.organizationId, of.userId, role);
-  if (former === null) throw new ApiError("NOT_FOUND");
-  if (former === role) return;
+  const previous = await tx.users.setRole(of.organizationId, of.userId, role);
+  if (previous === null) throw new ApiError("NOT_FOUND");
+  if (previous === role) return;
   const { organizationId, userId, by } = of;
   const subject = { type: "user", id: userId } as const;
-  const details = { from: former, to: role };
+  const details = { from: previous, to: role };
   tx.recordAudit([{ ...by, organizationId, action: "user.role_changed", subject, details, atMs: nowMs }]);
 }
 

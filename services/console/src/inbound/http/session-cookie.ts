@@ -79,7 +79,7 @@ export function originOf(request: FastifyRequest, secure: boolean): SessionOrigi
   return {
     address: addressOf(request) ?? request.ip,
     userAgent: request.headers["user-agent"] ?? null,
-    formerSessionId: sessionIdOf(request, secure),
+    previousSessionId: sessionIdOf(request, secure),
   };
 }
 

@@ -66,7 +66,7 @@ const SET_SIGN_IN = statement<Record<string, never>>(
   `update users set last_sign_in_at = $2 where id = $1`,
 );
 // By id: transactions that lock several owners lock them in one order. A row that a concurrent
-// transaction changes is read again after the wait: a former owner is left out.
+// transaction changes is read again after the wait: a user who is no longer an owner is left out.
 const LOCK_OWNERS = statement<{ id: string }>(
   "users_lock_owners",
   `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null order by id for update`,
