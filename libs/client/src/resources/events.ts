@@ -11,7 +11,7 @@ export interface EventsOptions {
    * kept.
    */
   readonly after?: string | undefined;
-  /** Events of other kinds are left out. Default: all kinds. */
+  /** Events of other kinds are left out. Default: all kinds except those of commands. */
   readonly kinds?: readonly WebhookKind[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,7 +31,7 @@ export interface CursorStore {
   save(cursor: string): Promise<void>;
 }
 
-/** The feed of all events: `kapi.events`. */
+/** The feed of events: `kapi.events`. */
 export class EventsResource {
   readonly #transport: Transport;
 
