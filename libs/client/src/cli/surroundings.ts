@@ -33,7 +33,7 @@ export interface Surroundings {
   readonly columns: number;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** Aborted when the user stops the program: ends waits, and commands without an end of their own. */
+  /** Aborted when the user stops the program. Ends waits, and commands that run until then. */
   readonly signal: AbortSignal;
   /**
    * Returns the connection of the kapi on this machine; null if there is none. It is used unless

@@ -3,8 +3,8 @@
  * the handler has handled them, one at a time, and moves the place. States:
  *
  * - listening: messages are accepted and queued;
- * - awaiting: a subscription was sent. With a sequence, samples are ignored until its replay notice:
- *   they belong to an earlier subscription. Without a sequence, the first sample is accepted;
+ * - awaiting: a subscription was sent. With a sequence, samples are ignored until its replay
+ *   notice: they belong to an earlier subscription. Without one, the first sample is accepted;
  * - detached: no subscription, because the connection is lost or the handler is far behind;
  * - ended: deleted, rejected or no longer followed.
  */

@@ -52,9 +52,9 @@ export class AccountsResource {
 
   /**
    * Queues any number of accounts and returns their commands, in order. Each request has up to 100
-   * accounts. Idempotency keys are derived: `<key>:<index>` in the first request, `<key>.<n>:<index>`
-   * in the n-th request after it. `index` counts from 0 in each request. To retry, repeat the call
-   * with the same accounts and key.
+   * accounts. Idempotency keys are derived: `<key>:<index>` in the first request, and
+   * `<key>.<n>:<index>` in the n-th request after it. `index` counts from 0 in each request. To
+   * retry, repeat the call with the same accounts and key.
    * @throws PartialBulkError if some of the accounts were queued before a request failed; it has
    * their commands, with credentials.
    */

@@ -16,7 +16,10 @@ export interface EventsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One page of the feed. If `events` is empty, there are no newer events yet. */
+/**
+ * One page of the feed. If `next` equals `after`, there are no newer events yet. A page without
+ * events can have a later `next`: then it left out only events of other kinds.
+ */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly FeedEvent[];

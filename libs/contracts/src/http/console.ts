@@ -3,10 +3,10 @@
  * console service, with the session of a person. The web page imports the types from here.
  *
  * Every request of a signed-in person carries the session cookie, and every such request but a GET
- * carries the session's `csrfToken` in {@link CSRF_HEADER}. Requests before the sign-in have neither:
- * the sign-in itself, invitations and the recovery of a password. The token changes with every
- * sign-in and every change of the password. Errors have the form of the management API: `{error,
- * code, requestId, issues?}`; 401 without a session. The routes, bodies and answers below
+ * carries the session's `csrfToken` in {@link CSRF_HEADER}. Requests before the sign-in have
+ * neither: the sign-in itself, invitations and the recovery of a password. The token changes with
+ * every sign-in and every change of the password. Errors have the form of the management API:
+ * `{error, code, requestId, issues?}`; 401 without a session. The routes, bodies and answers below
  * `/webhooks` equal the management API (`http/webhooks.ts`).
  */
 import { z } from "zod";

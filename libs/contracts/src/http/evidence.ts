@@ -95,7 +95,8 @@ export const EvidenceRule = z.object({
   action: Name,
   /**
    * This version became active with the account's values of that moment. `activeFrom` is the time
-   * at which they were measured. Valuations that were measured later were compared with the version.
+   * at which they were measured. Valuations that were measured later were compared with this
+   * version.
    */
   activeFrom: Time,
   limit: EvidenceLimit,

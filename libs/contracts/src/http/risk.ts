@@ -164,8 +164,8 @@ export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
 export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
 
 /**
- * A rule that was breached in a period, or whose share of the limit for a warning was reached. Money
- * in units of currency. Deposits and withdrawals since the reference are in `reference` and
+ * A rule that was breached in a period, or whose share of the limit for a warning was reached.
+ * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
  * `threshold`, so that both can be compared with `value`.
  */
 export const RiskAlert = z.object({
@@ -240,7 +240,7 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
     }
     const level = lossLevel(rule);
     if (level !== null && rule.lockAt !== undefined && rule.lockAt * 100 < level) {
-      reject(index, "lockAt", "must not be below the level at which the rule starts");
+      reject(index, "lockAt", "must not be below the first threshold of the rule");
     }
   }
   for (const [index, rule] of rules.entries()) {

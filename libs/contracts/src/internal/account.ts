@@ -159,8 +159,8 @@ export const ACCOUNT_ROUTES = {
     }),
   },
   /**
-   * An account for its risk rules. `valuation` has its values on the trading server now; null if the
-   * account is not there yet. 500 while the trading server does not answer.
+   * An account for its risk rules. `valuation` has its values on the trading server now; null if
+   * the account is not there yet. 500 while the trading server does not answer.
    */
   readAccountForRisk: {
     method: "GET",

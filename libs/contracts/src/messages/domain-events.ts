@@ -1,6 +1,6 @@
 /**
- * Domain events: committed changes that the account, finance, risk and organization services publish
- * on `account.events`, `finance.events`, `risk.events` and `credits.events`.
+ * Domain events: committed changes that the account, finance, risk and organization services
+ * publish on `account.events`, `finance.events`, `risk.events` and `credits.events`.
  */
 import { z } from "zod";
 

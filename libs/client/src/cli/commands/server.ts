@@ -55,7 +55,9 @@ export function addServer(program: Command, surroundings: Surroundings): void {
       session.output.print(configuration, () => session.output.fields(linesOf(configuration)));
     },
   );
-  withGlobalOptions(server.command("update").description("Change leverages and currency; omitted values stay as they are"))
+  withGlobalOptions(
+    server.command("update").description("Change leverages and currency; omitted values stay as they are"),
+  )
     .option("--leverage <list>", "supported leverages, separated by commas", leverages)
     .option("--default-leverage <n>", "leverage that forms for new accounts propose", wholeNumber(1))
     .option("--currency <currency>", "USD or NGN: for new accounts")
