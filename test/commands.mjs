@@ -1,7 +1,7 @@
 /**
  * `npm run bench`, `npm run scenario` and `npm run verify`: runs a sub-command of `commands.json`
- * with all further arguments. Plain JavaScript: it installs what is missing, then runs the
- * checkout's own Node.
+ * with all further arguments. Plain JavaScript for Node 20 or later: it installs missing packages,
+ * then runs the sub-command with the checkout's own Node.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

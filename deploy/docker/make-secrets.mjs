@@ -1,7 +1,8 @@
 /**
- * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates missing secrets of the
- * programs in <folder>, one file for each secret. Then creates a folder for each program, with only
- * the secrets that the program uses. For Docker Compose.
+ * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates the secrets of all
+ * programs that are missing in <folder>, one file for each secret. With the other arguments, it
+ * also creates a folder for each program in <programs' folder>, with only the secrets that the
+ * program uses. For Docker Compose.
  *
  * make-secrets.mjs --kubernetes <name>: prints new secrets as a Secret with that name, with the
  * keys that the Helm chart reads. Keep it: data that was sealed with these keys needs them.
@@ -23,7 +24,7 @@ if (folder === undefined || (folder === "--kubernetes" && table === undefined)) 
 }
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");
-/** The callers of services, and the file of each caller's token. A token starts with the name. */
+/** The file of each caller's token, by the caller's name. A token starts with this name. */
 const callers = new Map(
   ["gateway", "account", "export", "metrics", "organization", "console", "risk"].map((name) => [
     name,

@@ -8,9 +8,10 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+/** The folder of the checkout, and the checkout's own Node. */
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
 export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
-/** The file with the hash of the patches that the installed packages have. */
+/** The file with the hash of the patches with which the packages were installed. */
 const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -94,8 +95,9 @@ function capture(command, args) {
 }
 
 /**
- * The environment in which every tool of the checkout finds the checkout's Node first. Processes
- * share Node's compile cache: with a filled cache a process starts with two thirds of the CPU time.
+ * Returns the environment variables with which every tool of the checkout finds the checkout's Node
+ * first. All processes share Node's compile cache: with a filled cache a process needs two thirds
+ * of the processor time to start.
  */
 export function toolEnvironment() {
   return {

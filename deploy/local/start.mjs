@@ -1,3 +1,4 @@
+/** `npm start`; see `src/main.ts`. */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 
 await ensureDependencies();

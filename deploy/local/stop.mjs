@@ -1,3 +1,4 @@
+/** `npm stop`; see `src/stop.ts`. */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 
 await ensureDependencies();

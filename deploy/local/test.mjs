@@ -1,6 +1,6 @@
 /**
- * `npm test`: runs all tests but those of the project `long`. Arguments are passed to vitest (`npm
- * test -- libs/kernel`).
+ * `npm test`: runs all tests except those of the vitest project `long`. Arguments are passed to
+ * vitest (`npm test -- libs/kernel`).
  */
 import { ensureDependencies, NODE, run, toolEnvironment } from "./bootstrap.mjs";
 

@@ -6,7 +6,7 @@
 
 /** Interval of samples and of rule evaluations. */
 export const INTERVAL_SECONDS = 30;
-/** More than an hour, the longest range of any rule. */
+/** 70 minutes: longer than the longest range of any rule, which is an hour. */
 const HEALTHY_SAMPLES = 140;
 const FAULTY_SAMPLES = 61;
 const AFTER_SAMPLES = 160;

@@ -24,7 +24,9 @@ export interface Prometheus {
   stop(): Promise<void>;
 }
 
-/** Starts `program` in `folder` with these rules. `targets` are base addresses by job. */
+/**
+ * Starts `program` in `folder` with the file `rules`. `targets` has the base address of each job.
+ */
 export async function startPrometheus(options: {
   readonly program: string;
   readonly folder: string;

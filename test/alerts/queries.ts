@@ -1,4 +1,4 @@
-/** Extracts metric names and selectors from PromQL, for the check of names. */
+/** Extracts metric names and selectors from PromQL, for the check that every metric exists. */
 
 /** A metric of an expression, and the text of its selector. */
 export interface Selector {
@@ -19,7 +19,7 @@ const NO_METRICS =
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()\b/g;
 const KEYWORDS: ReadonlySet<string> = new Set(["and", "or", "unless", "bool", "offset"]);
 
-/** Reads an expression. Grafana's variables are not names. */
+/** Returns the metrics of an expression. Grafana's variables are ignored. */
 export function readQuery(expression: string): Query {
   const selectors = Array.from(expression.matchAll(SELECTOR), ([, metric = "", matchers = ""]) => ({
     metric,

@@ -139,7 +139,7 @@ describe("the tabs of an account", () => {
     await client.queue("POST", `/accounts/${number}/password-reset`, { requestId: "reset" });
     await openAs("owner");
     await tabs().getByRole("link", { name: "Overview" }).focus();
-    // From the first to the last, and from there to the second last.
+    // ArrowLeft leads from the first tab to the last one, Home to the first, and End to the last.
     for (const key of ["ArrowLeft", "Home", "End", "Enter"]) await user.page.keyboard.press(key);
     await user.page.getByRole("heading", { name: "Audit", level: 2 }).waitFor();
     await eventually(async () => {
@@ -163,7 +163,7 @@ describe("the tabs of an account", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("hide the audit log from other roles, and say who may see it", async () => {
+  it("hide the audit log from every role but the owner, and say who may see it", async () => {
     await openAs("finance");
     expect(await tabs().getByRole("link", { name: "Audit" }).count()).toBe(0);
     await user.open(`/accounts/${client.demo.serverId}/${number}?tab=audit`);

@@ -18,7 +18,7 @@ import { storeEquity } from "./stored-equity.ts";
 const PHONE = { width: 360, height: 800 };
 /** Number of accounts: more than a page shows. */
 const ACCOUNTS = 55;
-/** Above the interval of the checkpoints that limits are read from. */
+/** Longer than the interval of checkpoints: the page shows limits as of the last checkpoint. */
 const LIMITS_SHOWN_WITHIN_MS = 30_000;
 const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 5 }, basis: "equity", action: "notify" };
 
@@ -78,7 +78,7 @@ describe("the overview", () => {
     expect(await overflowPixels(user.page)).toBe(0);
   });
 
-  it("shows which accounts are within 1 % of their daily limit in three steps", async () => {
+  it("shows in three steps which accounts are within 1 % of their daily limit", async () => {
     const [number = ""] = opened;
     const body = { rules: [DAILY_LOSS], requestId: "limits" };
     await client.queue("PUT", `/accounts/${number}/risk-rules`, body);
@@ -104,7 +104,7 @@ describe("the overview", () => {
 });
 
 describe("the list of accounts", () => {
-  it("sorts by a head with the keyboard, and its address restores sort and page", async () => {
+  it("sorts by a column head with the keyboard, and its address restores sort and page", async () => {
     await user.open("/accounts");
     await user.heading("Accounts").waitFor();
     await user.button("Number and name").focus();
@@ -162,7 +162,7 @@ describe("the page of an account", () => {
   const chart = (range: string) =>
     user.page.getByRole("img", { name: new RegExp(`^Equity and balance .* in the ${range}$`) });
 
-  it("shows 30 days of equity that continue into live samples, keeps the choice, and has one equity", async () => {
+  it("continues 30 days of stored equity with live samples, keeps the range, and shows one equity", async () => {
     const [, number = ""] = opened;
     const address = `/accounts/${system.demo.serverId}/${number}`;
     await storeEquity(system.stack.environment.postgresUrl, { serverId: system.demo.serverId, accountNumber: number });

@@ -57,7 +57,7 @@ async function fillDeposit(amount: string): Promise<void> {
 const done = (text: string) => user.page.getByText(text, { exact: true }).waitFor();
 
 describe("a deposit", () => {
-  it("names account, amount and balance after, is followed to its end, and changes the balance", async () => {
+  it("shows the account, the amount and the later balance, then its final state, and changes the balance", async () => {
     await openAs("finance");
     await fillDeposit("0");
     await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
@@ -242,12 +242,12 @@ it("risk rules are set, checked field by field, protected from overwriting a new
 
   // Somebody else changes the rules while the form is open.
   await user.button("Change rules").click();
-  const place = client.server(`/accounts/${number}`);
+  const accountPath = client.server(`/accounts/${number}`);
   const body = { rules: [DAILY], requestId: "backend" };
-  const other = await client.call("PUT", `${place}/risk-rules`, { body, idempotencyKey: `rules-${number}` });
+  const other = await client.call("PUT", `${accountPath}/risk-rules`, { body, idempotencyKey: `rules-${number}` });
   expect(other.status).toBe(202);
   await eventually(async () => {
-    const { body: now } = await client.call("GET", `${place}/risk-rules`);
+    const { body: now } = await client.call("GET", `${accountPath}/risk-rules`);
     expect(now).toMatchObject({ riskRules: { version: 2 } });
   });
   await user.page.getByLabel("Loss", { exact: true }).first().fill("3");
@@ -314,7 +314,7 @@ it("a risk template is created, shows the accounts that it applies to, and is de
   await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.page.getByRole("link", { name, exact: true }).click();
   await user.button("Delete template").click();
-  // Neither choice is made for the person.
+  // No choice is preselected.
   expect(await dialogButton("Delete template").isDisabled()).toBe(true);
   await user.page.getByLabel(/^Remove the rules/).check();
   await checkPage(user, "risk-template-delete");

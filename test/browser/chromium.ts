@@ -24,8 +24,8 @@ export async function chromiumPath(): Promise<string> {
 
 function installed(): string | null {
   for (const name of NAMES) {
-    const place = findCommand(name);
-    if (place !== null) return place;
+    const program = findCommand(name);
+    if (program !== null) return program;
   }
   return null;
 }

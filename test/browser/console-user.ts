@@ -74,6 +74,7 @@ export class ConsoleUser {
     });
   }
 
+  /** Opens a blank window without cookies for the console. `consoleUrl` ends with a slash. */
   static async at(browser: Browser, consoleUrl: string): Promise<ConsoleUser> {
     const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);

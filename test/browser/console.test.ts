@@ -205,7 +205,7 @@ describe("the wallet", () => {
 });
 
 describe("an account", () => {
-  it("shows live equity, and the browser never gets a management key", async () => {
+  it("shows live equity, and the browser sends no management key", async () => {
     const number = await client.openAccount(10_000);
     await control.buy(number, "EURUSD", 0.5);
     const authorized: string[] = [];

@@ -7,7 +7,7 @@ export const REVOKED_WITHIN_MS = 2_000;
 /** The shown curl command. The URL and the header need no other quoting. */
 export const CURL_LINE = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 
-/** Sends the request of the command. */
+/** Sends the request of a shown curl command, and returns the response. */
 export function sendCurl(line: string): Promise<Response> {
   const [, url = "", authorization = ""] = CURL_LINE.exec(line) ?? [];
   return fetch(url, { headers: { authorization }, signal: AbortSignal.timeout(REVOKED_WITHIN_MS) });

@@ -32,7 +32,10 @@ interface FirstPaint {
 export const MEASURED_PAGES = { overview: "section.card", accounts: "table" } as const;
 export type MeasuredPage = keyof typeof MEASURED_PAGES;
 
-/** Measures a page at `consoleUrl`, with the session of `cookies`. */
+/**
+ * Loads a page at `consoleUrl` several times, with the session of `cookies`. Returns the medians of
+ * the measured times.
+ */
 export async function measureFirstPaint(
   browser: Browser,
   consoleUrl: string,

@@ -10,7 +10,7 @@ const PASSWORD = "correct horse battery";
 
 export type Role = "owner" | "operator" | "finance" | "read_only";
 
-/** The owner that every demo organization has. */
+/** The e-mail and password of the owner that every demo organization has. */
 export function ownerOf({ consoleEmail, consolePassword }: Demo): Account {
   return { email: consoleEmail, password: consolePassword };
 }

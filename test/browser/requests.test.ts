@@ -47,7 +47,7 @@ afterEach(async () => {
   await user.leave();
 });
 
-/** Creates a key that can only read the balance, and returns its header. */
+/** Creates a key that can only read the balance, and returns its `Authorization` header. */
 async function newKey(name: string): Promise<string> {
   await user.open("/keys");
   await user.heading("Management keys").waitFor();
@@ -56,7 +56,9 @@ async function newKey(name: string): Promise<string> {
   return CURL_LINE.exec(line)?.[2] ?? "";
 }
 
-/** Sends a request with its own request id; returns the id. */
+/**
+ * Sends a request with its own request id until the gateway knows the key. Returns the request id.
+ */
 async function send(path: string, authorization: string): Promise<string> {
   const requestId = randomUUID();
   const headers = { authorization, "x-request-id": requestId };
@@ -99,7 +101,7 @@ describe("a request that was refused", () => {
     await checkPage(user, "requests");
   });
 
-  it("is not among the requests of another time or server, and an empty list says what to do", async () => {
+  it("is not found by another request id, and the empty list offers to show all requests", async () => {
     await user.open("/requests?requestId=nothing");
     await user.page.getByText("No request matches.").waitFor();
     await user.page.getByRole("link", { name: "Show all requests" }).click();

@@ -19,6 +19,7 @@ type Valuation = Extract<EvidenceRecord, { kind: "valuation" }>;
 type BreachClaim = Extract<EvidenceClaim, { kind: "breach" }>;
 
 const RING = { currentKeyId: "2026-11", keys: new Map([["2026-11", Buffer.alloc(32, 7)]]) };
+/** Seconds of evidence before the breach, and after it. */
 const WINDOW_S = 60;
 /** Seconds after the breach until all positions are closed. */
 const CLOSED_AFTER_S = 24;
@@ -42,7 +43,7 @@ export const RULES: readonly RiskRule[] = [
 /** A breach, and its evidence as the risk service sends it. */
 export interface StoredBreach {
   breach: RiskBreach;
-  /** JSON; null: pending or none. */
+  /** The evidence as JSON. Null if it is pending, or if there is none. */
   document: string | null;
 }
 
@@ -53,11 +54,12 @@ export interface RiskService {
   rules: readonly RiskRule[];
   /** Newest first. */
   breaches: StoredBreach[];
-  /** Whether it answers every request with an error of its own. */
+  /** Whether it answers every request with an internal error. */
   isFailing: boolean;
   stop(): Promise<void>;
 }
 
+/** Starts the stand-in on a free port, with {@link RULES} and without breaches. */
 export async function startRiskService(): Promise<RiskService> {
   const app = createHttpServer({ logger: createLogger({ service: "risk", level: "silent" }), health: new Health() });
   const state = { rules: RULES, breaches: [] as StoredBreach[], isFailing: false };
@@ -107,7 +109,7 @@ export async function startRiskService(): Promise<RiskService> {
   });
 }
 
-/** A breach of the daily rule. */
+/** A breach of the daily rule, measured at `measuredAt`. `status` is the status of its evidence. */
 export function breachOf(
   account: Pick<RiskBreach, "serverId" | "accountNumber">,
   measuredAt: string,
@@ -132,7 +134,10 @@ export function breachOf(
   };
 }
 
-/** Evidence with one valuation a second, from a minute before the breach to a minute after it. */
+/**
+ * The signed evidence of a breach as JSON, with one valuation a second, from a minute before the
+ * breach to a minute after it. `more` replaces fields of the claim.
+ */
 export function evidenceOf(
   { breach, currency = "USD" }: { readonly breach: RiskBreach; readonly currency?: "USD" },
   more: Partial<BreachClaim> = {},
@@ -187,7 +192,7 @@ export function evidenceOf(
   return JSON.stringify(document, null, 1);
 }
 
-/** Equity falls through the threshold at second 0, and stays once all positions are closed. */
+/** The equity falls below the threshold at second 0. It stays constant once no position is open. */
 function valuationAt(measuredAt: string, second: number, index: number): Valuation {
   const moving = Math.min(second, CLOSED_AFTER_S);
   const wave = moving === 0 ? 0 : 1_800 * Math.sin(moving / 5);
@@ -209,7 +214,8 @@ function valuationAt(measuredAt: string, second: number, index: number): Valuati
 
 function sampleOf(valuations: readonly Valuation[], index: number): EvidenceRecord {
   const [before, last] = [valuations[index - 1], valuations[index]];
-  if (before === undefined || last === undefined) throw new RangeError("a sample has a valuation");
+  if (before === undefined || last === undefined)
+    throw new RangeError(`sample ${index} needs the valuations ${index - 1} and ${index}`);
   const { measuredAt, balance, equity, margin, freeMargin, openPositionCount, offset } = last;
   return {
     kind: "sample",

@@ -1,4 +1,7 @@
-/** Risk rules, breaches and evidence in the console: a real browser, and a stand-in for risk. */
+/**
+ * Risk rules, breaches and evidence in the console: a real browser, and a stand-in for the risk
+ * service.
+ */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 
@@ -20,6 +23,7 @@ const BREACHED_AT = "2026-11-26T09:30:40.250Z";
 /** The browser's time zone is an hour ahead of UTC. */
 const SHOWN_TIME = "26 Nov 2026, 10:30:40.250 GMT+1";
 const PHONE = { width: 360, height: 800 };
+/** The printable width of an A4 page, in CSS pixels. */
 const A4 = { width: 703, height: 1000 };
 
 let risk: RiskService;
@@ -74,7 +78,7 @@ async function openBreach({ breach }: StoredBreach): Promise<void> {
   await user.settled();
 }
 
-/** 300 positions. */
+/** 300 positions, each with the profit that `profitOf` returns for its index. */
 function manyPositions(profitOf: (index: number) => string | null) {
   return Array.from({ length: 300 }, (_, index) => ({
     positionId: `P-${index}`,

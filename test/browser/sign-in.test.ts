@@ -118,7 +118,7 @@ it("two-factor authentication is turned on; a code signs in, a recovery code onc
   await enterCode(user, second);
   await user.page.getByText(`You have ${SHOWN_CODES - 2} recovery codes left.`).waitFor();
 
-  // Elsewhere the password was forgotten.
+  // In another window, the person has forgotten the password.
   const other = await newWindow();
   await other.open("/");
   await other.button("Forgot your password?").click();
@@ -149,7 +149,7 @@ it("two-factor authentication is turned on; a code signs in, a recovery code onc
   await user.page.getByLabel("New password").fill("battery staple horse");
   await user.button("Change password").click();
   await user.page.getByText("This link does not work: it was used or replaced, or it expired.").waitFor();
-  await user.page.getByText("Otherwise ask for a new link there.").waitFor();
+  await user.page.getByText("Otherwise ask for a new link on the sign-in page.").waitFor();
   await checkPage(user, "password-recover-used");
 });
 

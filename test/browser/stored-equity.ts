@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** Distance of the stored minutes, and the length of the history. */
+/** Minutes between two stored values, and the length of the history in days. */
 const EVERY_MINUTES = 10;
 const DAYS = 30;
 

@@ -73,7 +73,10 @@ const link = (name: string | RegExp): Locator => user.page.getByRole("link", { n
 const tab = (name: string): Locator =>
   user.page.getByRole("navigation", { name: `Parts of account ${number}` }).getByRole("link", { name, exact: true });
 
-/** Finds the account with the search; its page is shown. Two steps: open the search, choose. */
+/**
+ * Finds the account with the search; its page is shown. Two steps: open the search, and choose the
+ * account. The entry of its number is not counted.
+ */
 async function findAccount(): Promise<void> {
   await step(user.page.keyboard.press("Control+k"));
   await user.page.getByRole("combobox", { name: /^Account, command/ }).fill(number);
@@ -89,6 +92,7 @@ async function task(name: string, work: () => Promise<void>): Promise<void> {
   await taskAsIs(name, work);
 }
 
+/** Does the same for a person who is already signed in. */
 async function taskAsIs(name: string, work: () => Promise<void>): Promise<void> {
   const beganMs = performance.now();
   await work();
@@ -205,7 +209,7 @@ it("exports the transactions of a month", async () => {
   });
 });
 
-it("finds the request that was refused for credits", async () => {
+it("finds the request that was refused because the credits were used up", async () => {
   const poor = await createDemo(system.stack, { name: "Few credits", credits: FEW_CREDITS, autoTraders: 0 });
   const poorClient = new OutsideClient(poor);
   await eventually(
@@ -232,7 +236,7 @@ it("finds the request that was refused for credits", async () => {
   });
 });
 
-it("disables an account, and proves it", async () => {
+it("disables an account, and finds the change in the audit log", async () => {
   await task("disable an account and prove it", async () => {
     await findAccount();
     await click(user.button("Disable"));

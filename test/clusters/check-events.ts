@@ -24,8 +24,8 @@ interface EventView {
 }
 
 /**
- * The feed has every event once. Events of an account are in their order and numbered without a
- * gap. Each event was delivered at least once.
+ * The feed has every event once. Events of an account are numbered without a gap, in the order of
+ * its transactions. Each event was delivered at least once.
  */
 export async function checkEvents(
   one: Case,

@@ -97,7 +97,7 @@ async function checkActions(
 
 /**
  * Whether the account now has the state that the command asks for, or a stricter one: an account
- * that another rule has disabled before does not become close-only (decisions, 15.9).
+ * that another rule has already disabled does not become close-only (decisions, 15.9).
  */
 function isCarriedOut(command: CommandView | undefined): boolean {
   if (command?.status === "succeeded") return true;

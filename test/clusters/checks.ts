@@ -23,7 +23,7 @@ const FINAL = new Set(["succeeded", "failed", "expired"]);
 /** Maximum number of printed examples of one kind of difference. */
 const MAX_EXAMPLES = 3;
 
-/** Carries out every check. */
+/** Carries out every check, and adds each difference to the violations. */
 export async function checkAll(one: Case): Promise<void> {
   const { harness, say } = one;
   say("checks: every accepted command is final");
@@ -43,7 +43,7 @@ export async function checkAll(one: Case): Promise<void> {
   await checkLive(one);
 }
 
-/** Reads the commands, by id. Every accepted command must be listed and become final. */
+/** Every accepted command must be listed, and succeed. Returns the commands by id. */
 async function checkCommands(one: Case): Promise<ReadonlyMap<string, CommandView>> {
   const { operationLog, violations, waits, harness } = one;
   const commands = new Map<string, CommandView>();
@@ -202,7 +202,7 @@ async function checkLive({ harness, violations, waits }: Case): Promise<void> {
       const clients = harness.checkers.filter((checker) => checker.organization === organization);
       const ends = clients.map((checker) => checker.processed(number));
       if (new Set(ends).size > 1) return `account ${number}: clients are at ${ends.join(" and ")}`;
-      if (ends[0] === 0) return `account ${number}: no sample has come`;
+      if (ends[0] === 0) return `account ${number}: no client received a sample`;
       const shown = clients.map((checker) => checker.balanceMinor(number));
       if (shown.some((balance) => balance !== balanceMinor)) {
         return `account ${number}: its balance is ${balanceMinor} cents, live clients got ${shown.join(" and ")}`;

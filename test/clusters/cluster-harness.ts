@@ -20,7 +20,7 @@ export const INITIAL_BALANCE = 1_000_000;
 export const INITIAL_BALANCE_MINOR = INITIAL_BALANCE * 100;
 /** Number of accounts of each organization that trade automatically. */
 const TRADING_EACH = 3;
-/** Number of accounts of each organization with risk rules: some trade, one does not. */
+/** Number of accounts of each organization with risk rules: the trading ones, and one more. */
 const RULED_EACH = 4;
 const TRADE_EVERY_TICKS = 5;
 const KNOWN_TIMEOUT_MS = 60_000;
@@ -28,7 +28,7 @@ const KNOWN_TIMEOUT_MS = 60_000;
 const HOOKS = "/hook/";
 /** Number of live clients of each organization. */
 const CHECKERS_EACH = 2;
-/** Average time between two cuts of a client's own socket. */
+/** Average time after which a client closes its own socket, and reconnects. */
 const MEAN_CUT_MS = 30_000;
 
 /** A live client that subscribes to the accounts of one organization. */
@@ -69,7 +69,7 @@ export interface ClusterHarness {
   readonly accounts: readonly Account[];
   readonly receiver: WebhookReceiver;
   readonly checkers: readonly OrganizationChecker[];
-  /** Moves a price of one organization's trading server by up to this many points. */
+  /** Moves a price of one organization's trading server by this many points. */
   readonly moveMarket: (organization: number, symbol: string, points: number) => Promise<void>;
   /** Stops automatic trading and the markets on the trading server. */
   endTrading(): Promise<void>;

@@ -27,7 +27,7 @@ const MEMBERS = 2;
 const SEND_INTERVAL_MS = 50;
 /** A stopped broker is fenced after 9 s. Its partitions and groups then move to other brokers. */
 const RECOVERY_MS = 40_000;
-/** The client waits half of it for a reply, and then uses another connection to the broker. */
+/** The client waits half this time for a reply, and then uses another connection to the broker. */
 const PRODUCE_TIMEOUT_MS = 4_000;
 
 const logger = createLogger({ service: "kafka-cluster-test", level: "error" });
@@ -139,7 +139,7 @@ async function expectAllHandled(acknowledged: readonly string[]): Promise<void> 
   for (const { value } of members) expect(value.check()).toBeNull();
 }
 
-/** A new group without offsets can join and read now. */
+/** Expects that a new group, without offsets, reads every acknowledged message. */
 async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Promise<void> {
   const seen = new Set<string>();
   const newcomer = await startConsumer(kafka, {

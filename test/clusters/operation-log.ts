@@ -33,6 +33,7 @@ export interface Operation {
   acceptedMs: number | null;
 }
 
+/** Keeps the operations, and counts the answers to all requests. */
 export class OperationLog {
   readonly operations: Operation[] = [];
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
@@ -71,6 +72,7 @@ export class OperationLog {
     this.slowestFinalMs.set(kind, Math.max(this.slowestFinalMs.get(kind) ?? 0, tookMs));
   }
 
+  /** Counts an answer, which is late if it took longer than `dueMs`. */
   saw(reply: Reply, dueMs: number): void {
     const kind = `${reply.status ?? "none"} ${reply.code}`.trim();
     this.answers.set(kind, (this.answers.get(kind) ?? 0) + 1);

@@ -19,12 +19,14 @@ export interface Reply {
   readonly requestId: string;
   /** Null without an answer. */
   readonly status: number | null;
+  /** `X-Error-Code`, or "". Without an answer: `NO_ANSWER` or `CONNECTION_LOST`. */
   readonly code: string;
   readonly retryAfterMs: number | null;
   readonly tookMs: number;
   readonly body: unknown;
 }
 
+/** The public API of one organization, with its management key. */
 export class PublicApi {
   readonly #base: string;
   readonly #managementKey: string;

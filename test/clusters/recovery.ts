@@ -2,7 +2,10 @@ import { type Account, DUE_MS, type Operation } from "./operation-log.ts";
 
 const MAX_EXAMPLES = 3;
 
-/** The recovery from one fault, as clients saw it. Times count from the start of the fault. */
+/**
+ * The recovery from one fault, as clients saw it. Times count from the start of the fault, except
+ * `slowestAcceptMs`.
+ */
 export interface FaultRecord {
   readonly name: string;
   readonly lastedMs: number;
@@ -11,13 +14,16 @@ export interface FaultRecord {
    * the deadline passed before.
    */
   readonly acceptedMs: number | null;
-  /** Time until every account had such an operation completed. */
+  /** Time until every account had such an operation whose command is final. */
   readonly completedMs: number | null;
   /** Time until every account had a live sample that was measured after the fault began. */
   readonly liveMs: number | null;
   /** Time until every organization received an event that happened after the fault began. */
   readonly deliveredMs: number | null;
-  /** Longest time from the first try to the acceptance of an operation. */
+  /**
+   * Longest time from the first try of an operation to its acceptance. If it was not accepted, to
+   * the end of the record.
+   */
   readonly slowestAcceptMs: number;
   /** Number of operations that needed more than one try. */
   readonly retried: number;

@@ -32,7 +32,7 @@ export function reportLines(
     "",
     `operations  ${kinds.map(([kind, all]) => `${all.length} ${kind}s`).join(", ")}, ${reads} reads, ${duplicates} equal keys, ${notSent} not sent`,
     `answers     ${[...operationLog.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
-    `late        ${late} answers after more than 5.5 s, the slowest after ${seconds(slowestMs)} s`,
+    `late        ${late} answers after more than 5.5 s (15.5 s with ?wait=10), the slowest after ${seconds(slowestMs)} s`,
     `final       the slowest ${[...operationLog.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
     `violations  ${violations.length}`,
     ...violations.map((violation) => `  ${violation}`),

@@ -42,8 +42,8 @@ const MAX_WARNINGS = 5;
 const CHECK_EVERY_MS = 5_000;
 const BLOCKED_MS = 500;
 /**
- * Folder for the logs of runs with violations. A later run with the same seed and violations
- * replaces them.
+ * Folder for the logs of runs with violations. A later run with the same seed replaces them if it
+ * has violations too.
  */
 const KEPT_LOGS_ROOT = path.resolve(import.meta.dirname, "../../.local/clusters");
 
@@ -103,7 +103,10 @@ async function injectFaults(scene: Scene, recovery: Recovery): Promise<void> {
   say(unseen.size === 0 ? "every kind of fault ran" : `${unseen.size} kinds did not run: ${[...unseen].join(", ")}`);
 }
 
-/** Reports every ending without SIGKILL: faults kill with SIGKILL, so the process failed itself. */
+/**
+ * Reports every process that ended without SIGKILL. Faults kill with SIGKILL, so such a process
+ * ended because of its own failure.
+ */
 function findEndings({ stack }: Scene, meanwhile: string): void {
   for (const one of stack.processes.values()) {
     const known = endings.get(one) ?? 0;
@@ -188,7 +191,7 @@ function keepLogs(from: string): void {
 async function cleanUp(): Promise<void> {
   for (const stop of stops.splice(0).toReversed()) {
     await waits
-      .within("the run to be cleared away", STOP_DEADLINE_MS, stop())
+      .within("the clean-up of the run", STOP_DEADLINE_MS, stop())
       .catch((error: unknown) => say(String(error)));
   }
 }

@@ -14,7 +14,7 @@ export interface Settings {
   readonly twice: readonly string[];
   /** Only faults whose name contains one of these texts; all faults if it is empty. */
   readonly faults: readonly string[];
-  /** An intended error; the run must then exit with 1. */
+  /** An intended error, or "". With an error the run must exit with 1. */
   readonly wrong: "" | Wrong;
 }
 

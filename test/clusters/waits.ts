@@ -36,7 +36,7 @@ export class Waits {
         if (Date.now() - beganMs > deadlineMs) return missing;
         if (Date.now() - printedMs > REPORT_EVERY_MS) {
           printedMs = Date.now();
-          this.#say(`  waits for ${what} since ${Math.round((printedMs - beganMs) / 1_000)} s: ${missing}`);
+          this.#say(`  has waited for ${Math.round((printedMs - beganMs) / 1_000)} s for ${what}: ${missing}`);
         }
         await delay(POLL_MS);
       }

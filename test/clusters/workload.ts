@@ -12,9 +12,11 @@ import type { Recovery } from "./recovery.ts";
 import { randomRules } from "../risk/random-rules.ts";
 import { type ClusterHarness, INITIAL_BALANCE, type Organization } from "./cluster-harness.ts";
 
+/** Interval at which the operations that are due are sent. */
 const TURN_MS = 20;
 /** Maximum number of operations in flight; more are counted as not sent. */
 const MAX_IN_FLIGHT = 1_000;
+/** Pause after an answer without Retry-After. */
 const FIRST_PAUSE_MS = 500;
 /**
  * Upper limit of the pause between two tries. Pauses grow with each try up to this limit; a random
@@ -96,7 +98,7 @@ export class Workload {
     }
   }
 
-  /** Moves prices, so that limits are reached. The trading server may be down. */
+  /** Moves prices, so that limits are reached. Ignores errors: the trading server may be down. */
   async #moveMarkets(): Promise<void> {
     const { random, organizations, moveMarket } = this.#options;
     while (!this.#stopping) {

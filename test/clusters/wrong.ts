@@ -8,7 +8,7 @@ import type { Settings } from "./settings.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
 
 const BREACH_TIMEOUT_MS = 300_000;
-/** Deletes a breach that is older than a checkpoint, so that no process finds it again. */
+/** Deletes a breach from before the last checkpoint, so that no process finds it again. */
 const DELETE_BREACH = statement<{ id: string }>(
   "test-delete-breach",
   `delete from alerts where id = (

@@ -79,7 +79,7 @@ describe.each(withBody)("$name", (operation) => {
   beforeAll(async () => {
     target = harness.target;
     if (operation.body === "configuration") target = { ...target, serverId: harness.otherServerId };
-    // An open position makes every deletion fail, so the account remains for the next request.
+    // Deletions use the harness's account: its open position makes them fail, so it remains.
     else if (operation.path.includes("{accountNumber}") && !operation.path.endsWith("/delete")) {
       target = { ...target, ...(await newAccount(harness.owner, target.serverId)) };
       available = (await harness.owner.send("GET", "/api/v1/management/credits/balance")).remaining;
@@ -222,7 +222,7 @@ describe("the time of Get account state", () => {
   it.each([
     ["missing", ""],
     ["empty", "?at="],
-    ["no time", "?at=yesterday"],
+    ["not a time", "?at=yesterday"],
     ["a number", "?at=1767225600"],
     ["without an offset", "?at=2026-03-02T12:00:30"],
     ["on a day that does not exist", "?at=2026-02-30T00:00:00Z"],

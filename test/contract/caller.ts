@@ -30,13 +30,15 @@ export interface Answer {
   readonly text: string;
   /** The text, parsed as JSON. */
   readonly body: unknown;
-  /** `X-Credits-Charged` and `X-Credits-Remaining`; NaN without the header. */
+  /** `X-Credits-Charged`; NaN without the header. */
   readonly charged: number;
+  /** `X-Credits-Remaining`; NaN without the header. */
   readonly remaining: number;
 }
 
 const DEADLINE_MS = 40_000;
 
+/** Sends requests with one management key, unless the options of a request replace it. */
 export class Caller {
   readonly managementKey: string;
   readonly #baseUrl: string;

@@ -32,7 +32,7 @@ export interface ContractHarness {
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
   readonly withoutScope: Caller;
-  /** A key with all scopes, only for the other server, not for the target's server. */
+  /** A key with all scopes, only for `otherServerId`, not for the target's server. */
   readonly limited: Caller;
   /** A key with all scopes, only for the target's server. */
   readonly within: Caller;
@@ -40,7 +40,7 @@ export interface ContractHarness {
   readonly slow: Caller;
   /** A key with all scopes, of an organization without a wallet. */
   readonly walletless: Caller;
-  /** Servers of the owner. */
+  /** Servers of the owner's organization. */
   readonly removedServerId: string;
   readonly disabledServerId: string;
   readonly otherServerId: string;
@@ -62,7 +62,7 @@ export async function startContractHarness({
   const stack = await startTestStack({
     together,
     env: {
-      // Yesterday is never complete, and the day before is: see DIGEST_DATE.
+      // The digests of yesterday are never complete, those of the day before are: see DIGEST_DATE.
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", DIGEST_GRACE_MS: "86400000", ...env },
       "trading-simulator": { TICK_INTERVAL_MS: "200" },
     },
@@ -193,7 +193,7 @@ export async function newBreach(
   const rule = { id: "max", type: "maxLoss", limit: { amount: 1 }, startValue: 1_000_000, action: "notify" };
   const body = { rules: [rule], requestId: "setup" };
   const set = await owner.send("PUT", `${account}/risk-rules`, { body, idempotencyKey: `setup-${randomUUID()}` });
-  if (set.status !== 202) throw new Error(`the rules were answered ${set.status} ${set.text}`);
+  if (set.status !== 202) throw new Error(`the request to set rules was answered ${set.status} ${set.text}`);
   return eventually(async () => {
     const { body: list } = await owner.send("GET", `${account}/breaches`);
     const [breach] = (list as { breaches: { id: string }[] }).breaches;
@@ -219,14 +219,15 @@ export async function newAccount(
   return { accountNumber: String(command.result?.["accountNumber"]), commandId: created.command.id };
 }
 
-/** Creates a risk template of the owner, for new accounts that no test creates. */
+/** Creates a risk template of the owner that matches no account. Returns its name. */
 export async function newTemplate(owner: Caller, serverId: string): Promise<string> {
   const templateName = randomUUID();
   const path = `/api/v1/management/servers/${serverId}/risk-templates/${templateName}`;
   const answer = await owner.send("PUT", path, { body: validBody("template"), idempotencyKey: templateName });
-  if (answer.status !== 202) throw new Error(`the template was answered ${answer.status} ${answer.text}`);
+  if (answer.status !== 202)
+    throw new Error(`the request to set a template was answered ${answer.status} ${answer.text}`);
   const command = await finished(owner, (answer.body as { command: { id: string } }).command.id);
-  if (command.status !== "succeeded") throw new Error(`the template ended ${JSON.stringify(command)}`);
+  if (command.status !== "succeeded") throw new Error(`the command to set a template ended ${JSON.stringify(command)}`);
   return templateName;
 }
 
@@ -236,7 +237,7 @@ export interface FinishedCommand {
   readonly result: Record<string, unknown> | null;
 }
 
-/** Waits up to 30 s for a command of the owner to be final. */
+/** Returns a command of the owner when it is final, or as it is after 30 s. */
 export async function finished(owner: Caller, commandId: string): Promise<FinishedCommand> {
   const answer = await owner.send("GET", `/api/v1/management/commands/${commandId}?wait=30`);
   return (answer.body as { command: FinishedCommand }).command;

@@ -87,18 +87,18 @@ const ACCOUNT = `${SERVER}/accounts/{accountNumber}`;
 const TEMPLATE = `${SERVER}/risk-templates/{templateName}`;
 const WITH_404 = [400, 401, 402, 403, 404, 500] as const;
 const WITHOUT_404 = [400, 401, 402, 403, 500] as const;
-const CREATION_ERRORS = [400, 401, 402, 403, 404, 409, 500] as const;
+const WITH_404_AND_409 = [400, 401, 402, 403, 404, 409, 500] as const;
 const WITHOUT_400 = [401, 402, 403, 404, 500] as const;
 
-/** The time of some minutes ago, for queries. */
+/** The time `minutes` minutes ago, in the ISO 8601 form of queries. */
 export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
-/** The last day with digests, as the harness waits a whole day after the end of a day. */
+/** The last day with digests: in the harness, kapi makes them a day after the end of their day. */
 export const DIGEST_DATE = daysAgo(2);
-/** A day that is over, and that is not complete in the harness. */
+/** A day that is over, whose digests are not complete in the harness. */
 export const INCOMPLETE_DATE = daysAgo(1);
 
 function row(
@@ -135,7 +135,7 @@ export const OPERATIONS: readonly OperationRow[] = [
     "accounts:create",
     true,
     [200, 202],
-    CREATION_ERRORS,
+    WITH_404_AND_409,
     "create",
     { body: "create" },
   ),
@@ -145,7 +145,7 @@ export const OPERATIONS: readonly OperationRow[] = [
     "accounts:create",
     true,
     [202],
-    CREATION_ERRORS,
+    WITH_404_AND_409,
     "bulkItem",
     { body: "bulk" },
   ),
@@ -276,7 +276,7 @@ export const OPERATIONS: readonly OperationRow[] = [
     "accounts:read",
     false,
     [200],
-    CREATION_ERRORS,
+    WITH_404_AND_409,
     "read",
     { paged: true },
   ),
@@ -311,6 +311,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   ),
   // Decisions, 4.12. `pathOf` replaces {now} by the current time.
   row("Get account state", ["GET", `${ACCOUNT}/state?at={now}`], "risk:read", false, [200], WITH_404, "read"),
+  // Decisions, 15.10.
   row("List risk templates", ["GET", `${SERVER}/risk-templates`], "risk:read", false, [200], WITH_404, "read"),
   row("Get risk template", ["GET", TEMPLATE], "risk:read", false, [200], WITH_404, "read"),
   row("Set risk template", ["PUT", TEMPLATE], "risk:manage", true, [200, 202], WITH_404, "mutation", {
@@ -325,6 +326,7 @@ export const OPERATIONS: readonly OperationRow[] = [
     WITH_404,
     "mutation",
   ),
+  // Decisions, 15 and 20.
   row("List risk breaches", ["GET", `${ACCOUNT}/breaches`], "risk:read", false, [200], WITH_404, "read", {
     paged: true,
   }),
@@ -337,14 +339,14 @@ export const OPERATIONS: readonly OperationRow[] = [
     WITH_404,
     "read",
   ),
-  // The last row: its evidence is complete a minute and a half after the start.
+  // The last row, because evidence is complete only a minute and a half after its breach.
   row(
     "Get breach evidence",
     ["GET", `${ACCOUNT}/breaches/{breachId}/evidence`],
     "risk:read",
     false,
     [200],
-    CREATION_ERRORS,
+    WITH_404_AND_409,
     "read",
   ),
 ];

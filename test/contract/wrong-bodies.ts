@@ -23,6 +23,7 @@ interface FieldRule {
 }
 
 const MISSING = ["missing", undefined] as const;
+/** Values that no text, number, time or list accepts. */
 const NEVER: Values = [
   ["true", "true"],
   ["an object", "{}"],
@@ -150,7 +151,7 @@ const riskRules: FieldRule = {
     ["an unknown time zone", rules([{ ...DAILY, timeZone: "Europe/Atlantis" }])],
     ["a day that starts at 24:00", rules([{ ...DAILY, dayStart: "24:00" }])],
     ["a lock without trailing", rules([{ lockAt: 100 }])],
-    ["a lock below the first level", rules([{ trailing: "equity", startValue: 100, lockAt: 50 }])],
+    ["a lock below the first threshold", rules([{ trailing: "equity", startValue: 100, lockAt: 50 }])],
     ["a daily limit above the maximum loss", rules([{}, { ...DAILY, id: "b", limit: { percent: 11 } }])],
   ],
   right: [["all fields", rules([{ trailing: "equity", startValue: 100, lockAt: 100, warnAt: 99 }])]],
@@ -175,7 +176,7 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
         ["no condition", "{}"],
         ["no status", '{"status":[]}'],
         ["an unknown status", '{"status":["open"]}'],
-        ["a status without values", '{"status":["pending"]}'],
+        ["a status that no template may select", '{"status":["pending"]}'],
         ["a status twice", '{"status":["active","active"]}'],
         ["a status as text", '{"status":"active"}'],
         ["an empty name", '{"nameStartsWith":""}'],

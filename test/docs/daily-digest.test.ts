@@ -65,6 +65,7 @@ function hashOf(texts: readonly string[]): string {
   return hashes.digest();
 }
 
+/** The records of a day in a backend's book, and the digest that kapi makes of them. */
 function book() {
   const transactions = [TRANSACTION, { ...TRANSACTION, id: "0190a5c0-4444-7aaa-8bbb-cccccccccccc", sequence: 8 }];
   const deals = [DEAL, { ...DEAL, id: "D-2", price: 1e-7, volume: 150 }];

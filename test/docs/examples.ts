@@ -1,6 +1,6 @@
 /**
- * The examples of the guides. A fenced block with the word `run` after its language is part of a
- * program: the blocks of one page and one language, in their order.
+ * The examples of the guides. The program of a page in a language consists of the fenced blocks
+ * with the word `run` after this language, in their order.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

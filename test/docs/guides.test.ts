@@ -28,7 +28,7 @@ let control: TradingControl;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  // A test may run in the first minutes of a day.
+  // Without this delay, digests of yesterday exist even in the first minutes of a day.
   system = await startSystem({ all: { DIGEST_GRACE_MS: "0" } });
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
@@ -126,7 +126,7 @@ describe("the guide to Python", () => {
 });
 
 describe("the guide to testing", () => {
-  it("makes a position lose, and faults that end", async () => {
+  it("makes a position lose, injects faults, and removes them", async () => {
     const accountNumber = await client.openAccount(10_000);
     const printed = await runProgram("testing.md", "sh", { KAPI_ACCOUNT: accountNumber });
     expect(printed).toContain('"symbol":"EURUSD"');
@@ -136,7 +136,7 @@ describe("the guide to testing", () => {
 });
 
 describe("the prop-firm recipe", () => {
-  it("flattens an account at its daily loss, and not at a payout, proves its samples and reconciles the ledger", async () => {
+  it("flattens an account at its daily loss, and not at a payout, checks its samples and reconciles the ledger", async () => {
     const accountNumber = await client.openAccount(10_000);
     const [command, file] = prepare("prop-firm-recipe.md", "ts");
     const engine = spawn(command, [file], { cwd: FOLDER, env: environment({ KAPI_ACCOUNT: accountNumber }) });
@@ -170,7 +170,7 @@ describe("the prop-firm recipe", () => {
 });
 
 describe("the guide to risk rules", () => {
-  it("sets rules, lists breaches, flattens an account and shows what it was", async () => {
+  it("sets rules, lists breaches, flattens an account and shows its earlier state", async () => {
     const accountNumber = await client.openAccount(10_000);
     await control.buy(accountNumber, "GBPUSD", 0.01);
     const printed = await runProgram("risk.md", "ts", { KAPI_ACCOUNT: accountNumber });
@@ -196,7 +196,7 @@ describe("the receiver with the client", () => {
       await eventually(() => expect(printed).toMatch(/caught up with \d+ events/));
       return child;
     };
-    /** The ids of the processed events of this kind and its count in the feed. */
+    /** The type `account.created` once for each processed event of this type. */
     const effects = (): string[] => {
       const stored = JSON.parse(readFileSync(file, "utf8")) as { effects: Record<string, string> };
       return Object.values(stored.effects).filter((type) => type === "account.created");

@@ -1,4 +1,4 @@
-/** The equity of an account as it was at a time; waits for a minute (`npm run verify -- long`). */
+/** The equity of an account at a past time; waits for a minute (`npm run verify -- long`). */
 import { Kapi } from "@kapi/client";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -28,7 +28,7 @@ afterAll(() => system.stop());
 const accountOf = (accountNumber: string) => kapi.server(system.demo.serverId).account(accountNumber);
 
 it(
-  "has the last equity whose minute was over, with its age, and none before the first minute",
+  "has the equity of the last minute that was over, with its age, and none before the first minute is over",
   async () => {
     const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
     const account = accountOf(accountNumber);

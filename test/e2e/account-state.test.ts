@@ -1,4 +1,4 @@
-/** An account as it was at a time, as an organization's support reads it in a trader's dispute. */
+/** The state of an account at a past time, as support reads it in a dispute with a trader. */
 import { Kapi } from "@kapi/client";
 import { eventually } from "@kapi/testkit";
 import fc from "fast-check";
@@ -21,7 +21,7 @@ let control: TradingControl;
 let kapi: Kapi;
 
 beforeAll(async () => {
-  // Prices only change when a test changes them: the model knows every change of the balance.
+  // Prices only change when a test changes them, so only the steps of a test change a balance.
   system = await startSystem({ "trading-simulator": { TICK_INTERVAL_MS: "0" } });
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
@@ -87,7 +87,7 @@ async function trade(accountNumber: string, steps: readonly Step[]): Promise<Mom
 }
 
 it(
-  "has the balance and the open volumes of that time, for a random history and any past moment",
+  "has the balance and the open volumes of that time, after each step of a random history",
   async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -30,8 +30,8 @@ beforeAll(async () => {
       await control.order(accountNumber, order);
       if ((await control.pendingOrders(accountNumber)).length === 0) throw new Error("the order was refused");
     },
-    // Commission and spread exceed the limit. The first position may have reached it: then the
-    // action may refuse this one.
+    // Commission and spread exceed the limit. A position that is already open may have reached it
+    // before: the action of the breach may then prevent this order.
     breach: async (accountNumber) => {
       await control.order(accountNumber, { symbol: "EURUSD", side: "buy", volume: 0.1 });
     },

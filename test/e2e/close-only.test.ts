@@ -157,8 +157,8 @@ describe("a close-only account", () => {
   });
 });
 
-describe("a breach with the action close_only", () => {
-  it("keeps the positions, opens nothing, and ends when the account is enabled", async () => {
+describe("an account after a breach with the action close_only", () => {
+  it("keeps its positions, and opens none until it is enabled", async () => {
     const { accountNumber, positions } = await tradingAccount();
     const rules = [{ id: "target", type: "maxLoss", limit: { amount: 1 }, action: "close_only" }];
     const set = await client.queue("PUT", `/accounts/${accountNumber}/risk-rules`, { rules, requestId: "rules" });

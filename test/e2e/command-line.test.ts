@@ -71,19 +71,19 @@ function lines<T>(text: string): T[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as T]));
 }
 
-it("stores a key after a first request with it, for its owner only", async () => {
+it("stores a key after a first request with it, in a file that only its owner can read", async () => {
   const { baseUrl, wsBase, serverId, managementKey } = system.demo;
-  const place = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
-  const wrong = start(["login", ...place, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");
+  const addresses = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
+  const wrong = start(["login", ...addresses, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");
   expect([await wrong.ended, wrong.out()]).toEqual([4, ""]);
-  const login = start(["login", ...place, "--key-stdin"], `${managementKey}\n`);
+  const login = start(["login", ...addresses, "--key-stdin"], `${managementKey}\n`);
   expect([await login.ended, login.err()]).toEqual([0, ""]);
   expect(statSync(path.join(folder, "kapi", "config.json")).mode & 0o777).toBe(0o600);
   expect(await kapi("status")).toContain(baseUrl);
   expect(await kapi("status")).not.toContain(managementKey);
 });
 
-it("creates an account, deposits once for each key, and lists what happened", async () => {
+it("creates an account, deposits once for each idempotency key, and lists what happened", async () => {
   const create = ["accounts", "create", "--name", "Ada Obi", "--balance", "100", "--leverage", "100", "--key", "ada"];
   const created = JSON.parse(await kapi(...create, "--json")) as {
     result: { accountNumber: string };
@@ -122,7 +122,7 @@ it.each(KINDS)("makes %s happen on a simulated server, and shows its event", asy
   expect(events.at(-1)).toMatchObject({ type: kind });
 });
 
-it("forwards events as deliveries, with a secret that is kept", async () => {
+it("forwards events as deliveries, with a secret that the next start uses again", async () => {
   const receiver = await WebhookReceiver.start();
   const listening = start(["listen", "--forward-to", receiver.url]);
   const secretIn = (run: Run): string => /whsec_[\w+/=]+/.exec(run.out())?.[0] ?? "";

@@ -21,7 +21,7 @@ let kapi: Kapi;
 let publish: (events: readonly TradingEvent[]) => Promise<void>;
 
 beforeAll(async () => {
-  // A test may run in the first minutes of a day.
+  // Without this delay, digests of yesterday exist even in the first minutes of a day.
   system = await startSystem({ all: { DIGEST_GRACE_MS: "0" } });
   const { managementKey: key, baseUrl, wsBase: liveUrl } = system.demo;
   kapi = new Kapi({ key, baseUrl, liveUrl });
@@ -69,7 +69,7 @@ async function eventsOf(accountNumber: string, day: string): Promise<TradingEven
 }
 
 describe("daily digests", () => {
-  it("agree with the records of the API, and name the first record that a book has differently", async () => {
+  it("agree with the records of the API, and show the first record that differs in a backend's book", async () => {
     const { serverId } = system.demo;
     const server = kapi.server(serverId);
     const date = addDays(utcDay(Date.now()), -1);
@@ -92,7 +92,7 @@ describe("daily digests", () => {
       transactions: { amount: "61.80" },
       deals: { commission: "-0.70", realizedPnl: "12.50", swap: "0.00" },
     });
-    // The records are late if the day was made before they were booked.
+    // The records are late if the digest of the day was made before they were booked.
     expect(digest?.revisedAt === null).toBe(digest?.revision === 1);
     if (digest !== undefined) expect(digest.hash).toBe(digestHash(serverId, digest));
 

@@ -170,8 +170,8 @@ function insideBase64(bytes: Buffer, before: number): string {
   return encoded.slice(mixedWithBefore, encoded.length - mixedWithAfter);
 }
 
-/** The places that contain one of `texts` in any encoding. */
-export function placesOf(texts: readonly string[], stored: readonly Stored[]): string[] {
+/** Where one of `texts` is stored in any of its encodings: the `where` of each such item. */
+export function locationsOf(texts: readonly string[], stored: readonly Stored[]): string[] {
   const forms = texts.flatMap(formsOf);
   return stored.filter(({ bytes }) => forms.some((form) => bytes.includes(form))).map(({ where }) => where);
 }

@@ -1,4 +1,4 @@
-/** Runs the unchanged receiver of `docs/webhooks.md` as a separate process. */
+/** Runs the unchanged `docs/examples/webhook-receiver.ts` as a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -13,6 +13,7 @@ import type { ReceivedEvent } from "./webhook-receiver.ts";
 
 const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
 
+/** The receiver and its endpoint. It can be killed and started again with the same journal. */
 export class ExampleReceiver {
   readonly url: string;
   readonly endpointId: string;
@@ -27,7 +28,10 @@ export class ExampleReceiver {
     this.#environment = { ...process.env, ...environment };
   }
 
-  /** Registers an endpoint for the receiver with `add`. The journal is in `folder`. */
+  /**
+   * Registers an endpoint for the receiver with `add`, but does not start the receiver. Its journal
+   * will be in `folder`.
+   */
   static async prepare(
     folder: string,
     { baseUrl, managementKey }: Demo,

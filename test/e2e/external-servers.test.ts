@@ -51,7 +51,7 @@ function trusting(variable: string): Changes {
   return { [variable]: servers.stranger.certificateFile };
 }
 
-/** Runs a program of kapi with that configuration. Returns its exit code and output. */
+/** Runs a program with this configuration and `changes`. Returns its exit code and its output. */
 function run(program: string, args: readonly string[], changes: Changes = {}): Promise<Ended> {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
     cwd: path.join(ROOT, program),

@@ -46,7 +46,7 @@ async function list<T>(accountNumber: string, what: string): Promise<readonly T[
   return body[what.replace(/\?.*/, "")] ?? [];
 }
 
-/** Creates a key with the scopes for accounts, and without those for risk. */
+/** Creates a key that can read and change accounts, without a scope for risk. Returns the key. */
 async function keyWithoutRisk(): Promise<string> {
   const { stack, demo } = system;
   const response = await fetch(`${stack.url("organization")}/internal/organizations/${demo.organizationId}/keys`, {

@@ -1,7 +1,7 @@
 /**
  * Redis forgets an idempotency key one hour after its command is final (decisions, 2.5); wallets
  * stay. A request that is repeated later has no second effect and is answered as a duplicate, by
- * every gateway and for every operation with a key. The test omits only the queued deletion.
+ * every gateway. The tests omit the queued deletion, flatten, close-only, risk rules and templates.
  */
 import { randomUUID } from "node:crypto";
 
@@ -57,7 +57,7 @@ function request(method: string, path: string, body: object = {}): Request {
   return { method, path, body: { requestId: "forgotten", ...body }, key: randomUUID() };
 }
 
-/** One request of each operation with an idempotency key, except bulk creation and deletion. */
+/** One request of each tested operation with an idempotency key, except bulk creation. */
 function oneOfEach(account: string): Request[] {
   const at = `/accounts/${account}`;
   return [
@@ -89,7 +89,7 @@ async function stateOf(account: string): Promise<unknown> {
 }
 
 describe("a repeated request after Redis forgot its key", () => {
-  it("gets a duplicate from any gateway after its command is final, and has no effect", async () => {
+  it("is answered as a duplicate by any gateway after its command is final, and has no effect", async () => {
     const account = await first.openAccount(1_000);
     const requests = oneOfEach(account);
     const answers: Answer<EnvelopeView>[] = [];
@@ -134,7 +134,7 @@ describe("a repeated request after Redis forgot its key", () => {
     expect(await stateOf(account)).toEqual(before);
   });
 
-  it("gets a duplicate while its command still waits, and the command is executed once", async () => {
+  it("is answered as a duplicate while its command still waits, and the command is executed once", async () => {
     const account = await first.openAccount(1_000);
     const control = new TradingControl(first.demo);
     await control.inject({ kind: "unreachable", operation: "deposit", accountNumber: account, count: null });
@@ -171,7 +171,7 @@ describe("a repeated request after Redis forgot its key", () => {
     expect(await stateOf(account)).toEqual(before);
   });
 
-  it("gets a duplicate after the details of its command were dropped, and the command is still found", async () => {
+  it("is answered as a duplicate after the details of its command were dropped, and the command is found", async () => {
     const account = await first.openAccount(1_000);
     const deposit = request("POST", `/accounts/${account}/finance/deposits`, { amount: 100 });
     const { id } = (await send(first, deposit)).body.command;

@@ -1,4 +1,7 @@
-/** Calls `work` for every index below `count`, `width` at a time. Rejects at the first failure. */
+/**
+ * Calls `work` for every index below `count`, `width` at a time. Returns the results by index.
+ * Rejects at the first failure.
+ */
 export async function inFlight<T>(count: number, width: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   let next = 0;

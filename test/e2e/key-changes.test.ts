@@ -44,7 +44,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** A client with that key for each gateway and each process of the live stream. */
+/** Two clients with that key: each uses another gateway, and another process of the live stream. */
 function everywhere(managementKey: string): readonly [OutsideClient, OutsideClient] {
   const { tradingServerUrl } = stack;
   const at = (baseUrl: string, wsBase: string): OutsideClient =>

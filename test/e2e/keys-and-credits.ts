@@ -14,7 +14,7 @@ const NEW_KEY_DEADLINE_MS = 10_000;
 
 /** Registers the tests of keys and credits for a running stack and its demo. */
 export function describeKeysAndCredits(target: { stack: () => Stack; demo: () => Demo }): void {
-  it("a revoked key is 401 everywhere within two seconds, and its live socket is closed with 4401", async () => {
+  it("a revoked key is 401 at the gateway within two seconds, and its live socket is closed with 4401", async () => {
     const operator = new Operator(target.stack());
     const { keyId, managementKey } = await operator.createKey(target.demo().organizationId, [
       "accounts:read",

@@ -11,7 +11,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { ConsoleClient } from "./console-session.ts";
-import { type EverythingStored, placesOf, readEverything, readTopic } from "./everything-stored.ts";
+import { type EverythingStored, locationsOf, readEverything, readTopic } from "./everything-stored.ts";
 import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
@@ -108,15 +108,15 @@ async function refused(account: string, usedKey: string): Promise<void> {
   expect(brokenOff.status).toBe(400);
 }
 
-function placesIn({ topics, redis, postgres, files }: EverythingStored): string[] {
-  return placesOf(passwords, [...topics, ...redis, ...postgres, ...files]);
+function locationsIn({ topics, redis, postgres, files }: EverythingStored): string[] {
+  return locationsOf(passwords, [...topics, ...redis, ...postgres, ...files]);
 }
 
 /** Checks the search itself: it must find ids that may be stored, in each kind of store. */
 function expectSearched({ topics, redis, postgres, files }: EverythingStored, commandId: string): void {
-  expect(placesOf([commandId], topics)).not.toEqual([]);
-  expect(placesOf([commandId], redis)).not.toEqual([]);
-  expect(placesOf([commandId], postgres)).not.toEqual([]);
+  expect(locationsOf([commandId], topics)).not.toEqual([]);
+  expect(locationsOf([commandId], redis)).not.toEqual([]);
+  expect(locationsOf([commandId], postgres)).not.toEqual([]);
   const logs = files.filter(({ where }) => where.endsWith(".log")).map(({ where }) => where);
   for (const service of system.stack.processes.keys()) {
     expect(
@@ -124,7 +124,7 @@ function expectSearched({ topics, redis, postgres, files }: EverythingStored, co
       service,
     ).toBe(true);
   }
-  expect(placesOf([client.demo.organizationId], files)).not.toEqual([]);
+  expect(locationsOf([client.demo.organizationId], files)).not.toEqual([]);
 }
 
 describe("a search for a text", () => {
@@ -137,8 +137,8 @@ describe("a search for a text", () => {
     ["in hexadecimal digits", (text: string) => Buffer.from(Buffer.from(`b${text}`).toString("hex"))],
     ["in an address", (text: string) => Buffer.from(`?password=${encodeURIComponent(text)}`)],
   ])("finds it %s", (_how, hide) => {
-    expect(placesOf(["another", GENERATED], [{ where: "here", bytes: hide(GENERATED) }])).toEqual(["here"]);
-    expect(placesOf(["another"], [{ where: "here", bytes: hide(GENERATED) }])).toEqual([]);
+    expect(locationsOf(["another", GENERATED], [{ where: "here", bytes: hide(GENERATED) }])).toEqual(["here"]);
+    expect(locationsOf(["another"], [{ where: "here", bytes: hide(GENERATED) }])).toEqual([]);
   });
 });
 
@@ -170,7 +170,7 @@ describe("a password", () => {
       const all = [...traders.map(([, , envelope]) => envelope), toBeRefused, ...creations];
       const waiting = await readEverything(system.stack);
       for (const { command } of all) expectSearched(waiting, command.id);
-      expect(placesIn(waiting)).toEqual([]);
+      expect(locationsIn(waiting)).toEqual([]);
 
       await control.clearFaults();
       // The trading server drops one answer and rejects one change.
@@ -192,7 +192,7 @@ describe("a password", () => {
       expectSearched(everything, toBeRefused.command.id);
       // The search included the table with the password hashes.
       expect(everything.postgres.filter(({ where }) => where === "table trading_server.accounts")).not.toEqual([]);
-      expect(placesIn(everything)).toEqual([]);
+      expect(locationsIn(everything)).toEqual([]);
     },
   );
 
@@ -208,7 +208,7 @@ describe("a password", () => {
       expect(new Set(sealed).size).toBe(6);
       await eventually(async () => {
         const { redis, postgres } = await readEverything(system.stack);
-        expect(placesOf(sealed, [...redis, ...postgres])).toEqual([]);
+        expect(locationsOf(sealed, [...redis, ...postgres])).toEqual([]);
       });
     },
   );
@@ -276,8 +276,8 @@ describe("credentials", () => {
     const logs = files.filter(({ where }) => where.endsWith(".log"));
     for (const service of ["gateway", "console"]) {
       const ofService = logs.filter(({ where }) => where.endsWith(`/${service}.log`));
-      expect(placesOf([seen], ofService), service).not.toEqual([]);
+      expect(locationsOf([seen], ofService), service).not.toEqual([]);
     }
-    expect(placesOf(secrets, logs)).toEqual([]);
+    expect(locationsOf(secrets, logs)).toEqual([]);
   });
 });

@@ -112,7 +112,8 @@ describe("a deposit", () => {
     await eventually(() => {
       const paths = new Set(pathsOf(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
-      // The ledger books the event from its first source: the trading server's answer or the topic.
+      // Finance books the event when it first learns of it: from the trading server's answer, or
+      // from the topic.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
     // Every parent is in the trace, or is the caller's span.
@@ -151,7 +152,7 @@ function logged(service: string, traceId: string): Readonly<Record<string, unkno
 }
 
 describe("the log", () => {
-  it("has the trace id of a worker's attempt, and the caller's request id in every process", async () => {
+  it("has the trace id of a worker's attempt, and the caller's request id behind the gateway", async () => {
     const control = new TradingControl(system.demo);
     const traceId = "2".repeat(32);
     const requestId = `caller-${randomUUID()}`;

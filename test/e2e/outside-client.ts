@@ -126,7 +126,7 @@ export class OutsideClient {
     return this.call("POST", this.server(`/accounts/${accountNumber}/finance/withdrawals`), { body, idempotencyKey });
   }
 
-  /** Sends any mutation. A repeated one returns the command of the first. */
+  /** Sends any mutation. A request with a used key returns the command of the first request. */
   send(method: string, path: string, body: object, idempotencyKey: string): Promise<Answer<EnvelopeView>> {
     return this.call(method, this.server(path), { body, idempotencyKey });
   }
@@ -143,7 +143,7 @@ export class OutsideClient {
   async account(accountNumber: string): Promise<AccountView> {
     const path = this.server(`/accounts/${accountNumber}`);
     const answer = await repeated(() => this.call<{ account: AccountView }>("GET", path));
-    if (answer.status !== 200) throw new Error(`account details answered ${answer.status}`);
+    if (answer.status !== 200) throw new Error(`the request for account details was answered ${answer.status}`);
     return answer.body.account;
   }
 
@@ -158,7 +158,7 @@ export class OutsideClient {
     }
   }
 
-  /** Returns the command once it has succeeded; throws otherwise. The gateway does the waiting. */
+  /** Returns the command once it has succeeded; throws otherwise. The gateway waits for it. */
   async succeeded(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {
@@ -174,7 +174,8 @@ export class OutsideClient {
   async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
     const body = { accountName: "Outside client", initialBalance, leverage, requestId: randomUUID() };
     const created = await this.queue("POST", "/accounts", body);
-    if (created.status > 202) throw new Error(`create answered ${created.status} ${JSON.stringify(created.body)}`);
+    if (created.status > 202)
+      throw new Error(`the creation was answered ${created.status} ${JSON.stringify(created.body)}`);
     const command = await this.finished(created.body.command.id);
     if (command.status !== "succeeded") throw new Error(`the creation ended ${JSON.stringify(command)}`);
     return String(command.result?.["accountNumber"]);
@@ -254,7 +255,7 @@ export class LiveClient {
   }
 }
 
-/** Waits between two polls of the public interface. */
+/** Resolves after `ms`, for example between two polls of the public interface. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

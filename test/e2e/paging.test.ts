@@ -1,6 +1,6 @@
 /**
- * Every list is read by cursor while records are added: each record that existed at the first page
- * is returned exactly once (decisions, 14).
+ * Lists are read by cursor while records are added: each record that existed at the first page is
+ * returned exactly once (decisions, 14). Breaches and daily digests are not tested here.
  */
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -59,7 +59,7 @@ async function trade(): Promise<void> {
 
 const ofAccount = (name: string): string => client.server(`/accounts/${accountNumber}/${name}`);
 
-/** Every list: its path, the field of its records, the id of a record, and what adds a record. */
+/** The tested lists: the field of the records, the path, the id of a record, what adds a record. */
 const LISTS: readonly {
   readonly name: string;
   readonly path: () => string;
@@ -163,7 +163,7 @@ describe("filters", () => {
     ["orders", { symbol: "XAUUSD" }],
     ["positions", { status: "closed", symbol: "EURUSD" }],
     ["deals", { symbol: "EURUSD", side: "sell" }],
-  ] as const)("of %s: %o are those of the records themselves", async (name, filter) => {
+  ] as const)("of %s: %o returns exactly the records with these values", async (name, filter) => {
     const all = await walk(ofAccount(name), name, nothing);
     const expected = all.filter((record) => Object.entries(filter).every(([field, value]) => record[field] === value));
     expect(await walk(ofAccount(name), name, nothing, filter)).toEqual(expected);
@@ -214,7 +214,7 @@ describe("filters", () => {
     }
   });
 
-  it("find the commands of a bulk by its key, also when its 202 was lost", async () => {
+  it("find the commands of a bulk by its key, which helps a caller who lost the 202", async () => {
     const account = { accountName: "Bulk", initialBalance: 1, leverage: 100, requestId: "bulk" };
     const accounts = Array.from({ length: 7 }, () => account);
     const key = `bulk-${accountNumber}`;

@@ -14,7 +14,7 @@ import { type AccountView, type EnvelopeView, type OutsideClient, pause, repeate
 import { startTwoGateways, type TwoGateways } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 
-/** READ_COMMANDS must be a multiple of ACCOUNTS, so that every account has the same number. */
+/** READ_COMMANDS must be a multiple of ACCOUNTS: every account then has equally many commands. */
 const COMMANDS = Number(process.env["READ_COMMANDS"] ?? 2_000);
 const IN_FLIGHT = 64;
 const ACCOUNTS = 40;
@@ -37,7 +37,7 @@ const NOISE_MS = 1_000;
 const ROUNDS = ACCOUNTS;
 /**
  * Concurrent commands of one account may be accepted in any order. The last accepted command is
- * among the commands of this many last rounds.
+ * among the commands of the last LAST_ROUNDS rounds.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 commands take a minute on an idle machine. */
@@ -74,7 +74,7 @@ async function done(method: string, path: string, body: object = {}): Promise<Re
   return (await second.succeeded(command.id)).result ?? {};
 }
 
-/** Retries while the organization has too many lists or searches in flight. */
+/** Reads through the second gateway. Retries while too many lists or searches are in flight. */
 async function read<T>(path: string): Promise<T> {
   for (;;) {
     const { status, body } = await repeated(() => second.call<T>("GET", second.server(path)));

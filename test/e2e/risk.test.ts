@@ -20,7 +20,7 @@ interface Breach {
 
 const MAX_LOSS = { id: "max", type: "maxLoss", limit: { percent: 10 }, action: "disable" };
 const HIGH_LEVERAGE = 500;
-/** A lot of EURUSD loses this many dollars for each unit of the price. */
+/** A position of one lot of EURUSD loses this many dollars if the price falls by 1. */
 const CONTRACT_SIZE = 100_000;
 const BREACH_TIMEOUT_MS = 20_000;
 
@@ -60,7 +60,7 @@ async function lose(accountNumber: string, loss: number): Promise<void> {
 }
 
 describe("a maximum loss with the action disable", () => {
-  it("disables the account once, with a command that names the breach", async () => {
+  it("disables the account once, and the reason of its status names the breach", async () => {
     const accountNumber = await client.openAccount(10_000, HIGH_LEVERAGE);
     expect(await setRules(accountNumber, [MAX_LOSS])).toMatchObject({ version: 1 });
     await lose(accountNumber, 1_200);
@@ -78,7 +78,7 @@ describe("a maximum loss with the action disable", () => {
   });
 });
 
-it("is set, read and removed with the client, money as decimal strings", async () => {
+it("rules are set, read and removed with the client, with money as decimal strings", async () => {
   const { managementKey, baseUrl, wsBase, serverId } = system.demo;
   const kapi = new Kapi({ key: managementKey, baseUrl, liveUrl: wsBase });
   const account = kapi.server(serverId).account(await client.openAccount(10_000, HIGH_LEVERAGE));
@@ -104,7 +104,7 @@ it("is set, read and removed with the client, money as decimal strings", async (
   expect(await account.breaches().toArray()).toEqual([]);
 });
 
-it("publishes the public keys of evidence to everybody, and no private key", async () => {
+it("the public keys of evidence are published to everybody, and no private key", async () => {
   const published = await fetchEvidenceKeys({ baseUrl: system.demo.baseUrl });
   expect(published.keys).toEqual([
     {

@@ -15,8 +15,7 @@ const KNOWN_DEADLINE_MS = 20_000;
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
 /**
- * A whole kapi for one test, on the servers of the test run: one process for each service, and a
- * demo organization.
+ * A whole kapi for one test, on the servers of the test run, with a demo organization.
  */
 export interface RunningSystem {
   readonly stack: TestStack;
@@ -34,7 +33,8 @@ export interface TwoGateways {
 }
 
 /**
- * Starts every service, and the gateway twice. `env` holds extra environment variables by service.
+ * Starts every service, and the gateway twice. `env` holds extra environment variables by service;
+ * "all" is for every service.
  */
 export async function startTwoGateways(
   env: Readonly<Record<string, Readonly<Record<string, string>>>> = {},

@@ -16,6 +16,7 @@ export interface Fault {
   readonly delayMs?: number;
 }
 
+/** Controls the simulated trading server of one demo. A method throws for an unexpected answer. */
 export class TradingControl {
   readonly #base: string;
   readonly #token: Readonly<Record<string, string>>;
@@ -37,7 +38,7 @@ export class TradingControl {
     return JSON.parse(text) as T;
   }
 
-  /** Sends a POST. Returns null if the state of the account does not allow it. */
+  /** Sends a POST. Returns null for 409, a state that forbids it, and for 404, a missing object. */
   async #attempt<T>(path: string, body: object): Promise<T | null> {
     const response = await fetch(this.#base + path, {
       method: "POST",
@@ -72,7 +73,10 @@ export class TradingControl {
     return answer?.positionId ?? null;
   }
 
-  /** Closes `volume` lots of a position if it is still open, or the whole position for null. */
+  /**
+   * Closes `volume` lots of a position, or the whole position if `volume` is null. Does nothing if
+   * the position is not open.
+   */
   async closeIfOpen(accountNumber: string, positionId: string, volume: number | null): Promise<void> {
     await this.#attempt(`/accounts/${accountNumber}/positions/${positionId}/close`, { volume });
   }
@@ -101,6 +105,7 @@ export class TradingControl {
     await this.#call("PUT", `/prices/${symbol}`, { bid, ask, hold: true });
   }
 
+  /** Adds `points` to the price of a symbol; a point is one unit of its last decimal. */
   async movePrice(symbol: string, points: number): Promise<void> {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }

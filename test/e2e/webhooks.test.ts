@@ -122,7 +122,7 @@ it("a closed position reaches the receiver within two seconds, signed, and later
   });
 });
 
-it("a delivery with one changed byte, another secret or another id does not verify", async () => {
+it("a delivery with another body, another secret or another id does not verify", async () => {
   const number = await client.openAccount(100);
   const delivery = await arrived("account.created", number);
   const { body, headers } = delivery;
@@ -263,7 +263,7 @@ it("commands, usage and transactions show who caused them, and the audit log sho
     const booked = events.filter(({ type }) => type === "transaction.recorded").map(({ data }) => data);
     const creators = new Map(booked.map((data) => [data["type"], data["createdBy"]]));
     // The commission has no creator, because the position was opened without the API. The deletion
-    // with the key closed it.
+    // closed the position, so the key is the creator of its profit or loss.
     expect(creators.get("initial_balance")).toEqual(key);
     expect(creators.get("deposit")).toEqual(key);
     expect(creators.get("realized_pnl")).toEqual(key);

@@ -58,7 +58,7 @@ describe("a deposit when a process is killed", () => {
     expect((await client.account(account)).balance).toBe(112.34);
   });
 
-  it.each(GATEWAY_POINTS)("is accepted once by the retry if the gateway is killed at %s", async (point) => {
+  it.each(GATEWAY_POINTS)("is accepted exactly once after a retry if the gateway is killed at %s", async (point) => {
     const client = new OutsideClient(system.demo);
     const gateway = system.stack.process("gateway");
     const account = await client.openAccount(10);

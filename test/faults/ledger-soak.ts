@@ -157,7 +157,10 @@ try {
     const lines = (await reconciliation.lines(organizationId)).map(({ requestId }) => requestId ?? "");
     const found = new Set(lines);
     const missing = [...charged].filter((requestId) => !found.has(requestId)).length;
-    check(missing === 0 && lines.length === found.size, `${organizationId}: ${missing} requests without a line`);
+    check(
+      missing === 0 && lines.length === found.size,
+      `${organizationId}: ${missing} requests without a line, ${lines.length - found.size} repeated lines`,
+    );
   }
   const total = organizations.reduce((sum, { charged }) => sum + charged.size, 0);
   say(`${total} requests charged, each one line; ${violations.length} violations`);

@@ -4,6 +4,7 @@ import { type LiveClient, type LiveMessage, type OutsideClient, pause } from "..
 const RECONNECT_MS = 200;
 const MESSAGE_TIMEOUT_MS = 500;
 
+/** Starts to follow the account when it is created, and records every fault of the stream. */
 export class LiveFollower {
   readonly #client: OutsideClient;
   readonly #account: string;
@@ -28,7 +29,7 @@ export class LiveFollower {
     }
   }
 
-  /** Returns the number of samples, and every gap, repeat, truncated replay or error message. */
+  /** Stops. Returns the number of samples, and every gap, repeat, truncated replay and error. */
   async stop(): Promise<{ readonly samples: number; readonly faults: readonly string[] }> {
     this.#stopped = true;
     await this.#running;

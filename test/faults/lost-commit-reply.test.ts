@@ -1,6 +1,6 @@
 /**
  * The reply to a commit is lost. The process then publishes the event seconds later, behind newer
- * events of the account. Webhook receivers still get the events in the order of the commits.
+ * events of the account. Webhooks still numbers the events in the order of the commits.
  */
 import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { type FinanceEvent, TOPICS, WebhookEvent } from "@kapi/contracts";
@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-it("newer events overtake the event on the topic, but a receiver gets all events in order", async () => {
+it("newer events overtake the event on the topic, but a receiver gets all events numbered in order", async () => {
   const owner = { ...anyOwner(), organizationId: harness.organizationId };
   await harness.createEndpoint({ url: receiver.url });
   const eventAt = (sequence: number): FinanceEvent => {

@@ -75,7 +75,7 @@ class Caller {
   readonly account: string;
   /** Ids of the accepted commands, in the order of their acceptance. */
   readonly accepted: string[] = [];
-  /** The longest time from a first attempt to its 202. */
+  /** The longest time from the first attempt of a deposit to its acceptance. */
   longestWaitMs = 0;
   #running: Promise<void>;
   #stopped = false;
@@ -125,7 +125,7 @@ async function breachesOf(account: string): Promise<number> {
   return answer.status === 200 ? answer.body.breaches.length : -1;
 }
 
-/** Lowers a price so far that a rule is breached, and restores it at once. */
+/** Lowers a price so far that a rule is breached, and restores it after less than a second. */
 async function dip(symbol: string): Promise<void> {
   const { bid, ask } = await control.price(symbol);
   await control.holdPrice(symbol, bid - 0.015, ask - 0.015);

@@ -69,7 +69,7 @@ describe("a deposit on a trading server", () => {
     await expectOnce(account, commandId);
   });
 
-  it("is not final while the server is killed, and is applied exactly once after its restart", async () => {
+  it("is not final while the server is down, and is applied exactly once after its restart", async () => {
     const trading = system.stack.process("trading-simulator");
     const account = await client.openAccount(100);
     trading.kill("SIGKILL");

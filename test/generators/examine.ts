@@ -29,7 +29,7 @@ interface Generator {
   readonly program: string;
   /** Generates from `openapi.json` into the folder. */
   readonly generate: (tools: Tools, folder: string) => Promise<string>;
-  /** The file that has all generated types by the names of their schemas. */
+  /** The text of a file that exports each generated type under the name of its schema. */
   readonly schemas: (names: readonly string[]) => string;
 }
 
@@ -52,6 +52,10 @@ export const HEY_API: Generator = {
   schemas: () => 'export type * from "./hey-api";\n',
 };
 
+/**
+ * Generates a TypeScript client, compiles it with its program and runs the program against `demo`.
+ * Adds each step and each check to `report`, and stops after a failed step.
+ */
 export async function examineTypeScript(
   { name, program, generate, schemas }: Generator,
   tools: Tools,
@@ -74,6 +78,7 @@ export async function examineTypeScript(
   if (output !== null) report.addProgram(name, output);
 }
 
+/** The same for the Python client, which mypy checks. */
 export async function examinePython(tools: Tools, demo: Demo, report: Report): Promise<void> {
   const name = "openapi-python-client";
   const folder = path.join(tools.folder, "python");

@@ -1,6 +1,9 @@
 /** The result of the checks, as lines on the standard output. */
+
+/** The line that a program prints for a check. */
 const LINE = /^(ok|FAILED) (.+)$/gm;
 
+/** Prints and counts the checks of a run. */
 export class Report {
   #passed = 0;
   #failed = 0;
@@ -29,7 +32,7 @@ export class Report {
     process.stdout.write(`       ${text}\n`);
   }
 
-  /** Prints the sums. Returns the exit code. */
+  /** Prints how many checks passed and failed. Returns the exit code. */
   end(): number {
     process.stdout.write(`${this.#passed} passed, ${this.#failed} failed\n`);
     return this.#failed === 0 ? 0 : 1;

@@ -54,7 +54,7 @@ async function validate(tools: Tools, document: Document, report: Report): Promi
   const { Pagination: _left, ...schemas } = document.components.schemas;
   const broken = { ...document, components: { ...document.components, schemas } };
   writeFileSync(path.join(tools.folder, "broken.json"), JSON.stringify(broken));
-  await report.step("Redocly: the document without a schema is not", async () => {
+  await report.step("Redocly: the document without one of its schemas is invalid", async () => {
     const accepted = await lint("broken.json").then(
       () => true,
       () => false,

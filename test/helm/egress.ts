@@ -32,7 +32,7 @@ interface Job {
  */
 export function jobsWithoutPolicy(manifests: string): string[] {
   const policies = egressPolicies(manifests);
-  const isHeld = (job: Job): boolean =>
+  const hasPolicy = (job: Job): boolean =>
     policies.some(
       ({ hook, ...policy }) =>
         selects(policy, job) &&
@@ -41,11 +41,11 @@ export function jobsWithoutPolicy(manifests: string): string[] {
         // Without replacement the previous release's policy would stay with its rules.
         hook.isReplaced,
     );
-  return jobsOf(manifests).flatMap((job) => (isHeld(job) ? [] : [job.name]));
+  return jobsOf(manifests).flatMap((job) => (hasPolicy(job) ? [] : [job.name]));
 }
 
 /** Jobs of `manifests` that policies of the `earlier` release would still select. */
-export function jobsHeldBy(earlier: string, manifests: string): string[] {
+export function jobsSelectedBy(earlier: string, manifests: string): string[] {
   const policies = egressPolicies(earlier);
   return jobsOf(manifests).flatMap((job) => (policies.some((policy) => selects(policy, job)) ? [job.name] : []));
 }

@@ -49,7 +49,11 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /- { port: 9096, /gm,
     times: 12,
   },
-  { what: "they also reach Kafka at the further ports of the brokers", pattern: /- { port: 9194, /gm, times: 12 },
+  {
+    what: "all but the jobs of PostgreSQL reach Kafka at the further ports of the brokers",
+    pattern: /- { port: 9194, /gm,
+    times: 12,
+  },
   {
     what: "account and finance know the authority of trading servers",
     pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,
@@ -82,6 +86,12 @@ export const EXPECTED: readonly Expectation[] = [
     times: 1,
   },
   {
+    what: "a public host of the gateway has its five paths, and no probes or metrics",
+    pattern:
+      /name: kapi-gateway$[^]{0,600}?paths:\n(?: +- path: \/(?:api|docs|openapi\.json|asyncapi\.json|\.well-known)\n +pathType: Prefix\n +backend:[^\n]*\n){5}---$/gm,
+    times: 1,
+  },
+  {
     what: "each public host has a route to its Service",
     pattern:
       /^kind: HTTPRoute$[^]*?backendRefs: \[{ name: kapi-(console, port: 8082|gateway, port: 8080|stream, port: 8081) }\]$/gm,
@@ -109,13 +119,17 @@ export const EXPECTED: readonly Expectation[] = [
   },
 ];
 
-/** The same for `external.yaml` with all services in one process. */
+/** Texts of the manifests of `external.yaml` with all services in one process. */
 export const COMBINED: readonly Expectation[] = [
   { what: "there is one Deployment", pattern: /^kind: Deployment$/gm, times: 1 },
   { what: "each service keeps its Service", pattern: /^kind: Service$[^]*?targetPort: 81\d\d, /gm, times: 10 },
   { what: "one job migrates all schemas", pattern: /^kind: Job$[^]*?- name: migrate-combined$/gm, times: 1 },
   { what: "each service has its own database role", pattern: /name: [A-Z_]+__POSTGRES_URL_FILE,/g, times: 9 },
-  { what: "its schema is granted to that role", pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g, times: 9 },
+  {
+    what: "the schema of each service is granted to its role",
+    pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g,
+    times: 9,
+  },
   {
     what: "services reach each other within the pod",
     pattern: /_URL, value: "http:\/\/127\.0\.0\.1:81\d\d"/g,
@@ -125,7 +139,7 @@ export const COMBINED: readonly Expectation[] = [
   { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
 ];
 
-/** The same for `large.yaml`. */
+/** Texts of the manifests of `large.yaml`. */
 export const LARGE: readonly Expectation[] = [
   {
     what: "the windows processes have numbers",
@@ -133,7 +147,7 @@ export const LARGE: readonly Expectation[] = [
     times: 1,
   },
   {
-    what: "each has its number from its pod",
+    what: "each windows process has its number from its pod",
     pattern: /WINDOWS_INSTANCE, valueFrom: .*'apps\.kubernetes\.io\/pod-index'/g,
     times: 1,
   },
@@ -142,7 +156,11 @@ export const LARGE: readonly Expectation[] = [
     pattern: /WINDOWS_URLS, value: "http:\/\/kapi-windows-0\.kapi-windows-pods:8080,.*-1\..*,.*-2\..*"/g,
     times: 2,
   },
-  { what: "the addresses are those of a Service without an address", pattern: /clusterIP: None$/gm, times: 1 },
+  {
+    what: "the addresses of windows processes are those of a headless Service",
+    pattern: /clusterIP: None$/gm,
+    times: 1,
+  },
   {
     what: "sequencers ask windows processes for the newest samples",
     pattern: /SAMPLES_URL, value: "http:\/\/kapi-windows:8080"/g,

@@ -7,7 +7,10 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const SEPARATOR = /^---$/m;
 const PODS = /^kind: (Deployment|StatefulSet|Job|Pod)$/m;
 const DIGEST = `sha256:${"0".repeat(64)}`;
-/** Processors that the quickstart may request: it must fit two, beside the cluster's own pods. */
+/**
+ * Processor time that the quickstart may request, in thousandths of a processor. It must fit two
+ * processors, beside the cluster's own pods.
+ */
 const QUICKSTART_MILLICPUS = 1_200;
 
 interface Check {
@@ -24,6 +27,7 @@ interface Renders {
   readonly renderBare: (values: string) => string;
 }
 
+/** Renders the chart in several ways. Returns each check with its problems: none if it passed. */
 export function platformChecks({ render, renderBare }: Renders): Check[] {
   const external = render("external.yaml");
   const plain = render("plain.yaml");
@@ -55,7 +59,7 @@ export function platformChecks({ render, renderBare }: Renders): Check[] {
       problems: names(render("plain.yaml", "fullnameOverride=trading")).filter((name) => !name.startsWith("trading")),
     },
     {
-      what: "a service with another port is called there",
+      what: "a service with another port is called at this port",
       problems: lacks(render("plain.yaml", "services.account.ports.http=9090"), /"http:\/\/kapi-account:9090"/),
     },
     {
@@ -141,7 +145,7 @@ function names(manifests: string): string[] {
   return Array.from(manifests.matchAll(/^metadata:\n {2}name: (.+)$/gm), ([, name = ""]) => name);
 }
 
-/** The processor time that the pods request, and that of the servers of the quickstart. */
+/** The processor time that the pods and the servers of the quickstart request, in thousandths. */
 function millicpus(manifests: string): number {
   const servers = readFileSync(path.join(ROOT, "deploy/helm/quickstart-servers.yaml"), "utf8");
   const pods = [...manifests.split(SEPARATOR), ...servers.split(SEPARATOR)].filter((text) =>
@@ -150,6 +154,7 @@ function millicpus(manifests: string): number {
   return pods.reduce((sum, text) => sum + Number(/requests: ?{? ?\s*cpu: (\d+)m/.exec(text)?.[1] ?? 0), 0);
 }
 
+/** The keys of secrets that pods of `manifests` mount, and that are not in `keys`. */
 function missingKeys(manifests: string, keys: readonly string[]): string[] {
   const volumes = manifests.matchAll(/- { name: secrets, secret: {.*items: \[(.*)\]/g);
   const mounted = Array.from(volumes, ([, items = ""]) =>

@@ -30,7 +30,7 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
   },
   { what: "an unknown value", set: ["replicas=3"], named: /replicas/ },
   {
-    what: "an unknown service",
+    what: "an unknown program",
     set: ["services.gateway.program=gatway"],
     named: /services\/gateway\/program/,
   },

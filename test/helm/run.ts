@@ -15,7 +15,7 @@ import { connectionFields } from "@kapi/runtime";
 import { COMBINED, EXPECTED, LARGE } from "./expected.ts";
 import { REFUSED } from "./refused.ts";
 import { platformChecks } from "./platform.ts";
-import { counted, jobsHeldBy, jobsWithoutPolicy, policiesToAnyAddress } from "./egress.ts";
+import { counted, jobsSelectedBy, jobsWithoutPolicy, policiesToAnyAddress } from "./egress.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const CHART = path.join(ROOT, "deploy/helm/kapi");
@@ -28,7 +28,7 @@ const RUN_TIMEOUT_MS = 60_000;
 const SEPARATOR = /^---$/m;
 /** Resources of other projects, for which Kubernetes has no schemas. */
 const FOREIGN_KINDS = /^apiVersion: (keda\.sh|monitoring\.coreos\.com|gateway\.networking\.k8s\.io)\//m;
-/** The kinds of other projects that the cluster has. */
+/** The API versions of other projects that the chart finds in the cluster. */
 const FOREIGN_APIS = ["keda.sh/v1alpha1", "monitoring.coreos.com/v1", "gateway.networking.k8s.io/v1"];
 
 const SIMULATOR = "services.trading-simulator.enabled=true";
@@ -77,7 +77,7 @@ function report(what: string, ok: boolean, output: string): void {
 
 function renderWith(apis: readonly string[], helm: string, values: string, ...set: readonly string[]): Outcome {
   const file = path.join(VALUES, values);
-  // --set cannot express lists.
+  // A value in JSON needs --set-json.
   const more = set.flatMap((value) => [/=(?:\[|{")/.test(value) ? "--set-json" : "--set", value]);
   const known = apis.flatMap((api) => ["--api-versions", api]);
   const cluster = ["--kube-version", `${KUBERNETES_VERSION}.0`, ...known];
@@ -146,7 +146,9 @@ function wrongSecrets(manifests: string, duringUpgrade = false, optional = OPTIO
     const keys = kind === "Job" ? [] : secretKeys(pairs, duringUpgrade, optional);
     const files = program === "combined" ? keys : keys.map((key) => key.replace(`-${program}`, ""));
     const isRight = mounted.join() === keys.join() && named.toSorted().join() === files.toSorted().join();
-    return isRight ? [] : [`${kind} ${program}: ${mounted.join()} / ${named.join()}, not ${keys.join()}`];
+    return isRight
+      ? []
+      : [`${kind} ${program} mounts ${mounted.join()} and reads ${named.join()}, but needs ${keys.join()}`];
   });
 }
 
@@ -198,17 +200,17 @@ const plain = render(helm, "plain.yaml").text;
 const toAnyAddress = policiesToAnyAddress(plain).join();
 report("plain.yaml: only webhooks may reach every address", toAnyAddress === "kapi-webhooks-egress", toAnyAddress);
 for (const [values, manifests] of Object.entries({ "plain.yaml": plain, "external.yaml": external })) {
-  const unheld = jobsWithoutPolicy(manifests);
+  const withoutPolicy = jobsWithoutPolicy(manifests);
   const { jobs } = counted(manifests);
   const what = `${values}: jobs run under the policies of their own release`;
-  report(what, jobs > 0 && unheld.length === 0, unheld.join("\n"));
+  report(what, jobs > 0 && withoutPolicy.length === 0, withoutPolicy.join("\n"));
 }
 for (const off of ["networkPolicies.egress.enabled=false", "networkPolicies.enabled=false"]) {
   const manifests = render(helm, "plain.yaml", off).text;
   const { jobs, policies } = counted(manifests);
-  const held = jobsHeldBy(plain, manifests);
-  const right = jobs > 0 && policies === 0 && held.length === 0;
-  report(`${off}: no policy selects the jobs, not even one of the previous release`, right, held.join("\n"));
+  const selected = jobsSelectedBy(plain, manifests);
+  const right = jobs > 0 && policies === 0 && selected.length === 0;
+  report(`${off}: no policy selects the jobs, not even one of the previous release`, right, selected.join("\n"));
 }
 const simulated = render(helm, "plain.yaml", "networkPolicies.egress.tradingServers.to=[]", SIMULATOR);
 report(
@@ -261,7 +263,7 @@ for (const { what, problems } of platform) report(what, problems.length === 0, p
 for (const { what, set, named } of REFUSED) {
   // `helm lint` would not fail at an error of a template.
   const { ok, output } = render(helm, "plain.yaml", ...set);
-  report(`${what} is rejected by name`, !ok && named.test(output), output);
+  report(`rejected, with the value in the error: ${what}`, !ok && named.test(output), output);
 }
 console.log(`${passes} passed, ${failures} failed`);
 process.exit(failures === 0 ? 0 : 1);

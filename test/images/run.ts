@@ -24,6 +24,7 @@ const CREDITS = "1000000";
 /** Programs that exit after their work. */
 const JOBS = new Set(["secrets", "topics", "cli"]);
 const SERVERS = new Set(["kafka", "redis", "postgres"]);
+/** Exit code of a container that was killed with SIGKILL. */
 const KILLED = 137;
 
 interface Outcome {
@@ -93,7 +94,7 @@ function lookAtImage(program: string): void {
   const user = run("docker", ["image", "inspect", "-f", "{{.Config.User}}", image]).text.trim();
   const size = Number(run("docker", ["image", "inspect", "-f", "{{.Size}}", image]).text);
   report(
-    `${image}: runs as a user without rights (${Math.round(size / 1e6)} MB)`,
+    `${image}: runs as an unprivileged user (${Math.round(size / 1e6)} MB)`,
     expectation(user === "1000:1000", user),
   );
   const resolve =

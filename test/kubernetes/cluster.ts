@@ -25,6 +25,7 @@ interface Listed {
   }[];
 }
 
+/** One namespace of the cluster. Every method throws if its command fails. */
 export class Cluster {
   readonly namespace: string;
 
@@ -50,14 +51,14 @@ export class Cluster {
     return JSON.parse(await this.kubectl("exec", "deploy/kapi-cli", "--", ...command)) as T;
   }
 
-  /** Names of the objects of these kinds, `kind/name`, with this label of the release. */
+  /** The objects of these kinds that have the label of the release, as `kind/name`. */
   async named(kinds: string): Promise<string[]> {
     const selector = "app.kubernetes.io/instance=kapi";
     const { items } = JSON.parse(await this.kubectl("get", kinds, "-l", selector, "-o", "json")) as Listed;
     return items.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   }
 
-  /** A pod of this component of kapi. */
+  /** The name of a pod of this component of kapi, as `pod/name`. */
   async podOf(component: string): Promise<string> {
     const selector = `app.kubernetes.io/instance=kapi,app.kubernetes.io/component=${component}`;
     const pods = await this.kubectl("get", "pods", "-l", selector, "-o", "name");
@@ -71,12 +72,12 @@ export class Cluster {
     return text.split(" ");
   }
 
-  /** The port of the nodes of a Service. */
+  /** The node port of a Service. */
   nodePort(service: string): Promise<string> {
     return this.kubectl("get", "service", service, "-o", "jsonpath={.spec.ports[0].nodePort}");
   }
 
-  /** The address of a node. */
+  /** The internal address of a node. */
   address(node: string): Promise<string> {
     return output("kubectl", [
       "get",

@@ -3,8 +3,9 @@
  * uses kapi from outside while it upgrades, deletes pods, drains a node, rolls back and uninstalls.
  * It needs kubectl and helm, and in `KUBECONFIG` a cluster with at least two nodes that has the
  * images <KAPI_REPOSITORY>/<program>:<tag> with both tags, `KAPI_TAG` and `KAPI_NEXT_TAG`. No
- * request may need more than one retry. `KAPI_NODE_ADDRESS` is the address of a node, if it is not
- * the internal one. `CLUSTER_MUTATIONS` and `CLUSTER_READS` are requests a second.
+ * request may need more than one retry. `KAPI_NODE_ADDRESS` is an address of the first node;
+ * without it, the internal address is used. `CLUSTER_MUTATIONS` and `CLUSTER_READS` are requests a
+ * second. `KEEP_CLUSTER_NAMESPACE=on` keeps the namespace of the run.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -68,10 +69,10 @@ async function step<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 async function main(): Promise<void> {
-  if (tag === "" || nextTag === "") throw new Error("set KAPI_TAG and KAPI_NEXT_TAG");
+  if (tag === "" || nextTag === "") throw new Error("set KAPI_TAG and KAPI_NEXT_TAG to tags of the images");
   const cluster = new Cluster(`kapi-test-${Date.now().toString(36)}`);
   const [first = "", second] = await cluster.nodes();
-  if (second === undefined) throw new Error("the cluster must have two nodes: one of them is drained");
+  if (second === undefined) throw new Error("the cluster must have at least two nodes: one of them is drained");
   await cluster.kubectl("create", "namespace", cluster.namespace);
   try {
     await test(cluster, first, second);
@@ -89,7 +90,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   const release = ["kapi", path.join(HELM, "kapi"), "-f", VALUES, ...image, "--wait", "--timeout", WAIT];
 
   await step("Kafka, Redis and PostgreSQL run on the first node", async () => {
-    // Their data is in their pods, so these stay on the node that is not drained.
+    // Their data is in their pods, so the pods stay on the node that is not drained.
     await cluster.kubectl("cordon", second);
     await cluster.apply(readFileSync(path.join(HELM, "quickstart-servers.yaml"), "utf8"));
     for (const server of SERVERS) await cluster.kubectl("rollout", "status", `deploy/${server}`, `--timeout=${WAIT}`);
@@ -236,7 +237,7 @@ async function deliverWebhook(cluster: Cluster, client: OutsideClient, account: 
     body: { url: `http://receiver.${cluster.namespace}.svc.cluster.local:8080/`, kinds: ["transaction.recorded"] },
   });
   if (created.status !== 201)
-    throw new Error(`the endpoint was answered ${created.status} ${JSON.stringify(created.body)}`);
+    throw new Error(`the request to create an endpoint was answered ${created.status} ${JSON.stringify(created.body)}`);
   const queued = await client.deposit(account, { amount: 1, requestId: "webhook" });
   await client.succeeded(queued.body.command.id);
   const query = `/webhooks/${created.body.endpoint.id}/deliveries?type=transaction.recorded`;
@@ -263,7 +264,7 @@ async function checkBalances(
     await eventually(async () => {
       balance = Math.round((await client.account(account)).balance * 100);
       return balance === expected;
-    }, WAITING).catch(() => violations.add(`account ${account} has ${balance}, not ${expected}`));
+    }, WAITING).catch(() => violations.add(`account ${account} has ${balance} cents, not ${expected}`));
   }
 }
 

@@ -11,11 +11,11 @@ import type { SampleLedger } from "./sample-ledger.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
-/** Maximum pause before a client reconnects after it has cut its own socket. */
+/** Maximum pause before a client reconnects after it has cut its own socket, in most cases. */
 const SHORT_ABSENCE_MS = 300;
-/** The same maximum for the share {@link MIDDLE_ABSENCES} of the cuts. */
-const MIDDLE_ABSENCE_MS = 3_000;
+/** Probability of a pause of up to {@link MIDDLE_ABSENCE_MS} instead. */
 const MIDDLE_ABSENCES = 0.3;
+const MIDDLE_ABSENCE_MS = 3_000;
 
 /**
  * The process stopped (1012), died or did not answer (1006), or closed the connection of a client
@@ -28,7 +28,7 @@ export interface CheckerOptions {
   readonly managementKey: string;
   readonly serverId: string;
   readonly accounts: readonly string[];
-  /** The base address of a stream process to try next. */
+  /** Returns the base address of the stream process to connect to next. */
   readonly address: () => string;
   readonly violations: Violations;
   readonly ledger: SampleLedger;
@@ -60,7 +60,7 @@ export interface CheckerCounts {
   gaps: number;
   /** Replay notices whose last sample is older than the last sample that the client processed. */
   behind: number;
-  /** Closed connections by close code. 1006: no close frame arrived. */
+  /** Connections that the client did not cut, by close code. 1006: no close frame arrived. */
   readonly closes: Map<number, number>;
 }
 
@@ -80,7 +80,7 @@ export class Checker {
     closes: new Map(),
   };
   readonly notices: SeenNotice[] = [];
-  /** Delays of live samples, from measurement to arrival. Assign a new object to reset them. */
+  /** Delays of live samples, from measurement to arrival. A new object here starts a new count. */
   delays = new Delays();
   /** Whether the client cuts its socket at random times. */
   cutting = true;
@@ -238,7 +238,7 @@ export class Checker {
     const { accountNumber, sequence } = sample;
     const fault = position.applySample(sequence);
     if (fault !== null) this.#report(`${accountNumber}: ${fault}`);
-    ledger.saw(accountNumber, sequence, bytes, name);
+    ledger.record(accountNumber, sequence, bytes, name);
     this.counts.samples += 1;
     this.#options.onSample?.(sample);
     if (sequence > position.replayedUpTo) this.delays.add(Date.now() - Date.parse(sample.measuredAt));

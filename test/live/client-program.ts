@@ -1,8 +1,3 @@
-/**
- * A user's program on the client library: it follows all accounts, stores its places together with
- * what it handled, is restarted at random times, and its handler fails at random. Afterwards its
- * proof is compared with the log.
- */
 import { type Account, Kapi, type Live, type LiveEvent, type Place, type Truncation } from "@kapi/client";
 import { delay } from "@kapi/kernel";
 
@@ -14,7 +9,7 @@ import type { Violations } from "./violations.ts";
 const MEAN_RUN_MS = 4_000;
 /** The accounts share several connections. */
 const ACCOUNTS_PER_CONNECTION = 7;
-/** One of this many events fails in the handler: half of them after the place was stored. */
+/** The handler fails for one of this many events: in half of the cases after it has stored it. */
 const EVENTS_PER_FAILURE = 200;
 
 export interface ClientProgramOptions {
@@ -38,6 +33,11 @@ interface Stored {
   readonly missed: Truncation[];
 }
 
+/**
+ * A user's program on the client library. It follows all accounts, and stores its places together
+ * with the events that it handled. It is restarted at random times, and its handler fails at
+ * random. At the end, the proofs of the client library must agree with the stored events.
+ */
 export class ClientProgram {
   readonly counts = { samples: 0, truncations: 0, restarts: 0, failures: 0 };
   readonly #options: ClientProgramOptions;
@@ -58,7 +58,7 @@ export class ClientProgram {
     this.#done = this.#run();
   }
 
-  /** No more restarts: the program reads on until {@link ClientProgram.stop}. */
+  /** Ends the restarts. The program continues to read until {@link ClientProgram.stop}. */
   settle(): void {
     this.#isRunning = false;
   }
@@ -68,7 +68,7 @@ export class ClientProgram {
     return this.#of(accountNumber).place?.sequence ?? 0;
   }
 
-  /** Compares the proofs, and ends the program. */
+  /** Compares the proofs with the stored events, and ends the program. */
   async stop(): Promise<void> {
     this.settle();
     await this.#done;
@@ -101,7 +101,7 @@ export class ClientProgram {
           onMessage: (text) => {
             const message = JSON.parse(text) as { type: string; accountNumber: string; sequence: number };
             if (message.type === "account.metrics") {
-              ledger.saw(message.accountNumber, message.sequence, Buffer.from(text), "the client library");
+              ledger.record(message.accountNumber, message.sequence, Buffer.from(text), "the client library");
             }
             listener.onMessage(text);
           },
@@ -128,19 +128,20 @@ export class ClientProgram {
     if (event.type === "sample") {
       const { sequence } = event.sample;
       if (stored.last !== 0 && sequence !== stored.last + 1) {
-        violations.add(`the client library gave ${accountNumber} ${sequence} after ${stored.last}`);
+        violations.add(`the client library gave sample ${sequence} of ${accountNumber} after ${stored.last}`);
       }
       stored.last = sequence;
       stored.handled += 1;
       this.counts.samples += 1;
     } else if (event.type === "reconciled") {
       if (event.missed.from !== stored.last + 1) {
-        violations.add(`the client library announced ${accountNumber} ${event.missed.from} after ${stored.last}`);
+        const { from } = event.missed;
+        violations.add(`the client library announced a gap of ${accountNumber} from ${from} after ${stored.last}`);
       }
       stored.last = event.missed.to;
       stored.missed.push(event.missed);
       this.counts.truncations += 1;
-    } else violations.add(`the client library ended ${accountNumber}: ${event.type}`);
+    } else violations.add(`the client library stopped following ${accountNumber}: ${event.type}`);
     stored.place = event.place;
     if (fails) this.#fail();
   }
@@ -150,7 +151,7 @@ export class ClientProgram {
     throw new Error("the handler fails");
   }
 
-  /** The proof has to say what was stored: first and last sample, and the announced gaps. */
+  /** A proof must have the stored last sample, number of samples and number of gaps. */
   #checkProofs(live: Live): void {
     const { serverId, accounts, violations } = this.#options;
     for (const accountNumber of accounts) {
@@ -158,18 +159,18 @@ export class ClientProgram {
       const { handled, last, missed, place } = this.#of(accountNumber);
       if (place === null) continue;
       const proof = live.proof(account);
-      const gone = missed.reduce((sum, { from, to }) => sum + Math.max(0, to - from + 1), 0);
-      const proven = proof.to - proof.from + 1 - gone;
+      const missing = missed.reduce((sum, { from, to }) => sum + Math.max(0, to - from + 1), 0);
+      const proven = proof.to - proof.from + 1 - missing;
       if (proof.to !== last || proven !== handled || proof.truncationCount !== missed.length) {
         const text = `${JSON.stringify(proof)}, but ${handled} samples up to ${last} were handled, with ${missed.length} gaps`;
-        violations.add(`the client library proves of ${accountNumber}: ${text}`);
+        violations.add(`the client library's proof of ${accountNumber} is ${text}`);
       }
     }
   }
 
   #of(accountNumber: string): Stored {
     const stored = this.#stored.get(accountNumber);
-    if (stored === undefined) throw new RangeError(`there is no ${accountNumber}`);
+    if (stored === undefined) throw new RangeError(`the program does not follow account ${accountNumber}`);
     return stored;
   }
 }

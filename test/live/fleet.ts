@@ -11,11 +11,14 @@ const READY_POLL_MS = 50;
 const REQUEST_TIMEOUT_MS = 10_000;
 const KIB = 1_024;
 
-/** The load of a stream process; GET /internal/live/load. */
+/** The load of a stream process, as GET /internal/live/load returns it. */
 export interface LiveLoad {
   readonly sockets: number;
+  /** Sockets that get nothing until their unsent bytes have drained. */
   readonly stalled: number;
+  /** Unsent bytes of all sockets. */
   readonly bufferedBytes: number;
+  /** Unsent bytes of the socket that has the most. */
   readonly mostBufferedBytes: number;
 }
 
@@ -38,7 +41,7 @@ export class Fleet {
     return member;
   }
 
-  /** Adds a member that is not started yet. */
+  /** Adds a member without starting it. */
   async prepare(name: string, roles: string, env: Environment = {}, givenPort?: number): Promise<FleetMember> {
     const port = givenPort ?? (await freePort());
     const member = new FleetMember(name, port, { ...this.#env, ...env, HTTP_PORT: String(port), ROLES: roles });
@@ -48,7 +51,7 @@ export class Fleet {
 
   member(name: string): FleetMember {
     const member = this.#members.get(name);
-    if (member === undefined) throw new RangeError(`there is no ${name}`);
+    if (member === undefined) throw new RangeError(`the fleet has no process ${name}`);
     return member;
   }
 
@@ -75,7 +78,7 @@ export class FleetMember {
     this.#env = env;
   }
 
-  /** Changes variables, from the next start on. */
+  /** Sets variables of the process. They apply from its next start on. */
   change(env: Environment): void {
     this.#env = { ...this.#env, ...env };
   }
@@ -113,7 +116,7 @@ export class FleetMember {
     await gone;
   }
 
-  /** Returns the current load. */
+  /** Returns the current load; throws if the process does not return it. */
   async load(): Promise<LiveLoad> {
     const answer = await fetch(`${this.url}/internal/live/load`, {
       headers: { "x-service-token": this.#env["OPERATOR_TOKEN"] ?? "" },

@@ -3,17 +3,20 @@ import { startLogReader, type KafkaConnection, type Message } from "@kapi/kafka"
 import type { Logger, Scope } from "@kapi/runtime";
 
 import type { Violations } from "./violations.ts";
-import { type AcceptedSample, type RawValuation, sampleFaults, saySame } from "./sample-check.ts";
+import { type AcceptedSample, type RawValuation, sampleFaults, haveEqualValues } from "./sample-check.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 interface AccountRecord {
   readonly accountNumber: string;
   sequence: number;
   to: number;
-  /** Valuations after `to`. A valuation measured before an earlier valuation is skipped. */
+  /**
+   * Valuations that are in no checked sample yet. A valuation is left out if an earlier record has
+   * a later `measuredAt`.
+   */
   raw: RawValuation[];
   newestMeasuredMs: number;
-  /** The valuation at `to`; the last sample has its values. */
+  /** The last valuation of the last checked sample, which has its values; null before the first. */
   announced: RawValuation | null;
   /** Time at which each sample was written, by sequence. */
   readonly writtenMs: number[];
@@ -59,12 +62,12 @@ export class LogWitness {
     return this.#accepted;
   }
 
-  /** Number of rejected samples in the log: samples of late writers, and repeated samples. */
+  /** Number of rejected samples in the log: of writers without the partition, and repeats. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Number of valuations without a sample, because their values equal the last sample's. */
+  /** Number of valuations that caused no sample, because their values equal the last sample's. */
   get unchanged(): number {
     return this.#unchanged;
   }
@@ -95,8 +98,10 @@ export class LogWitness {
   }
 
   /**
-   * Returns the account's last sample in the log, the later valuations, and the index of the first
-   * valuation with a change (-1: none).
+   * Returns the sequence of the account's last sample in the log, and `to`, the offset of the last
+   * valuation in this sample. `open` has the later valuations. `firstNew` is the index of the first
+   * of them with other values than `held`; it is -1 if there is none, or if the last sample has not
+   * been checked. `held` is the last valuation of the last checked sample.
    */
   openOf(accountNumber: string): {
     readonly sequence: number;
@@ -109,7 +114,7 @@ export class LogWitness {
     const open = raw.filter(({ offset }) => offset > to);
     // The values of the last sample are unknown until it has been checked.
     const isKnown = announced !== null && announced.offset === to;
-    const firstNew = isKnown ? open.findIndex((one) => !saySame(one, announced)) : -1;
+    const firstNew = isKnown ? open.findIndex((one) => !haveEqualValues(one, announced)) : -1;
     return { sequence, to, open, firstNew, held: announced };
   }
 
@@ -124,13 +129,14 @@ export class LogWitness {
   }
 
   /**
-   * Returns null if every valuation read so far is in a sample or had no change. Otherwise, the
-   * text names a missing valuation.
+   * Returns null if every valuation read so far is in a sample or had no change, and the valuations
+   * of every sample were read. Otherwise, the text names a missing valuation, or an account with a
+   * sample whose valuations were not read yet.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
       const { accountNumber, raw, announced } = account;
-      const lost = raw.find((one) => announced === null || !saySame(one, announced));
+      const lost = raw.find((one) => announced === null || !haveEqualValues(one, announced));
       if (lost !== undefined)
         return `${accountNumber}: no sample after ${account.sequence} includes offset ${lost.offset}`;
     }
@@ -174,7 +180,7 @@ export class LogWitness {
       account.to = to;
       account.writtenMs[sequence] = timestampMs;
       this.#accepted += 1;
-      this.#ledger.saw(account.accountNumber, sequence, value, "the log");
+      this.#ledger.record(account.accountNumber, sequence, value, "the log");
       waiting.push({ account, sample: { sequence, from, to, value } });
     }
     this.#check(partition);
@@ -192,7 +198,7 @@ export class LogWitness {
       if (announced !== null)
         this.#unchanged += Math.max(
           0,
-          interval.findIndex((one) => !saySame(one, announced)),
+          interval.findIndex((one) => !haveEqualValues(one, announced)),
         );
       account.announced = interval.at(-1) ?? announced;
       const names = { serverId: this.#serverId, accountNumber: account.accountNumber };

@@ -1,7 +1,7 @@
 import { uniformFloat64 } from "pure-rand/distribution/uniformFloat64";
 import { mersenne } from "pure-rand/generator/mersenne";
 
-/** Seeded random choices. Each user forks a separate stream. */
+/** Seeded random choices. Each part of a test gets its own stream from `fork`. */
 export class RandomSource {
   readonly #generator: ReturnType<typeof mersenne>;
 
@@ -25,6 +25,7 @@ export class RandomSource {
     return this.next() < probability;
   }
 
+  /** Returns one of the items; throws if there are none. */
   pick<T>(items: readonly T[]): T {
     const item = items[this.whole(0, items.length - 1)];
     if (item === undefined) throw new RangeError("nothing to choose from");

@@ -23,7 +23,8 @@ export interface AcceptedSample {
 
 /**
  * Returns the faults of a sample, one sentence each. `interval` has the account's raw valuations
- * after `from`, up to and including `to`. `held` is the valuation at `from`.
+ * after `from`, up to and including `to`. `held` is the valuation at `from`; null for the first
+ * sample.
  */
 export function sampleFaults(
   account: Account,
@@ -90,7 +91,7 @@ function eventId(namespace: string, name: string): string {
 }
 
 /** Whether two valuations have equal values. If so, the second valuation causes no sample. */
-export function saySame(left: Valuation, right: Valuation): boolean {
+export function haveEqualValues(left: Valuation, right: Valuation): boolean {
   return (
     left.balanceMinor === right.balanceMinor &&
     left.equityMinor === right.equityMinor &&

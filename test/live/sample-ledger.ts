@@ -20,7 +20,7 @@ export class SampleLedger {
   }
 
   /** Records the bytes that `witness` received as the account's sample `sequence`. */
-  saw(accountNumber: string, sequence: number, bytes: Buffer, witness: string): void {
+  record(accountNumber: string, sequence: number, bytes: Buffer, witness: string): void {
     const digest = hash("sha1", bytes, "base64");
     const entries = this.#accounts.get(accountNumber) ?? [];
     this.#accounts.set(accountNumber, entries);

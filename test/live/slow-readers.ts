@@ -31,7 +31,7 @@ export interface SlowReaderOptions {
 }
 
 /** The measurements of a period. */
-export interface Stretch {
+export interface Measurements {
   /** Delays from measurement to arrival, at the clients that never stop reading. */
   readonly delays: Delays;
   /** Maximum resident memory of the process; null if the system does not report it. */
@@ -41,16 +41,17 @@ export interface Stretch {
 }
 
 export interface SlowReaderFigures {
-  readonly control: Stretch;
+  readonly control: Measurements;
   /** The period with at least one client that does not read. */
-  readonly slow: Stretch;
+  readonly slow: Measurements;
   /** Time from the last read until the server could not send to either socket. */
   readonly filledMs: number;
 }
 
 /**
  * Two clients of a process stop reading: one for some time, one until the server closes it. Both
- * subscribe to all accounts.
+ * subscribe to all accounts. Returns the measurements of this time, and of a control time before
+ * it. Throws if the sockets do not fill, or if the server does not close the second client.
  */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;
@@ -89,7 +90,11 @@ function loadOf(stream: FleetMember): Promise<LiveLoad | null> {
   return stream.load().catch(() => null);
 }
 
-async function measure(stream: FleetMember, others: readonly Checker[], work: () => Promise<void>): Promise<Stretch> {
+async function measure(
+  stream: FleetMember,
+  others: readonly Checker[],
+  work: () => Promise<void>,
+): Promise<Measurements> {
   const delays = new Delays();
   for (const other of others) other.delays = delays;
   const ended = new AbortController();

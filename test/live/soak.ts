@@ -1,9 +1,9 @@
 /**
  * `npm run scenario -- live-soak` runs kapi with the simulated trading server. Accounts trade
  * automatically, and clients of the live stream verify every message. First, two clients stop
- * reading, for 20 and 60 seconds. Then processes are killed, paused and rebalanced, while the
- * clients cut their sockets about 70 times a minute. Violations are printed; the exit code is then
- * 1.
+ * reading, for 20 and 60 seconds. Then processes are killed and paused, and partitions are
+ * rebalanced, while the clients cut their sockets about 70 times a minute. Violations are printed;
+ * the exit code is then 1.
  * `LIVE_SOAK_MINUTES` (10) sets the duration, `LIVE_SEED` the random choices. With the argument
  * `windows`, stream processes read no samples: they follow two or three windows processes, which
  * are killed, paused and changed in number too.
@@ -45,14 +45,13 @@ const STUCK_TIMEOUT_MS = 30_000;
 const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
-/**
- * Maximum time between two disturbances of one kind of process; and below, maximum time until a
- * killed process restarts.
- */
+/** Maximum time between two disturbances of one kind of process. */
 const MAX_REST_MS = 8_000;
+/** Maximum time until a killed process restarts. */
 const MAX_DOWN_MS = 3_000;
+/** Maximum time for which a process stays paused after others have its partitions. */
 const MAX_BEYOND_MS = 5_000;
-/** Highest random number from which an instance is picked. */
+/** A windows process is chosen by a number from 0 to this, modulo the number of processes. */
 const MAX_WINDOWS_INSTANCE = 5;
 const DEPOSIT_EVERY_MS = 500;
 const PROGRESS_EVERY_MS = 15_000;
@@ -108,7 +107,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     const floor = await TradingFloor.open(demo, ACCOUNTS, random.fork());
     const { serverId, managementKey } = demo;
     const options = { kafka, logger, serverId, managementKey, accounts: floor.accounts, random: random.fork() };
-    const trial = await Trial.start({ ...options, tell: (text) => say(`WRONG  ${text}`) });
+    const trial = await Trial.start({ ...options, report: (text) => say(`WRONG  ${text}`) });
     const windows = WITH_WINDOWS ? await WindowsFleet.start(fleet) : null;
     return { fleet, windows, trial, floor, random };
   } catch (error) {

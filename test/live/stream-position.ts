@@ -4,7 +4,7 @@ import type { ReplayFrame } from "@kapi/contracts";
 export class StreamPosition {
   /** The last processed sequence. The client reconnects with this sequence. */
   processed = 0;
-  /** The last sequence of the running replay. */
+  /** The last sequence of the newest replay. Samples after it are live. */
   replayedUpTo = 0;
   /** Whether the notice that answers the last subscribe has arrived. */
   isOpen = false;

@@ -25,8 +25,8 @@ export interface TrialOptions {
   readonly managementKey: string;
   readonly accounts: readonly string[];
   readonly random: RandomSource;
-  /** Called for the first violations. */
-  readonly tell?: (text: string) => void;
+  /** Called with the text of each of the first violations, up to the limit of `Violations`. */
+  readonly report?: (text: string) => void;
 }
 
 /** Compares the samples of clients with the log. */
@@ -41,23 +41,26 @@ export class Trial {
 
   private constructor(options: TrialOptions) {
     this.#options = options;
-    this.violations = new Violations(options.tell);
+    this.violations = new Violations(options.report);
     this.#ledger = new SampleLedger(this.violations);
     const { serverId, accounts } = options;
     this.witness = new LogWitness({ serverId, accounts, violations: this.violations, ledger: this.#ledger });
   }
 
+  /** Starts to read the log. The trial has no clients yet. */
   static async start(options: TrialOptions): Promise<Trial> {
     const trial = new Trial(options);
     await trial.witness.start(options.kafka, options.logger, trial.#scope);
     return trial;
   }
 
-  /** Adds a client of these stream processes. Default: the client subscribes to all accounts. */
+  /**
+   * Adds and starts a client of these stream processes. By default it subscribes to all accounts.
+   */
   add(
     name: string,
     streams: readonly Pick<FleetMember, "wsUrl">[],
-    ways: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
+    behaviour: Pick<CheckerOptions, "meanCutMs" | "longAbsence"> & Partial<Pick<CheckerOptions, "accounts">> = {},
   ): Checker {
     const { serverId, managementKey, accounts, random } = this.#options;
     const own = random.fork();
@@ -70,7 +73,7 @@ export class Trial {
       violations: this.violations,
       ledger: this.#ledger,
       random: own,
-      ...ways,
+      ...behaviour,
     });
     this.checkers.push(checker);
     checker.start();
@@ -97,8 +100,9 @@ export class Trial {
   }
 
   /**
-   * Waits until the log is complete and every client has all samples. Call it after the last
-   * valuation. After `timeoutMs` the first missing valuation or sample is reported.
+   * Waits until the log is complete and every client has all samples, then stops the trial and
+   * checks it. Call it after the last valuation. After `timeoutMs` it does not wait any longer, and
+   * reports the first missing valuation or sample.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;

@@ -2,15 +2,17 @@ const MAX_KEPT = 50;
 
 /** Collects the violations of a trial. */
 export class Violations {
+  /** The texts of the first {@link MAX_KEPT} violations. */
   readonly kept: string[] = [];
   #count = 0;
   readonly #report: ((text: string) => void) | null;
 
-  /** `tell` is called with each of the first {@link MAX_KEPT} violations. */
-  constructor(tell: ((text: string) => void) | null = null) {
-    this.#report = tell;
+  /** `report` is called with each of the first {@link MAX_KEPT} violations. */
+  constructor(report: ((text: string) => void) | null = null) {
+    this.#report = report;
   }
 
+  /** Number of all violations. */
   get count(): number {
     return this.#count;
   }

@@ -10,7 +10,8 @@ const SILENCE_MS = 8_000;
 
 /**
  * The windows processes of a trial, of two or three instances, and the stream processes that follow
- * them. While one instance is unavailable, a replica has its partitions.
+ * them. While one instance is unavailable, a replica has its partitions. The parameter `instance`
+ * of a method is any number: it counts modulo the current number of instances.
  */
 export class WindowsFleet {
   /** Number of executions of each disturbance. */
@@ -56,7 +57,10 @@ export class WindowsFleet {
     this.counts.windowsStops += 1;
   }
 
-  /** Pauses an instance until the stream processes follow its accounts elsewhere. */
+  /**
+   * Pauses an instance until the stream processes follow its accounts at the replica, and for
+   * `beyondMs` longer.
+   */
   async pause(instance: number, beyondMs: number): Promise<void> {
     const member = this.#running(instance);
     member.signal("SIGSTOP");
@@ -92,7 +96,7 @@ export class WindowsFleet {
     await member.start();
   }
 
-  /** The settings of the current number of instances, for each process from its next start on. */
+  /** Sets the variables for the current number of instances. They apply from the next starts on. */
   #apply(): void {
     for (const [instance, member] of this.#members.entries()) {
       member.change({

@@ -9,6 +9,7 @@ import { type Dispatcher, Pool } from "undici";
 
 /** Number of concurrent calls. */
 export const CONCURRENCY = 64;
+/** Number of accounts that deposits go to. */
 export const ACCOUNTS = 256;
 /** With all deposits of one cent, the balance stays far below its limit. */
 const INITIAL_BALANCE = 1_000;
@@ -30,7 +31,10 @@ export interface AcceptHarness {
   stop(): Promise<void>;
 }
 
-/** Stops the processes of a killed run. Then starts empty servers and all services. */
+/**
+ * Stops the processes that a killed run has left, starts empty servers and all services, and
+ * creates an organization with accounts.
+ */
 export async function startAcceptHarness(
   stateDir: string,
   options: Pick<StackOptions, "env" | "together">,
@@ -53,7 +57,7 @@ export async function startAcceptHarness(
   }
 }
 
-/** Sends a POST; throws unless the response is a 2xx. */
+/** Sends a POST and returns the response; throws if its status is not 2xx. */
 export async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
   const { status, text } = await send(pool, {
     method: "POST",
@@ -74,7 +78,7 @@ async function get<T>(harness: AcceptHarness, path: string): Promise<T> {
 
 let repeats = 0;
 
-/** How often a request was sent again after a 500 so far. */
+/** Number of requests that were sent again after a 500 so far. */
 export function repeatsSoFar(): number {
   return repeats;
 }
@@ -129,7 +133,7 @@ export async function statusOf(harness: AcceptHarness, commandId: string): Promi
   return (await get<{ command: { status: string } }>(harness, `/commands/${commandId}`)).command.status;
 }
 
-/** Waits until the command has succeeded; throws if it ends otherwise. */
+/** Waits until the command has succeeded; throws if it fails or expires. */
 export async function succeeded(harness: AcceptHarness, commandId: string): Promise<void> {
   for (;;) {
     const path = `/commands/${commandId}?wait=20`;

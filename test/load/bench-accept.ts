@@ -52,11 +52,11 @@ const STEADY_PER_SECOND = 50;
 /** Duration of one turn of a competitor. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
-/** Time for which the workers are paused. It is shorter than Kafka's session timeout. */
-const STILL_MS = 5_000;
-const STILL_WARM_UP_MS = 1_000;
+/** Measured time while the workers are paused, and its warm-up: less than the session timeout. */
+const PAUSED_MS = 5_000;
+const PAUSED_WARM_UP_MS = 1_000;
 /** The services that a deposit passes before its 202. */
-const ON_THE_WAY_TO_202 = new Set(["gateway", "command-status"]);
+const PASSED_BEFORE_202 = new Set(["gateway", "command-status"]);
 
 /** The resources that all phases share. */
 interface Bench extends AcceptHarness {
@@ -90,7 +90,7 @@ async function steady(bench: Bench): Promise<Figures> {
   return figuresOf(latenciesMs, MEASURE_MS);
 }
 
-/** Processor time of each process for the calls of a phase; it limits the rate. */
+/** Processor time of each process for the calls of a phase. Processor time limits the rate. */
 class Costs {
   readonly #stack: Stack;
   readonly #usedMs = new Map<string, number>();
@@ -124,7 +124,7 @@ class Costs {
   }
 }
 
-/** Runs reads, and prints the processor time of each process per read, with warm-up. */
+/** Measures reads, and prints the processor time of each process per read, including warm-up. */
 async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figures> {
   const costs = new Costs(stack);
   costs.begin();
@@ -137,7 +137,7 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
 
 /**
  * Measures `kapi` and other competitors in turns, after a warm-up of each. Prints the processor
- * time of each process per call of `kapi`, with warm-up.
+ * time of each process per call of `kapi`, including warm-up.
  */
 async function inTurns<Name extends string>(
   stack: Stack,
@@ -173,23 +173,26 @@ function pidsOf(stack: Stack): Map<string, number> {
  * (b) while the workers are paused: the rate of the path to the 202 if workers had separate
  * processors. Then the rate at which the workers execute the accepted commands.
  */
-async function withWorkersStill(bench: Bench): Promise<{ accepted: Figures; workedOffPerSecond: number }> {
-  const workers = [...bench.stack.processes].filter(([name]) => !ON_THE_WAY_TO_202.has(name)).map(([, { pid }]) => pid);
+async function withWorkersPaused(bench: Bench): Promise<{ accepted: Figures; executedPerSecond: number }> {
+  const workers = [...bench.stack.processes].filter(([name]) => !PASSED_BEFORE_202.has(name)).map(([, { pid }]) => pid);
   const signal = (name: "SIGSTOP" | "SIGCONT"): void => {
     for (const pid of workers) if (pid !== null) process.kill(pid, name);
   };
-  const ends: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   signal("SIGSTOP");
   let accepted: Figures;
   try {
-    const turn = { concurrency: CONCURRENCY, warmUpMs: STILL_WARM_UP_MS, measureMs: STILL_MS };
-    accepted = await closedLoop({ ...turn, call: async () => void ends.push(bench.finals.wait(await deposit(bench))) });
+    const turn = { concurrency: CONCURRENCY, warmUpMs: PAUSED_WARM_UP_MS, measureMs: PAUSED_MS };
+    accepted = await closedLoop({
+      ...turn,
+      call: async () => void pending.push(bench.finals.wait(await deposit(bench))),
+    });
   } finally {
     signal("SIGCONT");
   }
   const resumedMs = performance.now();
-  await Promise.all(ends);
-  return { accepted, workedOffPerSecond: (ends.length * 1000) / (performance.now() - resumedMs) };
+  await Promise.all(pending);
+  return { accepted, executedPerSecond: (pending.length * 1000) / (performance.now() - resumedMs) };
 }
 
 /** Starts the bare path with the same warm-up as kapi. */
@@ -205,12 +208,12 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
  * the turn of another competitor.
  */
 function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
-  let ends: Promise<void>[] = [];
+  let pending: Promise<void>[] = [];
   return {
-    call: async () => void ends.push(ended(await accept())),
+    call: async () => void pending.push(ended(await accept())),
     after: async () => {
-      await Promise.all(ends);
-      ends = [];
+      await Promise.all(pending);
+      pending = [];
     },
   };
 }
@@ -263,7 +266,7 @@ async function besideBullmq(
   await events.waitUntilReady();
   const pool = new Pool(route.hello.url, { connections: CONCURRENCY });
   const figures = await inTurns(bench.stack, {
-    kapi: { call: () => depositToItsEnd(bench) },
+    kapi: { call: () => depositUntilFinal(bench) },
     bullmq: {
       call: async () => {
         const commandId = randomUUID();
@@ -282,14 +285,14 @@ async function besideBullmq(
   return figures;
 }
 
-/** Sends a deposit and waits until it has succeeded. */
-async function depositToItsEnd({ finals, ...harness }: Bench): Promise<void> {
+/** Sends a deposit and waits until its command is final. */
+async function depositUntilFinal({ finals, ...harness }: Bench): Promise<void> {
   await finals.wait(await deposit(harness));
 }
 
 async function measure(bench: Bench, environment: Record<string, string>): Promise<void> {
   const warmUp = { concurrency: CONCURRENCY, warmUpMs: FIRST_WARM_UP_MS, measureMs: 0 };
-  await closedLoop({ ...warmUp, call: () => depositToItsEnd(bench) });
+  await closedLoop({ ...warmUp, call: () => depositUntilFinal(bench) });
   const ids = await Promise.all(Array.from({ length: 100 }, () => deposit(bench)));
   const say = (label: string, figures: Figures): Figures => {
     console.log(line(label, figures));
@@ -299,8 +302,8 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   const a = say("(a) bare loop: Fastify + one Redis call + one batched publish", accepted.bareLoop);
   const b = say("(b) POST deposit, workers running: accepted, in turns with (a)", accepted.kapi);
   say("    the same on the bare path, in turns with both", accepted.barePath);
-  const still = await withWorkersStill(bench);
-  say("    the same while the workers are paused", still.accepted);
+  const paused = await withWorkersPaused(bench);
+  say("    the same while the workers are paused", paused.accepted);
   const c = say(
     "(c) GET command",
     await reads(bench.stack, () => statusOf(bench, ids[Math.floor(Math.random() * 100)] ?? "")),
@@ -316,7 +319,7 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
           ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's processes, topics and rows without its checks
-          ${(still.accepted.perSecond / a.perSecond).toFixed(2)} while the workers are paused; then they execute the waiting commands at ${Math.round(still.workedOffPerSecond)}/s
+          ${(paused.accepted.perSecond / a.perSecond).toFixed(2)} while the workers are paused; then they execute the waiting commands at ${Math.round(paused.executedPerSecond)}/s
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms
 (e)/(f) = ${(e.perSecond / f.perSecond).toFixed(2)}   aim >= 1.50

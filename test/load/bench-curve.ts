@@ -38,7 +38,7 @@ const WARM_UP_PER_SECOND = 200;
 /** Pause before a measurement, so that background work of the last rate has ended. */
 const SETTLE_MS = 2_000;
 const MIB = 1024 * 1024;
-/** Numbers of deposits in flight, each followed to its end. */
+/** Numbers of deposits in flight, of which each is followed until it is final. */
 const IN_FLIGHT = (process.env["CURVE_IN_FLIGHT"] ?? "64,256,1024").split(",").filter(Boolean).map(Number);
 /** Deposits in flight for one account. */
 const ON_ONE_ACCOUNT = 64;
@@ -54,11 +54,11 @@ interface Peer extends OpenLoopTarget {
   start(): Promise<void>;
   stop(): Promise<void>;
   /**
-   * Calls `measure` with a function that makes one deposit, by default to a random account, and
-   * resolves when the deposit has succeeded. The load generator learns of the success with little
-   * work.
+   * Calls `measure` with a function that makes one deposit, by default to a random account. The
+   * function resolves when the deposit is final. The load generator needs little processor time to
+   * learn this.
    */
-  whileFollowed(measure: (depositToItsEnd: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
+  whileFollowed(measure: (depositUntilFinal: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
   /** Its own processes and the servers that it uses, by name. */
   pids(): Map<string, number>;
 }
@@ -109,7 +109,7 @@ function kapiPeer(harness: AcceptHarness): Peer {
 function bullmqPeer(environment: Record<string, string>): Peer {
   const redis = new URL(environment["REDIS_URL"] ?? "");
   const kafka = "kafka";
-  let ends = new FinalCommands();
+  let finalJobs = new FinalCommands();
   let running: {
     readonly pids: [string, number][];
     readonly pool: Pool;
@@ -124,9 +124,9 @@ function bullmqPeer(environment: Record<string, string>): Peer {
     start: async () => {
       const worker = await startProcess("bullmq-peer.ts", ["worker"], environment);
       const route = await startProcess<{ url: string }>("bullmq-peer.ts", ["route"], environment);
-      ends = new FinalCommands();
+      finalJobs = new FinalCommands();
       const events = new QueueEvents("deposits", { connection: { host: redis.hostname, port: Number(redis.port) } });
-      events.on("completed", ({ jobId }) => ends.ended(jobId));
+      events.on("completed", ({ jobId }) => finalJobs.ended(jobId));
       await events.waitUntilReady();
       const pool = new Pool(route.hello.url, { connections: 64 });
       const stop = async (): Promise<void> => {
@@ -148,8 +148,9 @@ function bullmqPeer(environment: Record<string, string>): Peer {
     },
     pids: () => new Map([...serverPids().filter(([name]) => name !== kafka), ...(running?.pids ?? [])]),
     accept: () => bullmqDeposit(api()),
-    succeeded: (id) => ends.wait(id),
-    whileFollowed: (measure) => measure(async (accountNumber) => ends.wait(await bullmqDeposit(api(), accountNumber))),
+    succeeded: (id) => finalJobs.wait(id),
+    whileFollowed: (measure) =>
+      measure(async (accountNumber) => finalJobs.wait(await bullmqDeposit(api(), accountNumber))),
   };
 }
 
@@ -219,17 +220,20 @@ async function hold(peer: Peer, perSecond: number, counts: () => Promise<ServerC
   };
 }
 
-/** Deposits to their end at each number in flight, and on one account; by the name of the phase. */
-async function toTheEnd(peer: Peer, accounts: readonly string[]): Promise<Map<string, Figures>> {
+/**
+ * Measures deposits until they are final, with each number in flight, and on one account. Returns
+ * the figures by the name of the phase.
+ */
+async function untilFinal(peer: Peer, accounts: readonly string[]): Promise<Map<string, Figures>> {
   const measured = new Map<string, Figures>();
   const [oneAccount = ""] = accounts;
-  await peer.whileFollowed(async (depositToItsEnd) => {
+  await peer.whileFollowed(async (depositUntilFinal) => {
     for (const concurrency of IN_FLIGHT) {
       const load = { concurrency, warmUpMs: IN_FLIGHT_WARM_UP_MS, measureMs: HOLD_MS };
-      measured.set(`${concurrency} in flight`, await closedLoop({ ...load, call: () => depositToItsEnd() }));
+      measured.set(`${concurrency} in flight`, await closedLoop({ ...load, call: () => depositUntilFinal() }));
     }
     const load = { concurrency: ON_ONE_ACCOUNT, warmUpMs: IN_FLIGHT_WARM_UP_MS, measureMs: HOLD_MS };
-    const call = (): Promise<void> => depositToItsEnd(oneAccount);
+    const call = (): Promise<void> => depositUntilFinal(oneAccount);
     measured.set(`${ON_ONE_ACCOUNT} in flight, one account`, await closedLoop({ ...load, call }));
   });
   return measured;
@@ -336,7 +340,7 @@ async function run(): Promise<void> {
           measured.get(peer)?.get(rate)?.push(one);
           console.log(row(peer.name, rate, [one]));
         }
-        for (const [phase, figures] of await toTheEnd(peer, harness.accounts)) {
+        for (const [phase, figures] of await untilFinal(peer, harness.accounts)) {
           console.log(line(`${peer.name}, ${phase}`, figures));
           ended.set(
             phase,
@@ -361,7 +365,7 @@ async function run(): Promise<void> {
       const of = new Map(rates);
       const ratio = (of.get("kapi") ?? NaN) / (of.get("BullMQ") ?? NaN);
       console.log(
-        `to the end, ${phase}: ${rates.map(([name, rate]) => `${name} ${Math.round(rate)}/s`).join(", ")}, ratio ${ratio.toFixed(2)}`,
+        `until final, ${phase}: ${rates.map(([name, rate]) => `${name} ${Math.round(rate)}/s`).join(", ")}, ratio ${ratio.toFixed(2)}`,
       );
     }
     const [kapi] = peers;

@@ -53,11 +53,12 @@ export interface Clients {
   open(plan: ClientPlan): Promise<void>;
 }
 
+/** The resources of one part, and the processes that it starts. `stop` stops all of them. */
 export class LiveHarness {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
-  /** Those of the stub, or of the organization of the whole stack. */
+  /** The server and key of the clients: random ones, or those of the whole stack's organization. */
   #serverId: string = randomUUID();
   #authorization: string;
   readonly #key: ReturnType<typeof keyEntry>;
@@ -72,6 +73,7 @@ export class LiveHarness {
     this.#authorization = `Management ${this.#key.managementKey}`;
   }
 
+  /** Creates the topics, the key, the server and the wallet, without a metrics process. */
   static async start(): Promise<LiveHarness> {
     const harness = await LiveHarness.#empty();
     await harness.#fillDirectory();
@@ -80,8 +82,9 @@ export class LiveHarness {
   }
 
   /**
-   * All services in one process, as `npm start` runs them. Only the existence of accounts comes
-   * from the stub. `metricsEnv` has further variables of metrics.
+   * Starts all services in one process, as `npm start` does. Only the existence of accounts comes
+   * from the stub. `metricsEnv` has further variables of metrics. Returns the process id, and the
+   * port of the live stream.
    */
   static async startWholeStack(
     metricsEnv: Readonly<Record<string, string>>,

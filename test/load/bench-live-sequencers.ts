@@ -1,6 +1,6 @@
 /**
- * Part `sequencers` of `bench -- live`: what one sequencer pays as their number grows, and how long
- * samples pause while partitions move to another sequencer.
+ * Part `sequencers` of `bench -- live`: the processor time of one sequencer as the number of
+ * sequencers grows, and how long samples pause while partitions move to another sequencer.
  */
 import { setTimeout } from "node:timers/promises";
 
@@ -13,9 +13,9 @@ import { processorTimes, secondsPerMillion } from "./processor-time.ts";
 
 const COUNTS = [1, 2, 4];
 const ACCOUNTS = 2_000;
-/** More than the sequencers number, so that they are busy and read large batches. */
+/** More valuations than the sequencers can process, so that they read large batches. */
 const PER_SECOND = 25_000;
-/** Until every sequencer has dropped the partitions that a later one got. */
+/** Time until every sequencer has dropped the partitions that a later sequencer got. */
 const WARM_UP_MS = 36_000;
 const WARM_UP_PER_SECOND = 1_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
@@ -29,7 +29,7 @@ const BEFORE_MS = 30_000;
 const AFTER_MS = 25_000;
 const POLL_MS = 20;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
-/** A process has fixed costs, so two of them do not halve the costs of each exactly. */
+/** Accepted excess over an equal share, because each process also has fixed costs. */
 const MAX_SHARE = 1.3;
 const SESSION_TIMEOUT_MS = 10_000;
 const AIM_TAKEOVER_MS = 3_000;
@@ -76,7 +76,10 @@ function startSequencer(harness: LiveHarness): Promise<MetricsProcess> {
   return harness.metrics({ ...UNCOALESCED, ROLES: "sequencer", KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS) });
 }
 
-/** One of two sequencers is killed, another one joins, and one stops. */
+/**
+ * Measures the pauses while one of two sequencers is killed, while a new one joins, and while the
+ * new one stops.
+ */
 async function takeovers(): Promise<Aim[]> {
   const harness = await LiveHarness.start();
   try {

@@ -80,6 +80,7 @@ const shared = Buffer.allocUnsafe(READ_BYTES);
 /** The time of day in ms. The clock is read once for each chunk, not for each frame. */
 let nowOfDayMs = 0;
 
+/** One client socket. It adds what it receives to the counters of its process. */
 export class BenchSocket {
   readonly #plan: SocketPlan;
   readonly #seen: Seen;
@@ -133,7 +134,7 @@ export class BenchSocket {
 
   /**
    * Subscribes to all accounts. With `back`, each replay begins that many sequences before the
-   * account's last one. With null, nothing is replayed.
+   * account's last one. With null, only the latest sample is sent, then new samples.
    */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;

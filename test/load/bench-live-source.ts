@@ -31,11 +31,11 @@ export interface SourceSettings {
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
   /**
-   * Publishes for `durationMs` at most at `perSecond`. Every `lossEvery`-th valuation has lost half
-   * of the balance. Returns the number of valuations.
+   * Publishes for `durationMs`, at most `perSecond` valuations a second. The equity of every
+   * `lossEvery`-th valuation is half of the balance. Returns the number of valuations.
    */
   run(order: { readonly perSecond: number; readonly durationMs: number; readonly lossEvery?: number }): Promise<number>;
-  /** Publishes `times` valuations of every account, at most at `perSecond`. */
+  /** Publishes `times` valuations of every account, at most `perSecond`. Returns their number. */
   each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;
 };
 

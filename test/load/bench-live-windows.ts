@@ -25,7 +25,7 @@ const FOLLOWED_PER_SECOND = 1_000;
 const OTHERS = [0, 10_000, Number(process.env["BENCH_ACCOUNTS"] ?? 100_000)];
 const OTHERS_PER_SECOND = 3_000;
 const FILL_PER_SECOND = 10_000;
-/** Longer than a process needs for the samples that have waited; idle, it uses little. */
+/** Longer than a process needs for the waiting samples. An idle process uses little. */
 const CATCH_UP_MS = 10_000;
 const FILL_TIMEOUT_MS = 600_000;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
@@ -95,7 +95,7 @@ async function startTier(harness: LiveHarness, count: number): Promise<{ tier: M
 interface WindowsCost {
   /** At `PER_SECOND`: mostly the cost of being woken, which is the same for each process. */
   readonly live: readonly number[];
-  /** Of samples that wait for the process, as they do when it has no time left. */
+  /** While many samples wait for the process, as under overload. */
   readonly busy: readonly number[];
 }
 

@@ -2,7 +2,7 @@
  * `npm run bench -- opening`: how long the sync of one wallet shard blocks Redis, and how much
  * memory the sync needs. The ledger of the shard has BENCH_WALLETS (200,000) wallets, and one of
  * these has BENCH_RESERVATIONS (200,000) open reservations. The sync writes all of them to an empty
- * Redis. It prints the longest call, as this process sees it and as Redis measured it.
+ * Redis. The benchmark prints the longest call, as this process sees it and as Redis measured it.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -22,6 +22,7 @@ const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-opening"
 const DATABASE = "bench";
 const WALLETS = Number(process.env["BENCH_WALLETS"] ?? 200_000);
 const RESERVATIONS = Number(process.env["BENCH_RESERVATIONS"] ?? 200_000);
+/** The number of the wallet shard. */
 const TAG = 7;
 const STATEMENT_TIMEOUT_MS = 120_000;
 const BYTES_PER_MIB = 1024 * 1024;

@@ -66,6 +66,7 @@ export interface Action {
   readonly untilRecordedMs: number;
 }
 
+/** A running risk process, its rules and the commands of its breaches. */
 export class RiskBench {
   readonly harness: LiveHarness;
   readonly stack: TestStack;
@@ -95,11 +96,15 @@ export class RiskBench {
     return new RiskBench(harness, stack, database);
   }
 
+  /** The id of the risk process, which must run. */
   get pid(): number {
     return assertDefined(this.stack.process("risk").pid ?? undefined, "a running risk process");
   }
 
-  /** Gives three rules to each of the first accounts. The process must own no partition yet. */
+  /**
+   * Gives three rules to each of the first accounts. The risk process must not have read a
+   * valuation since its start, because it loads the rules of a partition with the first one.
+   */
   async setRules(accounts: number): Promise<void> {
     const { kafka } = this.harness;
     const { serverId } = assertDefined(this.harness.live({ port: 0 }).subscribe ?? undefined, "the server");
@@ -161,7 +166,7 @@ export class RiskBench {
     await admin.disconnect();
   }
 
-  /** Every action so far, in the order of the log of commands. */
+  /** Every action so far, in no particular order. */
   async actions(): Promise<readonly Action[]> {
     const rows = await this.#database.query(ACTIONS, []);
     const commands = new Map<string, number>();

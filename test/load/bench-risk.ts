@@ -6,8 +6,8 @@
  *   the broker's clock, and the processor time of each process.
  * - `share`: valuations that the sequencer numbers under overload, in turns with and without a risk
  *   process on the same machine. Every account has three rules.
- * - `memory`: of a risk process with many accounts, above one that has read the same valuations
- *   without rules.
+ * - `memory`: of a risk process with many accounts, compared with its memory before these accounts
+ *   had rules.
  * `npm run bench -- risk latency memory` runs only these parts.
  */
 import { rmSync } from "node:fs";
@@ -33,11 +33,12 @@ const ACCOUNTS = 20_000;
 const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
 /**
- * About 50 breaches a second. It does not divide the number of accounts, so every account breaches.
+ * About 50 breaches a second. It has no common factor with the number of accounts, so that every
+ * account has breaches.
  */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
-/** More than the sequencer numbers. */
+/** More valuations than the sequencer can process. */
 const OVERLOAD_PER_SECOND = 60_000;
 const TURN_WARM_UP_MS = 3_000;
 const TURN_MS = MEASURE_MS / 4;
@@ -50,7 +51,7 @@ const DRAIN_TIMEOUT_MS = 300_000;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 const MB = 1_000_000;
 
-/** All valuations that the source has published, in the parts of one harness. */
+/** Waits until the log has as many samples as valuations were published. */
 async function drained(harness: LiveHarness, published: number): Promise<void> {
   await until("all samples", async () => (await harness.samples()) >= published, DRAIN_TIMEOUT_MS);
 }
@@ -114,7 +115,9 @@ function busiest(before: ProcessorTimes, after: ProcessorTimes): string {
     .join(", ");
 }
 
-/** Samples a second that the sequencer writes while the source offers more. */
+/**
+ * Overloads the sequencer. Returns the rate of its samples, and the number of sent valuations.
+ */
 async function overload(harness: LiveHarness, source: Worker<SourceMethods>): Promise<{ rate: number; sent: number }> {
   const order = { perSecond: OVERLOAD_PER_SECOND, durationMs: TURN_WARM_UP_MS + TURN_MS };
   const sending = source.call("run", order);

@@ -137,7 +137,7 @@ class Bench {
   async burst(label: string, audience: Audience): Promise<number> {
     const organizations = audience.organizationIds.length;
     const events = Math.round(BURST_DELIVERIES / audience.endpoints);
-    await this.#take();
+    await this.#takeArrivals();
     const before = await this.#used();
     const beganMs = Date.now();
     for (let from = 0; from < events; from += PUBLISHED_TOGETHER) {
@@ -152,7 +152,7 @@ class Bench {
     const lastMs = arrivals.reduce((last, { atMs }) => Math.max(last, atMs), 0);
     const figures = figuresOfAll(arrivals, lastMs - beganMs);
     console.log(line(`${label}: ${events} events at once`, figures));
-    await this.#tellCosts(before, arrivals.length);
+    await this.#printCosts(before, arrivals.length);
     return figures.perSecond;
   }
 
@@ -160,7 +160,7 @@ class Bench {
   async steady(label: string, audience: Audience): Promise<Arrival[]> {
     const organizations = audience.organizationIds.length;
     const perTick = (STEADY_DELIVERIES / audience.endpoints) * (TICK_MS / SECOND_MS);
-    await this.#take();
+    await this.#takeArrivals();
     const before = await this.#used();
     const beganMs = Date.now();
     const endMs = beganMs + WARM_UP_MS + MEASURE_MS;
@@ -178,7 +178,7 @@ class Bench {
     const arrivals = await this.#arrived(events * audience.endpoints - canHang);
     const measured = arrivals.filter(({ atMs, tookMs }) => atMs - tookMs >= beganMs + WARM_UP_MS);
     console.log(line(label, figuresOfAll(measured, MEASURE_MS)));
-    await this.#tellCosts(before, arrivals.length);
+    await this.#printCosts(before, arrivals.length);
     return measured;
   }
 
@@ -188,7 +188,7 @@ class Bench {
     return { processor: processorTimes(this.#pids()), transactions, rowsRead };
   }
 
-  async #tellCosts(before: Used, deliveries: number): Promise<void> {
+  async #printCosts(before: Used, deliveries: number): Promise<void> {
     const after = await this.#used();
     const each = (count: number): string => (count / deliveries).toFixed(2);
     const processor = microsecondsEach(before.processor, after.processor, deliveries);
@@ -206,14 +206,14 @@ class Bench {
     ]);
   }
 
-  async #take(): Promise<Arrival[]> {
+  async #takeArrivals(): Promise<Arrival[]> {
     return (await (await fetch(`${this.#receiverUrl}/take`)).json()) as Arrival[];
   }
 
   async #arrived(count: number): Promise<Arrival[]> {
     const all: Arrival[] = [];
     for (const endMs = Date.now() + WAIT_MS; all.length < count; await delay(100)) {
-      all.push(...(await this.#take()));
+      all.push(...(await this.#takeArrivals()));
       if (Date.now() > endMs) throw new Error(`${all.length} of ${count} deliveries arrived`);
     }
     return all;

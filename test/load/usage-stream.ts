@@ -11,6 +11,7 @@ import { Redis } from "ioredis";
 const LIBRARY = path.resolve(import.meta.dirname, "../../libs/admission/src/redis/kapi.lua");
 const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 
+/** A switch for the usage stream of one Redis. */
 export interface UsageStream {
   /**
    * Turns entries on or off, from the next call on. Charges without an entry never reach the
@@ -20,7 +21,7 @@ export interface UsageStream {
   close(): void;
 }
 
-/** Switches the usage stream of the Redis at `url`. */
+/** Returns a switch for the usage stream of the Redis at `url`. */
 export function usageStreamOf(url: string): UsageStream {
   const redis = new Redis(url);
   const whole = readFileSync(LIBRARY, "utf8");

@@ -95,13 +95,16 @@ const fault = fc.record({
 });
 type Fault = typeof fault extends fc.Arbitrary<infer F> ? F : never;
 /**
- * Every run has this fault. The deposit then makes the most transitions: the deposit is shown as
- * leased, gets no response and returns to queued.
+ * Every run has this fault and the deposit {@link LOST_RESPONSE_REQUEST}, which then makes the most
+ * transitions: the deposit is shown as leased, gets no response and returns to queued.
  */
-const LOST_AFTER_A_WHILE: Fault = { account: 0, kind: "drop_answer", count: 1, slow: true };
-const ITS_REQUEST: Request = { account: 0, gateway: 0, operation: "deposit" };
+const LOST_RESPONSE: Fault = { account: 0, kind: "drop_answer", count: 1, slow: true };
+const LOST_RESPONSE_REQUEST: Request = { account: 0, gateway: 0, operation: "deposit" };
 
-/** `operation` is an operation of the trading server. Without `operation`, the fault hits any. */
+/**
+ * Injects the fault into an account. `operation` is an operation of the trading server. Without it,
+ * the fault applies to the next calls of any operation.
+ */
 async function inject(
   control: TradingControl,
   accounts: readonly string[],
@@ -210,10 +213,10 @@ it(
           const clients = await system.newOrganization();
           const accounts = await inFlight(ACCOUNTS, ACCOUNTS, () => clients[0].openAccount(1_000));
           const control = new TradingControl(clients[0].demo);
-          await inject(control, accounts, LOST_AFTER_A_WHILE, "deposit");
+          await inject(control, accounts, LOST_RESPONSE, "deposit");
           for (const fault of faults) await inject(control, accounts, fault);
           const ids = await Promise.all(
-            [ITS_REQUEST, ...requests].map((request) => {
+            [LOST_RESPONSE_REQUEST, ...requests].map((request) => {
               const client = clients[request.gateway] ?? clients[0];
               return queue(client, accounts[request.account] ?? "", request);
             }),

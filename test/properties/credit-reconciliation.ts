@@ -28,11 +28,13 @@ export interface CreditTotals {
   readonly kept: Sums;
   /** The sums of the credit ledger entries. */
   readonly derived: Sums;
+  /** The sum of the usage lines. */
   readonly linesSum: number;
   /** The sum of the usage days, which the console shows. */
   readonly daysSum: number;
 }
 
+/** Number of wallet shards. */
 const TAGS = 64;
 const usageKeys = Array.from({ length: TAGS }, (_, tag) => `{b${tag.toString().padStart(2, "0")}}:usage`);
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
@@ -84,6 +86,7 @@ export class CreditReconciliation {
     await this.#database.end();
   }
 
+  /** Returns the credits of the organization, from each source. */
   async of(organizationId: string): Promise<CreditTotals> {
     const [kept, derived, lines] = [
       await this.#sums(SUMS, organizationId),
@@ -96,6 +99,7 @@ export class CreditReconciliation {
     return { redis: await this.#wallet(organizationId), kept, derived, linesSum, daysSum };
   }
 
+  /** Returns the usage lines of the organization, in no particular order. */
   async lines(organizationId: string): Promise<Line[]> {
     const { rows } = await this.#database.query<Record<string, string | null>>(LINES, [organizationId]);
     return rows.map((row) => ({

@@ -1,4 +1,4 @@
-/** Valid and invalid requests of every price, and the outcome of each request. */
+/** Valid and invalid requests of every price class, and the outcome of each request. */
 import { randomUUID } from "node:crypto";
 
 import { DEFAULT_PRICES } from "@kapi/contracts";
@@ -7,7 +7,7 @@ import WebSocket from "ws";
 import type { OutsideClient } from "../e2e/outside-client.ts";
 
 const { read, mutation, create, bulkItem, export: exported, liveConnection } = DEFAULT_PRICES;
-/** No account has that much. */
+/** More money than any account has. */
 const TOO_MUCH = 900_000_000;
 const ANSWER_TIMEOUT_MS = 20_000;
 
@@ -59,7 +59,7 @@ export interface Outcome {
   readonly status: number | null;
   /** Credits, from the response header. 0 without the header. */
   readonly charged: number;
-  /** Ids of the commands that this response reports as queued. */
+  /** Ids of the commands that this request has queued. Duplicates are left out. */
   readonly queued: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export interface Outcome {
 export const CREATION = { accountName: "Scenario", initialBalance: 100, leverage: 100 };
 const creation = { ...CREATION, requestId: "credits" };
 
-/** Returns a request of this kind. `earlier` is a mutation that was sent before. */
+/** Returns a request of this kind. `earlier` is a request with a key that was sent before. */
 export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTarget): CreditRequest {
   const at = `/servers/${serverId}`;
   const of = `${at}/accounts/${account}`;
@@ -137,7 +137,7 @@ const creating = (at: string) =>
 const changing = (at: string) =>
   ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
 
-/** Sends a request with a new request id, and returns the outcome. */
+/** Sends a request with a new request id, and returns the outcome. It never rejects. */
 export async function send(client: OutsideClient, request: CreditRequest): Promise<Outcome> {
   const requestId = randomUUID();
   const sentMs = Date.now();
@@ -147,14 +147,14 @@ export async function send(client: OutsideClient, request: CreditRequest): Promi
   return { request, requestId, sentMs, answeredMs: Date.now(), ...answer };
 }
 
-type Heard = Pick<Outcome, "status" | "charged" | "queued">;
+type ResponseOutcome = Pick<Outcome, "status" | "charged" | "queued">;
 
 interface Envelope {
   readonly command?: { readonly id: string };
   readonly duplicate?: boolean;
 }
 
-async function call(client: OutsideClient, request: CreditRequest, requestId: string): Promise<Heard> {
+async function call(client: OutsideClient, request: CreditRequest, requestId: string): Promise<ResponseOutcome> {
   const { managementKey, baseUrl } = client.demo;
   const response = await fetch(`${baseUrl}/api/v1/management${request.path}`, {
     method: request.method,
@@ -177,7 +177,7 @@ async function call(client: OutsideClient, request: CreditRequest, requestId: st
 }
 
 /** Only the handshake is billed, so the connection is closed at once. */
-function connect(client: OutsideClient, requestId: string): Promise<Heard> {
+function connect(client: OutsideClient, requestId: string): Promise<ResponseOutcome> {
   const { wsBase, managementKey } = client.demo;
   const socket = new WebSocket(`${wsBase}/api/v1/management/live-metrics`, {
     headers: { authorization: `Management ${managementKey}`, "x-request-id": requestId },

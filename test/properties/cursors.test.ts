@@ -27,7 +27,7 @@ interface List {
   readonly id: string | null;
   /** The field that `from` and `to` compare, unless the list has no such filters. */
   readonly time: string | null;
-  /** Filters, by the field of the record that each compares. */
+  /** The field of the record that a filter compares, by the name of the filter. */
   readonly filters: Readonly<Record<string, string>>;
   /** Adds a record to the list. */
   readonly add: () => Promise<unknown>;
@@ -175,7 +175,7 @@ afterAll(async () => {
 
 describe("while records are added to a list", () => {
   it.each(NAMES)(
-    "pages by number of %s show fewer of the records that existed; a walk by cursor has each of them exactly once",
+    "pages by number of %s miss or repeat records that existed; a walk by cursor has each of them exactly once",
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const list = listOf(name);
@@ -264,36 +264,39 @@ describe("a cursor", () => {
     ]);
   });
 
-  it.each(NAMES)("of %s that is malformed, of another list, or given with a page other than 1 is 400", async (name) => {
-    const list = listOf(name);
-    const rejected = async (path: string, query: string): Promise<unknown> => {
-      const { status, body } = await client.call<ErrorAnswer>("GET", `${path}?${query}`);
-      return [status, body.issues?.[0]?.path];
-    };
-    const elsewhere = listOf(name === "orders" ? "deals" : "orders");
-    const nextOf = async ({ path, field }: List): Promise<string> =>
-      (await pageOf(client, path(), field, { limit: 1 })).pagination.nextCursor ?? "";
-    const own = await nextOf(list);
-    for (const cursor of ["", "x", "%00", "e30", "A".repeat(201), own.slice(1), await nextOf(elsewhere)]) {
-      expect([cursor, await rejected(list.path(), `cursor=${cursor}`)]).toEqual([cursor, [400, ["cursor"]]]);
-    }
-    expect(await rejected(list.path(), `cursor=${own}&page=2`)).toEqual([400, ["page"]]);
-    const another = list.path().replace(account, "99999999");
-    if (another !== list.path()) expect(await rejected(another, `cursor=${own}`)).toEqual([400, ["cursor"]]);
-    const span = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z";
-    if (name !== "accounts") expect(await rejected(list.path(), span)).toEqual([400, ["from"]]);
-  });
+  it.each(NAMES)(
+    "of %s that is malformed, of another list, or sent with a page other than 1 gets 400",
+    async (name) => {
+      const list = listOf(name);
+      const rejected = async (path: string, query: string): Promise<unknown> => {
+        const { status, body } = await client.call<ErrorAnswer>("GET", `${path}?${query}`);
+        return [status, body.issues?.[0]?.path];
+      };
+      const elsewhere = listOf(name === "orders" ? "deals" : "orders");
+      const nextOf = async ({ path, field }: List): Promise<string> =>
+        (await pageOf(client, path(), field, { limit: 1 })).pagination.nextCursor ?? "";
+      const own = await nextOf(list);
+      for (const cursor of ["", "x", "%00", "e30", "A".repeat(201), own.slice(1), await nextOf(elsewhere)]) {
+        expect([cursor, await rejected(list.path(), `cursor=${cursor}`)]).toEqual([cursor, [400, ["cursor"]]]);
+      }
+      expect(await rejected(list.path(), `cursor=${own}&page=2`)).toEqual([400, ["page"]]);
+      const another = list.path().replace(account, "99999999");
+      if (another !== list.path()) expect(await rejected(another, `cursor=${own}`)).toEqual([400, ["cursor"]]);
+      const span = "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z";
+      if (name !== "accounts") expect(await rejected(list.path(), span)).toEqual([400, ["from"]]);
+    },
+  );
 });
 
-describe("a bulk", () => {
+describe("a list of commands", () => {
   const commandsOf = (query: Readonly<Record<string, string>>): Promise<CursorPage> =>
     pageOf(client, client.server("/commands"), "commands", { limit: 100, ...query });
   const commandsFrom = (prefix: string): Promise<CursorPage> => commandsOf({ idempotencyKeyPrefix: prefix });
 
   it.each([
-    ["its key", (key: string) => ({ bulkIdempotencyKey: key })],
-    ["the beginning of its keys", (key: string) => ({ idempotencyKeyPrefix: `${key}:` })],
-  ])("is read at once by %s, and waited for until each of its commands is final", async (_by, filterOf) => {
+    ["the key of the bulk", (key: string) => ({ bulkIdempotencyKey: key })],
+    ["the beginning of their keys", (key: string) => ({ idempotencyKeyPrefix: `${key}:` })],
+  ])("has all commands of a bulk by %s, and with `wait` returns when each is final", async (_by, filterOf) => {
     const key = `bulk-${randomUUID()}`;
     const body = { accountName: "Bulk", initialBalance: 100, leverage: 100 };
     const accounts = Array.from({ length: 12 }, (_, index) => ({ ...body, requestId: `item ${index}` }));
@@ -316,7 +319,7 @@ describe("a bulk", () => {
     expect((await commandsFrom(`${key}:1`)).pagination.total).toBe(3);
   });
 
-  it("has a key whose characters are matched literally", async () => {
+  it("matches the characters of idempotencyKeyPrefix literally, and rejects a prefix that is too long", async () => {
     const start = randomUUID();
     for (const key of [`${start}%_`, `${start}\\`, `${start}xx`]) {
       const { body } = await client.deposit(account, { amount: 1, requestId: "r" }, key);

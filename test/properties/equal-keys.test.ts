@@ -1,7 +1,7 @@
 /**
- * Requests with equal keys have one effect. Any number of concurrent equal requests through any
- * gateway create one command, one 202, one set of credentials and one movement of money. A key
- * belongs to one organization, and to one request forever.
+ * Equal requests with the same key have one effect. Any number of them, concurrent and through any
+ * gateway, create one command, one 202, one set of credentials and one movement of money. Within an
+ * organization, a key belongs to one request forever. Another organization may use an equal key.
  */
 import { randomUUID } from "node:crypto";
 

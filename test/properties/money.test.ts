@@ -123,12 +123,12 @@ class Scenario {
       case "repeat":
         return this.#repeat(step.earlier, step.gateway);
       case "wait":
-        await this.ends();
+        await this.finalCommands();
     }
   }
 
   /** The final commands, in the order of the requests. */
-  ends(): Promise<CommandView[]> {
+  finalCommands(): Promise<CommandView[]> {
     return Promise.all(this.requests.map(({ commandId }) => this.clients[1].finished(commandId)));
   }
 
@@ -189,8 +189,8 @@ async function expectLedger(scenario: Scenario, account: string): Promise<Transa
 }
 
 /** A succeeded money request has one row with its amount; a failed one has no row. */
-function expectOneRowEach(scenario: Scenario, ends: readonly CommandView[], rows: readonly Transaction[]): void {
-  const expected = ends.flatMap((command, index) => {
+function expectOneRowEach(scenario: Scenario, final: readonly CommandView[], rows: readonly Transaction[]): void {
+  const expected = final.flatMap((command, index) => {
     if (command.status !== "succeeded" || !command.operation.startsWith("finance.")) return [];
     const { amount } = assertDefined(scenario.requests[index], "the request of a command").body as { amount: number };
     return [[command.id, inCents(command.operation === "finance.deposit" ? amount : -amount)]];
@@ -248,9 +248,9 @@ it(
         );
         const scenario = new Scenario(clients, accounts);
         for (const step of steps) await scenario.run(step);
-        const ends = await scenario.ends();
+        const final = await scenario.finalCommands();
         const ledgers = await Promise.all(accounts.map((account) => expectLedger(scenario, account)));
-        expectOneRowEach(scenario, ends, ledgers.flat());
+        expectOneRowEach(scenario, final, ledgers.flat());
         await expectCredits(scenario);
       }),
       bounded(RUNS),

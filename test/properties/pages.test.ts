@@ -63,7 +63,7 @@ beforeAll(async () => {
   const positions = await inFlight(POSITIONS, IN_FLIGHT, () => control.buy(account, "EURUSD", 0.01));
   await inFlight(Math.floor(POSITIONS / 2), IN_FLIGHT, (index) => control.close(account, positions[index] ?? ""));
   await eventually(async () => (await lengthOf("deals")) === POSITIONS + Math.floor(POSITIONS / 2));
-  // Wait until each closed position has reported its result and its commission.
+  // Wait until the transactions of all trades are booked.
   let known = -1;
   await eventually(
     async () => {

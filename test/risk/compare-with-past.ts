@@ -57,7 +57,7 @@ const ALERTS = statement<AlertRow>(
    from alerts`,
 );
 
-/** Where the service and its topics are. `database` has the service's schema. */
+/** Connections to the service's topics and to its schema, `database`. */
 export interface RiskService {
   readonly kafka: KafkaConnection;
   readonly database: Database;
@@ -76,7 +76,10 @@ export interface Comparison {
   readonly differences: readonly string[];
 }
 
-/** Compares everything in the tables and topics. No valuation may arrive meanwhile. */
+/**
+ * Compares everything in the tables and topics, and returns the differences. No valuation may
+ * arrive meanwhile.
+ */
 export async function compareWithPast(service: RiskService): Promise<Comparison> {
   const versions = await service.database.query(VERSIONS, []);
   const alerts = await service.database.query(ALERTS, []);
@@ -178,7 +181,7 @@ function stepsOf(
 function withoutAction(breaches: readonly AlertRow[]): string[] {
   return breaches
     .filter(({ rule, command_id: id }) => (rule.action === "notify") !== (id === null))
-    .map(({ id, rule }) => `breach ${id} with the action ${rule.action} has the wrong command`);
+    .map(({ id, rule, command_id: command }) => `breach ${id}: action ${rule.action}, command ${command ?? "none"}`);
 }
 
 /** The ids of all messages of a topic for which `idOf` returns one, with repeats. */

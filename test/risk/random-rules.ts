@@ -3,7 +3,7 @@ import { RISK_ACTIONS, type RiskAction, type RiskLimit, type RiskRule, RiskRules
 
 import type { RandomSource } from "../live/random-source.ts";
 
-/** Days of the first and the second daily rule of an account. */
+/** Days of the rules `daily-0`, `daily-1` and `daily-2`. */
 const DAYS = [
   { timeZone: "UTC", dayStart: "00:00" },
   { timeZone: "America/New_York", dayStart: "17:30" },
@@ -11,7 +11,7 @@ const DAYS = [
 ] as const;
 /** A percentage has at most four decimals. */
 const PERCENT_UNITS = 10_000;
-/** Probability that a changed version keeps a rule, and that it changes a kept rule. */
+/** Probability that a new version keeps a rule, and that it changes a kept rule. */
 const KEPT = 0.7;
 const CHANGED = 0.5;
 
@@ -23,7 +23,10 @@ export interface RuleOptions {
   readonly initialBalance: number;
 }
 
-/** Rules that do not contradict each other. Some of `before` stay, with another limit. */
+/**
+ * Returns one to four rules that the API accepts together. Some of `before` stay, unchanged or with
+ * other values.
+ */
 export function randomRules(options: RuleOptions, before: readonly RiskRule[] = []): RiskRule[] {
   const { random } = options;
   for (;;) {

@@ -9,15 +9,15 @@ import { parseRecording, type Recording } from "../../services/trading-simulator
 import type { RandomSource } from "../live/random-source.ts";
 
 export const INITIAL_MINOR = 1_000_000;
-/** Positions of an account, in its currency: up to 100 times its initial balance. */
+/** Volume of a position in the account's currency: 10 to 100 times the initial balance. */
 const MIN_VOLUME_MINOR = 10_000_000;
 const MAX_VOLUME_MINOR = 100_000_000;
 const MAX_POSITIONS = 4;
 const MAX_DEPOSIT_MINOR = 200_000;
-/** Probabilities at each valuation. */
+/** Probabilities at each quote that an account gets. */
 const TRADES = 0.08;
 const DEPOSITS = 0.02;
-/** Without a recording: quotes of six hours, from before the end of a day. */
+/** Without a recording: quotes of six hours, from two hours before the end of a UTC day. */
 const QUOTES = 9_000;
 const QUOTE_STEP_MS = 2_400;
 const FIRST_QUOTE_MS = Date.parse("2026-01-01T22:00:00.000Z");
@@ -50,6 +50,7 @@ interface Position {
   readonly openPrice: number;
 }
 
+/** An account with random positions and random deposits, valued at the quotes that it gets. */
 export class RecordedAccount {
   readonly accountNumber = anyAccountNumber();
   readonly #random: RandomSource;
@@ -70,7 +71,7 @@ export class RecordedAccount {
     this.#sendsDeposits = sendsDeposits;
   }
 
-  /** Moves the account to a quote: it sometimes trades, and sometimes money is moved. */
+  /** Gives the account a new quote. Sometimes it also trades, deposits or withdraws. */
   step(quote: Quote): void {
     this.#quote = quote;
     if (this.#random.happens(TRADES)) this.#trade();

@@ -37,11 +37,11 @@ const VALUATIONS = Number(process.env["RISK_VALUATIONS"] ?? 100_000);
 const PER_SECOND = Number(process.env["RISK_PER_SECOND"] ?? 1_000);
 const QUOTES_FILE = process.env["QUOTES_FILE"] ?? "";
 const ACCOUNTS = 40;
-/** Every n-th account is on a trading server that does not send net deposits. */
+/** The valuations of every n-th account have no net deposits. */
 const SILENT_EACH = 8;
 /** Probability that an account has a valuation at a quote. */
 const VALUED = 0.25;
-/** Probability that the valuation before is sent again, as after a lost reply. */
+/** Probability that the previous valuation is sent again, as after a lost reply. */
 const REPEATED = 0.02;
 const MAX_AMOUNT = 600;
 const INITIAL_BALANCE = INITIAL_MINOR / 100;
@@ -116,7 +116,7 @@ async function begin(first: Quote): Promise<Trial> {
   return { stack, kafka, producer, database, accounts };
 }
 
-/** Sends new rules of an account, and sometimes removes them. Returns the id of the command. */
+/** Sends new rules for an account, or sometimes removes them. Returns the id of the command. */
 async function changeRules({ producer }: Trial, account: RecordedAccount): Promise<string> {
   const isRemoval = account.rules.length > 0 && random.happens(0.1);
   account.rules = isRemoval
@@ -169,7 +169,7 @@ async function play({ accounts, producer }: Trial, quotes: readonly Quote[]): Pr
   }
 }
 
-/** Kills or pauses a process, again and again, and sometimes both at once. */
+/** Kills or pauses a process, again and again, and sometimes both processes at once. */
 async function disturb({ stack }: Trial, isOver: () => boolean): Promise<void> {
   const one = async (name: string): Promise<void> => {
     const victim = stack.process(name);

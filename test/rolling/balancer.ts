@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 /** Interval of the readiness checks, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
 /**
- * A process without an answer within this time keeps its state. Only a response or a failed
- * connection changes the state.
+ * Time limit of a check. If a process does not answer within this time, its state does not change.
+ * Only a response or a failed connection changes it.
  */
 const CHECK_TIMEOUT_MS = 2_000;
 
@@ -30,8 +30,8 @@ export class Balancer {
   readonly #ready = new Set<Backend>();
   readonly #sockets = new Set<Socket>();
   readonly #stopping = new AbortController();
-  #looking: Promise<unknown> = Promise.resolve();
-  #alone = 0;
+  #watching: Promise<unknown> = Promise.resolve();
+  #failedChecks = 0;
   #turn = 0;
 
   private constructor(backends: readonly Backend[]) {
@@ -44,7 +44,7 @@ export class Balancer {
     const balancer = new Balancer(backends);
     balancer.#server.listen(0, HOST);
     await once(balancer.#server, "listening");
-    balancer.#looking = Promise.all(backends.map((backend) => balancer.#watch(backend)));
+    balancer.#watching = Promise.all(backends.map((backend) => balancer.#watch(backend)));
     return balancer;
   }
 
@@ -53,16 +53,16 @@ export class Balancer {
     return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Number of checks that found no ready process, after the first check that found one. */
-  get alone(): number {
-    return this.#alone;
+  /** Number of checks that left no process ready, after a process had been ready once. */
+  get failedChecks(): number {
+    return this.#failedChecks;
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
-    await this.#looking;
+    await this.#watching;
   }
 
   async #watch(backend: Backend): Promise<void> {
@@ -73,7 +73,7 @@ export class Balancer {
       if (isReady === true) this.#ready.add(backend);
       if (isReady === false) this.#ready.delete(backend);
       wasReady ||= isReady === true;
-      if (wasReady && this.#ready.size === 0) this.#alone += 1;
+      if (wasReady && this.#ready.size === 0) this.#failedChecks += 1;
       await delay(CHECK_INTERVAL_MS, signal);
     }
   }

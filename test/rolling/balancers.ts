@@ -1,8 +1,8 @@
 /**
  * Runs all balancers of a cluster in a separate process, so that the work of a test does not delay
  * their traffic. The argument has the processes of each balancer. The first message to the parent
- * has the addresses. The answer to each message from the parent names the balancers that were
- * without a ready process at some time after their first one.
+ * has the addresses. The answer to each message from the parent names the balancers that had no
+ * ready process at some time after a process was ready for the first time.
  */
 import { Balancer, type Backend } from "./balancer.ts";
 
@@ -10,7 +10,7 @@ const plan = JSON.parse(process.argv[2] ?? "{}") as Readonly<Record<string, read
 const balancers = new Map<string, Balancer>();
 for (const [name, backends] of Object.entries(plan)) balancers.set(name, await Balancer.start(backends));
 process.on("message", () => {
-  process.send?.([...balancers].flatMap(([name, { alone }]) => (alone > 0 ? [name] : [])));
+  process.send?.([...balancers].flatMap(([name, { failedChecks }]) => (failedChecks > 0 ? [name] : [])));
 });
 process.on("disconnect", () => process.exit(0));
 process.send?.(Object.fromEntries(Array.from(balancers, ([name, { authority }]) => [name, authority])));

@@ -9,7 +9,9 @@ import { eventually } from "@kapi/testkit";
 
 import type { Backend } from "./balancer.ts";
 
-/** Services with two processes: all but the trading server, which keeps its market in memory. */
+/**
+ * Services with two processes: all but the trading simulator, which keeps its market in memory.
+ */
 const TWICE = [
   "account",
   "command-status",
@@ -19,31 +21,32 @@ const TWICE = [
   "gateway",
   "metrics",
   "organization",
+  "risk",
   "webhooks",
 ] as const;
 export const TRADING_SERVER = "trading-simulator";
 /** Suffix of the name of a service's second process. */
 const SECOND = "-2";
-/** Far longer than the balancers need to notice a stop, and far shorter than in production. */
+/** Far longer than the balancers need to notice a stop, and far shorter than in the chart. */
 const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
 
-/** A kapi whose services, except the trading simulator, run as two processes behind one address. */
+/** A kapi whose services, except the trading simulator, run as two processes each. */
 export interface Cluster {
   readonly stack: TestStack;
   /** An organization with the addresses of the balancers. */
   readonly demo: Demo;
-  /** The first process of every service. */
+  /** The first process of each service. */
   readonly first: readonly string[];
   /** The second processes. */
   readonly second: readonly string[];
   /** Services with two processes that at some time had no ready process. */
-  alone(): Promise<readonly string[]>;
+  withoutReadyProcess(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
-/** Starts a cluster. Services call each other through the balancers. */
+/** Starts a cluster. Callers reach both processes of a service through one balancer. */
 export async function startCluster(): Promise<Cluster> {
   const ports = await choosePorts();
   const portOf = (name: string): number => ports[name] ?? 0;
@@ -67,7 +70,14 @@ export async function startCluster(): Promise<Cluster> {
     const demo = { ...made, baseUrl: `http://${authority("gateway")}`, wsBase: `ws://${authority("live")}` };
     await untilKnown(demo.managementKey, [portOf("gateway"), portOf("gateway" + SECOND)]);
     const second = TWICE.map((name) => name + SECOND);
-    return { stack, demo, first: [...TWICE, TRADING_SERVER], second, alone: () => balancers.alone(), stop };
+    return {
+      stack,
+      demo,
+      first: [...TWICE, TRADING_SERVER],
+      second,
+      withoutReadyProcess: () => balancers.withoutReadyProcess(),
+      stop,
+    };
   } catch (error) {
     balancers.stop();
     throw error;
@@ -77,18 +87,18 @@ export async function startCluster(): Promise<Cluster> {
 interface Balancers {
   /** Host and port of each balancer. */
   readonly authorities: Readonly<Record<string, string>>;
-  alone(): Promise<readonly string[]>;
+  withoutReadyProcess(): Promise<readonly string[]>;
   stop(): void;
 }
 
-/** Starts the balancers. They exit whenever this process exits. */
+/** Starts the balancers in a child process, which exits when this process exits. */
 async function startBalancers(plan: Readonly<Record<string, readonly Backend[]>>): Promise<Balancers> {
   const child = fork(path.join(import.meta.dirname, "balancers.ts"), [JSON.stringify(plan)], { execArgv: [] });
   const [authorities] = (await once(child, "message")) as [Balancers["authorities"]];
   return {
     authorities,
-    alone: async () => {
-      child.send("alone");
+    withoutReadyProcess: async () => {
+      child.send("withoutReadyProcess");
       const [names] = (await once(child, "message")) as [readonly string[]];
       return names;
     },

@@ -4,7 +4,7 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Logged causes that an overloaded machine explains: an answer was late; nothing was rejected. */
+/** Logged causes of a late answer, which an overloaded machine explains. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 

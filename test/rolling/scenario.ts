@@ -24,8 +24,8 @@ const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
 const MAX_WARNINGS = 10;
 /**
- * Maximum time after a restart of the trading server in which account still skips its reads: one
- * pause of their breaker, after an outage of a few seconds.
+ * Time after a restart of the trading server in which the account service may still not call it:
+ * one pause of the breaker, after an outage of a few seconds.
  */
 const SKIPPED_READS_MS = 5_000;
 
@@ -36,10 +36,10 @@ export interface ScenarioSettings {
   /** Requests a second. */
   readonly mutations: number;
   readonly reads: number;
-  readonly tell: (text: string) => void;
+  readonly report: (text: string) => void;
 }
 
-/** The restart of one process. */
+/** The restart of one process, with the time to its end, and then until it was ready. */
 export interface Restart {
   readonly name: string;
   readonly stopMs: number;
@@ -87,8 +87,8 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
   const kafka = createKafka({ brokers, clientId: "rolling", topicPrefix: stack.topicPrefix, logger });
   const { serverId, managementKey } = demo;
   const { accounts } = floor;
-  const { tell } = settings;
-  const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork(), tell });
+  const { report } = settings;
+  const trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork(), report });
   const { violations } = trial;
   const client = new OutsideClient(demo);
   const traffic = new Traffic({ client, accounts, random: random.fork(), violations });
@@ -101,13 +101,14 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
       restarts.push(await restart(cluster, name, violations));
       if (traffic.isServerUnavailable) await pause(SKIPPED_READS_MS);
       const { mutations, lost } = traffic.counts;
-      tell(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
+      report(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }
     await traffic.stop();
     if (traffic.counts.notSent > 0)
       violations.add(`${traffic.counts.notSent} requests were not sent: too many were in flight`);
     const late = explainRejections(cluster, traffic.rejections, violations);
-    for (const name of await cluster.alone()) violations.add(`${name}: at some moment neither process was ready`);
+    for (const name of await cluster.withoutReadyProcess())
+      violations.add(`${name}: at some moment neither process was ready`);
     await floor.close();
     const { mutations, exports } = traffic.counts;
     await checkCommands(client, accounts.length + mutations + exports, violations);

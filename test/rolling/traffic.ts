@@ -42,7 +42,7 @@ export interface Rejection {
  * lost connection or an answer with Retry-After. A second failure is a violation.
  */
 export class Traffic {
-  /** `slowestMs` is the longest time of a mutation, with both tries. */
+  /** `slowestMs` is the longest time of a deposit or withdrawal, with all its tries. */
   readonly counts = {
     mutations: 0,
     exports: 0,
@@ -79,11 +79,12 @@ export class Traffic {
     this.#violations = options.violations;
   }
 
+  /** Starts to send this many mutations and reads a second. */
   start(perSecond: { readonly mutations: number; readonly reads: number }): void {
     this.#running = this.#send(perSecond);
   }
 
-  /** Sends no new requests, and waits for requests in flight. */
+  /** Sends no new requests, waits for requests in flight, and reports the failures. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;

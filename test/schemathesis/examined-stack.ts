@@ -1,4 +1,4 @@
-/** A whole kapi for tools of other projects that read its documents and call it. */
+/** A whole kapi for tools of other projects that read its OpenAPI document and call it. */
 import { rmSync } from "node:fs";
 import path from "node:path";
 
@@ -6,7 +6,7 @@ import { randomBase32 } from "@kapi/kernel";
 import { createDemo, type Demo, type Stack, startStack } from "@kapi/local";
 import { deleteTopics, dropDatabase, printedReport, stopRecorded } from "@kapi/servers";
 
-/** The folder of the checkout that Git ignores. */
+/** The folder `.local` of the checkout, which Git ignores. */
 export const LOCAL = path.resolve(import.meta.dirname, "../../.local");
 const CREDITS = 100_000_000;
 const NAME_CHARACTERS = 10;
@@ -16,13 +16,13 @@ export function examinedStateDir(check: string): string {
   return path.join(LOCAL, check);
 }
 
-/** A running kapi with a demo organization, and what stops it and removes its data. */
+/** A running kapi with a demo organization. `stop` stops it and removes its data. */
 export interface ExaminedStack {
   readonly demo: Demo;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a kapi for the check of that name. A stack that an earlier run left is stopped first. */
+/** Starts a kapi for the named check. If an earlier run left a stack, it is stopped first. */
 export async function startExamined(check: string): Promise<ExaminedStack> {
   const stateDir = examinedStateDir(check);
   await stopRecorded(stateDir);

@@ -63,5 +63,6 @@ def before_call(context, case, kwargs):
         body["supportedLeverage"] = sorted(set(body["supportedLeverage"]))
     if body.get("defaultLeverage") is not None:
         body["defaultLeverage"] = SUPPORTED
+    # `from` must be before `to`.
     if "from" in body and "to" in body:
         del body["from"]

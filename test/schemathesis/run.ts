@@ -45,7 +45,7 @@ async function install(): Promise<void> {
   if ((await run(path.join(VENV, "bin", "python"), pip)) !== 0) throw new LocalError("pip could not get Schemathesis.");
 }
 
-/** Deletions are sent to the account `spare`, so that `accountNumber` stays. */
+/** Deletions are sent to the account `spare`, so that `accountNumber` continues to exist. */
 async function examine(demo: Demo, accountNumber: string, spare: string): Promise<number> {
   const config = path.join(STATE_DIR, "schemathesis.toml");
   writeFileSync(config, configuration(demo, accountNumber));

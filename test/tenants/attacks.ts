@@ -18,7 +18,7 @@ const HANG_MS = 20_000;
 const PAUSE_MS = 100;
 
 /** A running attack. */
-export interface UnderWay {
+export interface RunningAttack {
   /** Number of answers by status; status 0 counts requests without an answer. */
   readonly statuses: ReadonlyMap<number, number>;
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ export interface UnderWay {
 
 export interface Attack {
   readonly name: string;
-  start(attacker: OutsideClient): Promise<UnderWay>;
+  start(attacker: OutsideClient): Promise<RunningAttack>;
 }
 
 /**
@@ -51,12 +51,12 @@ export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
       start: async (attacker) => {
         const control = new TradingControl(attacker.demo);
         await control.inject({ kind: "delay", count: null, delayMs: HANG_MS });
-        const under = await flood(attacker, DETAIL_READERS, [`/accounts/${account}`]);
+        const running = await flood(attacker, DETAIL_READERS, [`/accounts/${account}`]);
         const stop = async (): Promise<void> => {
-          await under.stop();
+          await running.stop();
           await control.clearFaults();
         };
-        return { statuses: under.statuses, stop };
+        return { statuses: running.statuses, stop };
       },
     },
     {
@@ -77,7 +77,7 @@ export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
       name: `${ENDPOINTS} endpoints whose name server never answers`,
       start: async (attacker) => {
         silence.isOn = false;
-        for (let n = 0; n < ENDPOINTS; n += 1) await save(attacker, n);
+        for (let n = 0; n < ENDPOINTS; n += 1) await createEndpoint(attacker, n);
         silence.isOn = true;
         const deposits = await flood(attacker, DEPOSITORS, [], async () => {
           const { status } = await attacker.deposit(account, { amount: 1, requestId: randomUUID() });
@@ -103,19 +103,19 @@ export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
   ];
 }
 
-async function save(attacker: OutsideClient, name: number): Promise<void> {
+async function createEndpoint(attacker: OutsideClient, name: number): Promise<void> {
   const url = `https://${name}.silent.example/hook`;
   const { status } = await attacker.call("POST", "/webhooks", { body: { url, description: "Attack" } });
   if (status !== 201) throw new Error(`the endpoint ${url} was answered ${status}`);
 }
 
-/** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until the stop. */
+/** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until `stop`. */
 async function flood(
   attacker: OutsideClient,
   width: number,
   paths: readonly string[],
   send?: () => Promise<number>,
-): Promise<UnderWay> {
+): Promise<RunningAttack> {
   const statuses = new Map<number, number>();
   const over = new AbortController();
   const read = async (path: string): Promise<number> => (await attacker.call("GET", attacker.server(path))).status;

@@ -1,8 +1,9 @@
 /**
  * `npm run scenario -- tenants`: runs a whole kapi in which one organization attacks another one
- * through the API. Prints errors and durations of the other organization, without and under each
- * attack. Exits with 1 if the other organization got an error. `TENANTS_SECONDS` is the duration of
- * each measurement, `TENANTS_ACCOUNTS` the number of the attacker's accounts.
+ * through the API. Prints the durations of the other organization's requests, before and during
+ * each attack, and its errors during the attack. Exits with 1 if there was such an error.
+ * `TENANTS_SECONDS` is the duration of each measurement, `TENANTS_ACCOUNTS` the number of the
+ * attacker's accounts.
  */
 import { randomUUID } from "node:crypto";
 
@@ -84,27 +85,27 @@ async function organization(stack: TestStack, name: string): Promise<OutsideClie
   return client;
 }
 
-interface Looked {
+interface Measured {
   readonly undisturbed: Seen;
   readonly attacked: Seen;
 }
 
-function line(what: string, { undisturbed, attacked }: Looked): string {
+function line(what: string, { undisturbed, attacked }: Measured): string {
   const ratio = (attacked.p99Ms / Math.max(1, undisturbed.p99Ms)).toFixed(1);
   const figures = [attacked.answers, attacked.errors.length, undisturbed.p50Ms, attacked.p50Ms];
   const cells = [...figures, undisturbed.p99Ms, attacked.p99Ms, ratio].map((cell) => String(cell).padStart(9));
   return `${what.padEnd(52)}${cells.join("")}`;
 }
 
-async function look(attack: Attack, attacker: OutsideClient, victim: Victim): Promise<readonly string[]> {
+async function measureAttack(attack: Attack, attacker: OutsideClient, victim: Victim): Promise<readonly string[]> {
   const work = (): Promise<[Seen, Seen]> =>
     Promise.all([seenBy(SECONDS * 1_000, victim.work), seenBy(SECONDS * 1_000, victim.webhook, 1)]);
   const [undisturbed, undisturbedWebhooks] = await work();
-  const under = await attack.start(attacker);
+  const running = await attack.start(attacker);
   await pause(SETTLE_MS);
   const [attacked, attackedWebhooks] = await work();
-  const statuses = JSON.stringify(Object.fromEntries(under.statuses));
-  await under.stop();
+  const statuses = JSON.stringify(Object.fromEntries(running.statuses));
+  await running.stop();
   await pause(SETTLE_MS);
   say(line(attack.name, { undisturbed, attacked }));
   say(line("  deposits until their webhook", { undisturbed: undisturbedWebhooks, attacked: attackedWebhooks }));
@@ -132,7 +133,7 @@ try {
   const heads = ["requests", "errors", "p50", "under", "p99", "under", "ratio"].map((head) => head.padStart(9));
   say(`${"attack (times of the other organization in ms)".padEnd(52)}${heads.join("")}`);
   const violations: string[] = [];
-  for (const attack of attacks(own, silence)) violations.push(...(await look(attack, attacker, victim)));
+  for (const attack of attacks(own, silence)) violations.push(...(await measureAttack(attack, attacker, victim)));
   for (const [violation, times] of Map.groupBy(violations, String))
     say(`VIOLATION ${violation}, ${times.length} times`);
   say(`violations ${violations.length}`);

@@ -21,7 +21,7 @@ const DIGESTS = new Set(["account", "finance"]);
 const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
-/** The kind of a key: the word after the shard, or the first two words of a console key. */
+/** The kind of a key: the word after the shard, or the first words of a key of the console. */
 const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:[a-z-]+(?::[a-z]+)?|sign-in\}?:[a-z]+)/g];
 const REDIS_KEYS = [
   "libs/admission/src/redis/keys.ts",
@@ -95,7 +95,7 @@ function read(file = ""): string {
   return readFileSync(path.join(ROOT, file), "utf8");
 }
 
-/** The cells of the table below a heading, without their padding. */
+/** The rows of the table below a heading: the cells of each, without their padding. */
 function rowsBelow(heading: string): string[][] {
   const page = read("docs/reference/bounds.md");
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";

@@ -4,7 +4,10 @@ import path from "node:path";
 /** Folders without files of the repository, and the fixtures with intended faults. */
 const LEFT_OUT = new Set(["node_modules", "dist", "coverage", "test/tidy/fixtures"]);
 
-/** The files of the repository, as paths from `root`. Hidden folders are left out. */
+/**
+ * The files of the repository below `folder`, as paths from `root`. Hidden folders and
+ * {@link LEFT_OUT} are left out.
+ */
 export function filesBelow(root: string, folder = ""): string[] {
   return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const name = path.posix.join(folder, entry.name);

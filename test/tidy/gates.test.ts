@@ -22,7 +22,10 @@ interface Result {
   readonly output: string;
 }
 
-/** Must not block, because the worker of vitest must answer while the tool runs. */
+/**
+ * Runs an installed tool. It must not block, because the worker of vitest must answer while the
+ * tool runs.
+ */
 function run(tool: string, args: readonly string[], cwd: string): Promise<Result> {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);
   const options = { cwd, timeout: TOOL_TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES };
@@ -49,7 +52,7 @@ async function cruise(cwd: string, folders: readonly string[]): Promise<Cruise> 
   return JSON.parse(output) as Cruise;
 }
 
-describe("the tools of npm run check", () => {
+describe("the tools of npm run gates", () => {
   it("the import rules are each broken in fixtures/imports", async () => {
     const { violations, ruleSetUsed } = (await cruise(path.join(FIXTURES, "imports"), ["libs", "services"])).summary;
     const broken = new Set(violations.map((violation) => violation.rule.name));

@@ -13,8 +13,8 @@ describe("the layers of a service", () => {
       "crooked: README.md is missing",
       "crooked: src/config.ts is missing",
       "crooked: src/service.ts is missing",
-      "crooked: src/helpers is not a layer",
-      "crooked: src/inbound/tcp is not a layer",
+      "crooked: src/helpers is not an allowed folder",
+      "crooked: src/inbound/tcp is not an allowed folder",
     ]);
   });
 });

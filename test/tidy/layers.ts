@@ -3,7 +3,9 @@ import path from "node:path";
 
 /** The layers that a service may have in `src`. A layer may be missing, but has a fixed name. */
 const LAYERS = new Set(["domain", "operations", "inbound", "outbound"]);
-const FRONT_DOORS = ["main.ts", "config.ts", "service.ts"];
+/** Files that every service has in `src`. */
+const REQUIRED_FILES = ["main.ts", "config.ts", "service.ts"];
+/** The folders that the layers `inbound` and `outbound` may have. */
 const INBOUND = new Set(["http", "kafka", "ws"]);
 const OUTBOUND = new Set(["postgres", "redis", "http", "kafka", "smtp", "ws"]);
 
@@ -16,12 +18,12 @@ function serviceFaults(service: string, name: string): string[] {
   const source = path.join(service, "src");
   const faults: string[] = [];
   if (!existsSync(path.join(service, "README.md"))) faults.push(`${name}: README.md is missing`);
-  for (const door of FRONT_DOORS) {
-    if (!existsSync(path.join(source, door))) faults.push(`${name}: src/${door} is missing`);
+  for (const file of REQUIRED_FILES) {
+    if (!existsSync(path.join(source, file))) faults.push(`${name}: src/${file} is missing`);
   }
   const foreign = (folder: string, allowed: ReadonlySet<string>): void => {
-    for (const layer of foldersOf(path.join(source, folder))) {
-      if (!allowed.has(layer)) faults.push(`${name}: src/${path.join(folder, layer)} is not a layer`);
+    for (const one of foldersOf(path.join(source, folder))) {
+      if (!allowed.has(one)) faults.push(`${name}: src/${path.join(folder, one)} is not an allowed folder`);
     }
   };
   foreign("", LAYERS);

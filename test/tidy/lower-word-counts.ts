@@ -1,4 +1,7 @@
-/** `npm run word-counts`: writes the current counts into `words.json`. No sum may grow. */
+/**
+ * `npm run word-counts`: writes the current counts into `words.json`. It fails if a rule has more
+ * places than before.
+ */
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 

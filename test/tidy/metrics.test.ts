@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const HOMES = ["libs", "services"];
-/** The file that declares the functions. Its texts are not metrics. */
+/** The file that declares the functions that create metrics. Its texts are not metrics. */
 const DECLARED_IN = path.join("libs", "runtime", "src", "metrics.ts");
 const CALL = /\b(counter|gauge|histogram|observed)\(\s*(?=["'`])/g;
 const LITERALS =
@@ -35,9 +35,11 @@ function sources(): string[] {
     readdirSync(path.join(ROOT, home)).map((name) => path.join(home, name, "src")),
   );
   return sources
-    .filter((room) => existsSync(path.join(ROOT, room)))
-    .flatMap((room) =>
-      readdirSync(path.join(ROOT, room), { recursive: true, encoding: "utf8" }).map((file) => path.join(room, file)),
+    .filter((folder) => existsSync(path.join(ROOT, folder)))
+    .flatMap((folder) =>
+      readdirSync(path.join(ROOT, folder), { recursive: true, encoding: "utf8" }).map((file) =>
+        path.join(folder, file),
+      ),
     )
     .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== DECLARED_IN);
 }
@@ -71,14 +73,15 @@ function page(metrics: readonly Metric[]): string {
     metric.description,
     metric.home,
   ]);
-  const header = ["metric", "in Prometheus", "kind", "unit", "description", "services"];
+  const header = ["metric", "in Prometheus", "kind", "unit", "description", "code"];
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return `# Metrics
 
-Every process serves its metrics at \`/metrics\`, as text for Prometheus, when it is started with \`METRICS=on\`: of its
-HTTP port, or of \`METRICS_PORT\` alone where that is set. Units are written as UCUM writes them; labels are in the
-description. The label of a dotted name has underscores (\`http_route\`). This page is made from the code by
-\`npm run metrics-reference\`, and a test compares the two.
+A process that is started with \`METRICS=on\` serves its metrics at \`/metrics\`, in the text format of Prometheus. The
+path is on its HTTP port or, if \`METRICS_PORT\` is set, only on that port. Units are codes of UCUM. The description of a
+metric names its labels; in Prometheus a label has underscores instead of dots (\`http_route\`). The column "code" has the
+library or service that creates the metric. \`npm run metrics-reference\` makes this page from the code, and a test
+compares the two.
 
 ${[line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n")}
 `;

@@ -6,9 +6,9 @@ import path from "node:path";
 const HOMES = ["libs", "services"];
 const NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const NO_TRANSACTION = "-- no transaction";
-/** Comment above a statement: the release since which no process needs the dropped object. */
+/** Comment above a statement: the release since which it breaks no process, and the reason. */
 const CONTRACT = /^-- contract: (\d+\.\d+\.\d+) \S.{9,}$/m;
-/** Comment above a statement: why a lock of the table is harmless: it is small or not used yet. */
+/** Comment above a statement: why a lock of the table is harmless, such as a small table. */
 const LOCKS = /^-- locks: \S.{9,}$/m;
 
 /** A rule for statements, with the comment that allows an exception. */
@@ -178,7 +178,7 @@ interface Statement {
   readonly comment: string;
 }
 
-/** The statements of a file, without quoted text: its words and semicolons do not count. */
+/** The statements of a file. Words and semicolons in quoted text and in comments do not count. */
 function statementsOf(text: string): Statement[] {
   const blank = text.replaceAll(/--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'/g, (found) =>
     found.startsWith("--") || found.startsWith("/*") ? found.replaceAll(";", ",") : "''",

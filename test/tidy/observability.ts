@@ -18,7 +18,7 @@ export interface Observability {
 /** The parts of a runbook entry, by their first words. */
 const PARTS = ["- **Customers", "- **Diagnose:**", "- **Do:**", "- **Do not**"];
 const SEVERITIES: ReadonlySet<string> = new Set(["critical", "warning"]);
-/** Created by Prometheus itself: whether a target answered. */
+/** The metric that Prometheus itself creates: whether a target answered. */
 const OF_PROMETHEUS = "up";
 const OURS = 'application="kapi"';
 const REFERENCE_ROW = /^\| `[^`]*` +\| `([a-z][a-z0-9_, ]*)` +\|/gm;

@@ -5,8 +5,8 @@
 import { z } from "zod";
 
 /**
- * A program in deploy/programs.json. The chart, `npm start` and Docker Compose give the program
- * only these.
+ * What a program uses, in deploy/programs.json. The chart, `npm start` and Docker Compose give the
+ * program only these secrets and addresses.
  */
 const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
@@ -20,6 +20,7 @@ const Uses = z.strictObject({
   optionalSecrets: z.array(z.string()).default([]),
   /** Secrets of other systems, which only an operator can give: nothing generates them. */
   givenSecrets: z.array(z.string()).default([]),
+  /** Services that the program calls. */
   calls: z.array(z.string()),
   /** Addresses outside kapi that the program reaches. */
   outside: z.array(z.enum(["trading-servers", "internet"])).default([]),
@@ -28,6 +29,7 @@ export type Uses = z.output<typeof Uses>;
 
 export type Programs = ReadonlyMap<string, Uses>;
 
+/** The programs in the text of deploy/programs.json, by name; throws if it has unknown fields. */
 export function readPrograms(text: string): Programs {
   return new Map(Object.entries(z.record(z.string(), Uses).parse(JSON.parse(text))));
 }
@@ -38,8 +40,8 @@ export function variableOf(name: string): string {
 }
 
 /**
- * The servers, secrets and services of a program, by the variables that it reads. `secretVariables`
- * are all variables with secrets.
+ * The servers, secrets and services of a program, found by the variables that it reads.
+ * `secretVariables` are all variables with secrets, `services` the names of all services.
  */
 export function usesOf(
   variables: readonly string[],

@@ -31,7 +31,7 @@ export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   OTEL_SERVICE_NAME: "The name of the service in traces; by default the name of the program.",
   OTEL_TRACES_EXPORTER: "Turns traces on: the exporter that OpenTelemetry knows by this name; `none` turns them off.",
   OTEL_TRACES_SAMPLER:
-    "Which traces are recorded: `always_on`, `always_off` or `traceidratio`, each also after `parentbased_`; " +
+    "Which traces are recorded: `always_on`, `always_off` or `traceidratio`, or one with the prefix `parentbased_`; " +
     "by default `parentbased_always_on`.",
   OTEL_TRACES_SAMPLER_ARG: "The recorded share for `traceidratio`, from 0 to 1; by default 1.",
 };
@@ -105,6 +105,7 @@ function commentOf(name: string, text: string, shared: SharedComments): string |
   return shared.get(field)?.get(name) ?? null;
 }
 
+/** The comments in the text of `libs/runtime/src/config-fields.ts`, as {@link SharedComments}. */
 export function sharedComments(text: string): SharedComments {
   const fields = text.matchAll(new RegExp(String.raw`${COMMENT}^  (\w+)[:,]`, "gm"));
   return new Map(
@@ -175,7 +176,8 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   const connections = read(`${RUNTIME}/connection-fields.ts`);
   const main = read(`${RUNTIME}/main.ts`);
   const groups = Object.entries(GROUPS).map(([title, fields]) => {
-    const introduction = title === "Trading servers" ? "" : "[What it means](../external-servers.md).";
+    const introduction =
+      title === "Trading servers" ? "" : "[External servers](../external-servers.md) explains these settings.";
     return sectionOf(title, introduction, settingsOf(fields, connections, shared));
   });
   const services = servicesBelow(root).map(async (service) => {
@@ -195,7 +197,7 @@ export async function sectionsOf(root: string): Promise<Section[]> {
       title: "Migrations",
       introduction:
         "A service that is started with the argument `migrate` has this setting, `LOG_LEVEL` of\n" +
-        "[every process](#every-process), and the settings of [PostgreSQL](#postgresql). It reads no other.",
+        "[every process](#every-process), and the settings of [PostgreSQL](#postgresql). It reads no other settings.",
       ...settingsOf(without(MigrationSchema.shape, connectionFields.postgres), main, shared),
     },
     ...groups,
@@ -203,7 +205,7 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   ];
 }
 
-/** The settings that only this service has. The introduction links to its groups. */
+/** The section of a service: the settings outside of the groups, and links to its groups. */
 function serviceSection(
   service: string,
   shape: Readonly<Record<string, z.ZodType>>,

@@ -46,6 +46,7 @@ const RULES_FILE = "test/tidy/words.json";
 /** Migrations that were released are never edited. */
 const RELEASED_MIGRATIONS = "test/tidy/migrations-baseline.json";
 
+/** The rules in `words.json` of the repository at `root`. */
 export function readRules(root: string): Rules {
   return Rules.parse(JSON.parse(readFileSync(path.join(root, RULES_FILE), "utf8")));
 }
@@ -68,6 +69,7 @@ interface Check {
   readonly prose: boolean;
 }
 
+/** Compiles rules for {@link placesIn}. */
 export function checksOf(rules: Rules): Check[] {
   return Object.entries(rules).map(([rule, { pattern, files = "", prose = false }]) => ({
     rule,

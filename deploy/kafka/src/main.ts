@@ -1,6 +1,7 @@
 /**
  * The job that creates missing topics before the services start; existing topics are not changed.
- * Exits 0 when every topic exists and has its leaders, otherwise 1 with the reason on stderr.
+ * Exits 0 when every topic exists and each partition has a leader, otherwise 1 with the reason on
+ * stderr.
  */
 import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
 import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";
@@ -12,7 +13,10 @@ const MAX_REPLICAS = 15;
 const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
-  /** Of the topics to create. `kapi admin partitions grow` gives existing topics more. */
+  /**
+   * Number of partitions of each created topic. `kapi admin partitions grow` raises the number of
+   * existing topics.
+   */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(48),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),
   KAFKA_MIN_INSYNC_REPLICAS: configFields.integer(1, MAX_REPLICAS).default(2),

@@ -3,6 +3,7 @@ import { afterEach } from "vitest";
 
 import { loggedWarnings } from "./test-stack.ts";
 
+/** Maximum number of printed lines of a service, and of characters of a line. */
 const LINES_A_SERVICE = 8;
 const LONGEST_LINE = 1_000;
 

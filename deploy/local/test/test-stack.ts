@@ -41,14 +41,17 @@ export interface TestStackOptions {
   readonly supervised?: boolean;
 }
 
-/** A stack on its own test environment. */
+/** A stack in a test environment: its own one, or the given one. */
 export interface TestStack extends Stack {
   readonly environment: TestEnvironment;
   /** Creates an organization with credits, a server and a key; by default without accounts. */
   createDemo(options?: DemoOptions): Promise<DemoWithAccounts>;
 }
 
-/** Starts services for one test file; its `stop` removes everything. */
+/**
+ * Starts services for one test file. `stop` also stops its environment, with all data, unless the
+ * environment was given.
+ */
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
   const environment = options.environment ?? (await createTestEnvironment(clustersOf(options)));
   const release = async (): Promise<void> => {

@@ -14,6 +14,7 @@ export interface AccountSchema {
   stop(): Promise<void>;
 }
 
+/** Creates the schema. `stop` also stops its test environment. */
 export async function startAccountSchema(): Promise<AccountSchema> {
   const environment = await createTestEnvironment({ needs: ["postgres"] });
   const logger = createLogger({ service: "test", level: "error" });

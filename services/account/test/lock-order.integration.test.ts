@@ -117,10 +117,10 @@ it("finishing creations and booking do not deadlock", async () => {
 
 it("a transaction with several statements and booking do not deadlock", async () => {
   const two = await twoAccounts("active");
-  const book = createAccountRepository(database);
+  const repository = createAccountRepository(database);
   await bookBeside(two, () =>
     database.transaction(async (tx) => {
-      book.lock(asUnit(tx), [two.high.id, two.low.id]);
+      repository.lock(asUnit(tx), [two.high.id, two.low.id]);
       for (const { accountNumber } of [two.high, two.low]) {
         await tx.query(LOCK_ACCOUNTS, [column([two.serverId]), column([accountNumber])]);
       }

@@ -12,6 +12,7 @@ export interface Neighbours {
   stop(): Promise<void>;
 }
 
+/** Starts both on free ports. They accept deletions, and have no sample of any account. */
 export async function startNeighbours(): Promise<Neighbours> {
   const deleted: string[] = [];
   const unavailable = new Set<"finance" | "metrics">();

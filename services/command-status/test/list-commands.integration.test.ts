@@ -235,7 +235,7 @@ it("the query of the runbook finds the commands that wait, the oldest first", as
   expect(rows.map((row) => row.command_id)).not.toContain(done?.commandId);
 });
 
-it("the age of open commands has no command that closes positions, after its first attempt", async () => {
+it("the age of open commands ignores a command that closes positions, once its first attempt has begun", async () => {
   const completeAll = "update commands_by_month set status = 'succeeded' where status in ('queued', 'leased')";
   await database.value.query(statement<never>("test_complete_all", completeAll), []);
   const ages = createCommandAges(database.value, nextSecond());

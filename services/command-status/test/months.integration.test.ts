@@ -8,7 +8,7 @@ import { maintainMonths } from "../src/operations/maintain-months.ts";
 import { lookUpCommands } from "../src/operations/look-up-commands.ts";
 import { readCommands } from "../src/operations/read-commands.ts";
 import { createFinalCommandRepository, createCommandLists } from "../src/outbound/postgres/command-lists.ts";
-import { REQUESTED_COMMANDS } from "../src/outbound/postgres/command-places.ts";
+import { REQUESTED_COMMANDS } from "../src/outbound/postgres/command-details.ts";
 import { createCommandRepository } from "../src/outbound/postgres/command-repository.ts";
 import { createMonthRepository } from "../src/outbound/postgres/month-repository.ts";
 import { eventOf } from "./events.ts";

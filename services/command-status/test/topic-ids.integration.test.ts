@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTopicIdRepository } from "../src/outbound/postgres/topic-id-repository.ts";
 import { type Running, startRunning } from "./running.ts";
 
-const FORMER = "00000000-0000-4000-8000-000000000000";
+const DELETED_TOPIC_ID = "00000000-0000-4000-8000-000000000000";
 const TOPIC = TOPICS.commandsFinance;
 const SET_ID = statement("test_set_topic_id", "update positions set topic_id = $2 where topic = $1");
 
@@ -34,9 +34,9 @@ it("stores topic ids with positions, and rejects positions of a deleted topic at
   const [topicId] = await topicIds(running.kafka, [TOPIC]);
   expect(await repository.findAll()).toContainEqual({ topic: TOPIC.name, topicId });
 
-  const other = { topic: TOPIC.name, topicId: FORMER };
+  const other = { topic: TOPIC.name, topicId: DELETED_TOPIC_ID };
   expect(await repository.storeIfMissing([{ ...other, partitions: [0] }])).toEqual([{ topic: TOPIC.name, topicId }]);
-  await database.value.query(SET_ID, [TOPIC.name, FORMER]);
+  await database.value.query(SET_ID, [TOPIC.name, DELETED_TOPIC_ID]);
   await expect(caughtUp()).rejects.toThrow("answered 500");
   await database.value.query(SET_ID, [TOPIC.name, topicId]);
   expect((await caughtUp()).status).toBe(200);

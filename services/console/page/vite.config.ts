@@ -14,7 +14,7 @@ export default defineConfig({
     reportCompressedSize: true,
     rolldownOptions: {
       output: {
-        // What most pages share is one file beside the first: a page then needs few requests.
+        // The modules that most pages use are in one file, so that a page needs few requests.
         codeSplitting: {
           groups: [{ name: "parts", test: /src\/(?:parts|api|format|router|time-zone)|node_modules\/preact/ }],
         },

@@ -4,18 +4,21 @@ import type { Keyring } from "@kapi/kernel";
 import { alongside, type CompanionCheck, ConfigError, configFields, connectionFields, needs } from "@kapi/runtime";
 import { z } from "zod";
 
-/** Requests of an organization and day that the request log keeps by default: about 950 MB. */
+/**
+ * Default of REQUEST_LOG_PER_DAY: requests of one organization that the request log keeps for one
+ * day, about 950 MB.
+ */
 export const DEFAULT_REQUESTS_PER_DAY = 1_000_000;
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
 
 /**
- * Secure cookies imply an https proxy. If CONSOLE_TRUSTED_PROXIES does not name it, all people
- * share the proxy's address and failed sign-ins.
+ * Secure cookies imply an https proxy. If CONSOLE_TRUSTED_PROXIES does not name it, the console
+ * sees all people at the proxy's address, and counts their failed sign-ins together.
  */
 const proxyNamed: CompanionCheck = (given) =>
   given["CONSOLE_SECURE_COOKIES"] === "off" || given["CONSOLE_TRUSTED_PROXIES"] !== undefined
     ? null
-    : "needs CONSOLE_TRUSTED_PROXIES, the addresses of the proxy before it: without them all people share one address " +
+    : "needs CONSOLE_TRUSTED_PROXIES, the addresses of the https proxy: without them all people share one address " +
       "and lock each other out. On one machine, over http, set CONSOLE_SECURE_COOKIES=off instead";
 
 /** The listener for people. Without a port there is no listener. */
@@ -26,7 +29,10 @@ const consoleFields = {
   CONSOLE_HOST: configFields.httpHost,
   /** The folder of the built page. */
   CONSOLE_ASSETS: z.string().default(BUILT_PAGE),
-  /** `off` only for http on one machine: browsers would drop the session otherwise. */
+  /**
+   * `on`: browsers keep and send the cookies over https only. `off`: also over http, which is only
+   * for people on the machine of the console.
+   */
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"], "must be on or off").default("on"),
   /**
    * Addresses or networks of trusted proxies, separated by commas. Their X-Forwarded-For gives the
@@ -38,8 +44,9 @@ const consoleFields = {
   /** Public base URL of the console, without `/console`: for links in mails and OpenID Connect. */
   CONSOLE_PUBLIC_URL: configFields.serviceUrl.optional(),
   /**
-   * Keys of the secrets of second factors; the first one encrypts. An old key stays while secrets
-   * are encrypted with it. Absent: nobody can set up two-factor authentication.
+   * Keys that encrypt the secrets of second factors. The first key encrypts new secrets. Keep an
+   * old key while secrets are encrypted with it. Absent: nobody can set up two-factor
+   * authentication.
    */
   CONSOLE_SEALING_KEYS: configFields.keyring.optional(),
 };
@@ -79,7 +86,7 @@ const providerFields = {
   CONSOLE_OIDC_CLIENT_ID: z.string().min(1, "must not be empty").optional(),
   /** Secret of the console at the provider. */
   CONSOLE_OIDC_CLIENT_SECRET: z.string().min(1, "must not be empty").optional(),
-  /** Name of the provider on the button of the sign-in. */
+  /** Name of the provider, on the button of the sign-in page. */
   CONSOLE_OIDC_NAME: z.string().min(1, "must not be empty").default("your identity provider"),
   /**
    * `provider`: the provider asks for a second factor, and the console asks for none after it.
@@ -106,17 +113,20 @@ export const ConfigSchema = z.object({
    * the audit log.
    */
   ORGANIZATION_URL: configFields.serviceUrl,
-  /** Base URL of the account service: servers, accounts and its entries of the audit log. */
+  /**
+   * Base URL of the account service: servers, accounts, orders, positions, deals and its entries of
+   * the audit log.
+   */
   ACCOUNT_URL: configFields.serviceUrl,
   /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
   /** Base URL of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
-  /** Base URL of the internal port of the gateway: actions of people on accounts. */
+  /** Base URL of the internal port of the gateway: actions of people on accounts and templates. */
   GATEWAY_URL: configFields.serviceUrl,
-  /** Base URL of the metrics service: live values. */
+  /** Base URL of the metrics service: live and stored values of accounts. */
   METRICS_URL: configFields.serviceUrl,
-  /** Base URL of the risk service: risk rules, breaches and their evidence. */
+  /** Base URL of the risk service: risk rules, risk templates, breaches and their evidence. */
   RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,
@@ -159,7 +169,10 @@ export interface ProviderConfig {
   readonly hasSecondFactor: boolean;
 }
 
-/** Null: no listener. Throws ConfigError without the address of the API. */
+/**
+ * Returns the configuration of the listener for people; null: CONSOLE_PORT is absent, and there is
+ * no listener. Throws ConfigError if CONSOLE_API_URL is absent.
+ */
 export function consoleConfig(config: Config): ConsoleConfig | null {
   if (config.CONSOLE_PORT === undefined) return null;
   if (config.CONSOLE_API_URL === undefined)

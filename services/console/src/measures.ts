@@ -4,8 +4,9 @@ import { observed } from "@kapi/runtime";
 const MS_PER_SECOND = 1_000;
 
 /**
- * Time since each service was last read for audit entries. The metric is named after the service
- * that fetched them in the previous release.
+ * Measures the time since audit entries of each service were last fetched. `fetchedAtMs` has the
+ * time of the last fetch by service. The name of the metric begins with the service that fetched
+ * the entries in the previous release.
  */
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
   observed(

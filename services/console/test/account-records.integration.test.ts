@@ -102,7 +102,7 @@ it("an account that does not exist is 404, one without records is an empty list,
   }
 });
 
-it("a text that a spreadsheet would compute is harmless, and an amount stays a number", async () => {
+it("a text that a spreadsheet would run as a formula gets a quotation mark, and an amount stays a number", async () => {
   const transactions = await browser.ask("GET", account("transactions.csv"));
   expect(lines(transactions.text)[1]).toContain(",deposit,12.50,USD,100.00,112.50,'=1+1,payout,");
   const orders = await browser.ask("GET", account("orders.csv"));
@@ -111,7 +111,7 @@ it("a text that a spreadsheet would compute is harmless, and an amount stays a n
   expect(lines(deals.text)[1]).toContain(",-12.50,-0.50,0.00,");
 });
 
-it("more records than an export has are rejected with what to do", async () => {
+it("an export of more records than allowed is rejected, and the error names the limit", async () => {
   harness.standIns.recordCounts.set(EMPTY, MAX_EXPORTED_RECORDS + 1);
   for (const list of LISTS) {
     const { status, body } = await browser.ask("GET", account(`${list}.csv`, EMPTY));
@@ -127,7 +127,7 @@ it("an export breaks off when a page cannot be read, so that no part of it looks
   harness.standIns.unanswered = null;
 });
 
-it("finance that is unavailable fails its list only", async () => {
+it("while finance is unavailable, only the list of transactions fails", async () => {
   harness.standIns.unanswered = /\/transactions/;
   expect((await browser.ask("GET", account("transactions"))).status).toBe(500);
   expect((await browser.ask("GET", account("deals"))).status).toBe(200);
@@ -163,7 +163,7 @@ describe("the audit log of an account", () => {
     );
     expect(await actions("action=account.password_reset")).toEqual(["account.password_reset"]);
     expect(await actions("limit=1")).toHaveLength(1);
-    // The account of the path counts.
+    // The filter `subjectId` is ignored: the account of the path decides.
     expect(await actions(`subjectId=${person.serverId}/${EMPTY}`)).toHaveLength(2);
     const reader = await harness.signedIn(await harness.colleague(person, "read_only"));
     expect((await reader.ask("GET", account("audit"))).status).toBe(403);

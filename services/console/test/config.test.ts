@@ -1,4 +1,4 @@
-/** Required settings of a console. */
+/** The settings of a console behind a proxy. */
 import { ConfigError, loadConfig } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 

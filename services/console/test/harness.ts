@@ -18,18 +18,21 @@ import { type StandInServices, startStandInServices } from "./stand-in-services.
 
 /** Size in bytes of a file that is large enough to be compressed. */
 const LARGE_ENOUGH_TO_COMPRESS = 2_000;
-/** Password of every person that {@link ConsoleHarness.person} creates. */
+/** Password of every person that the harness creates. */
 export const PASSWORD = "correct horse battery";
 
 type Secrets = TestStack["secrets"];
-/** The operator's routes that the console serves, and not the organization service. */
+/**
+ * Paths of the routes for the operator that the console serves; the organization service serves the
+ * others.
+ */
 const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
 
 const Created = z.object({ organizationId: z.guid() });
 const CreatedServer = z.object({ serverId: z.guid() });
 const CreatedUser = z.object({ userId: z.guid() });
 
-/** A person of a new organization with one server. */
+/** A person of an organization with one server. */
 export interface ConsoleUser {
   readonly email: string;
   readonly userId: string;
@@ -47,14 +50,14 @@ export interface ConsoleHarness {
   /** The tokens of the operator and of all services. */
   readonly secrets: Secrets;
   /**
-   * Calls the operator's routes of the two services, and the console's routes of the organization
-   * service.
+   * Calls the routes for the operator in both services, and the routes of the organization service
+   * that are for the console.
    */
   readonly client: Pick<InternalClient, "request" | "json">;
   readonly redis: RedisConnection;
   readonly directory: Directory;
   readonly standIns: StandInServices;
-  /** Creates an organization with credits, a server and a person. */
+  /** Creates an organization with credits, a server and a person, who is an owner. */
   person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
   /** Creates another person of the same organization. */
   colleague(person: ConsoleUser, role: ConsoleRole): Promise<ConsoleUser>;
@@ -65,15 +68,18 @@ export interface ConsoleHarness {
   stop(): Promise<void>;
 }
 
+/** The response to a request of a {@link Browser}. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON. */
+  /** The parsed body; empty if it is not JSON. */
   readonly body: Record<string, unknown>;
 }
 
-/** Starts everything that one test file needs. `settings`: of the console. */
+/**
+ * Starts everything that one test file needs. `settings` are environment variables of the console.
+ */
 export async function startConsoleHarness(settings: Readonly<Record<string, string>> = {}): Promise<ConsoleHarness> {
   const scope = new Scope();
   const logger = createLogger({ service: "console-test", level: "silent" });
@@ -157,7 +163,7 @@ export async function startConsoleHarness(settings: Readonly<Record<string, stri
   };
 }
 
-/** A browser that keeps the session cookie and the CSRF token. */
+/** A client of the console that keeps cookies and the CSRF token, as a browser does. */
 export class Browser {
   readonly #url: string;
   readonly #address: string;
@@ -180,7 +186,7 @@ export class Browser {
     return { status: response.status, headers: response.headers, text, body: json as Record<string, unknown> };
   }
 
-  /** Calls any path of the console's listener; returns the answer unread. */
+  /** Calls any path of the console's listener; returns the response without reading its body. */
   open(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.#url + path, {
       method,
@@ -206,7 +212,7 @@ export class Browser {
     return all.length === 0 ? {} : { cookie: all.join("; ") };
   }
 
-  /** Keeps the cookies of an answer. */
+  /** Keeps the cookies that a response sets. */
   keepCookies(response: Response): void {
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
@@ -229,18 +235,18 @@ async function newPerson(
   { credits = 100, name = "Person" }: { credits?: number; name?: string } = {},
 ): Promise<ConsoleUser> {
   const { organizationId } = await client.json("POST", "/internal/organizations", { name: "Test", credits }, Created);
-  const place = `/internal/organizations/${organizationId}`;
+  const base = `/internal/organizations/${organizationId}`;
   const { configuration, tradingServerUrl } = serverEntry();
   const server = { configuration, tradingServerUrl };
-  const { serverId } = await client.json("POST", `${place}/servers`, server, CreatedServer);
+  const { serverId } = await client.json("POST", `${base}/servers`, server, CreatedServer);
   standIns.accounts.set(serverId, []);
   const email = `${randomUUID()}@example.com`;
   const user = { email: email.toUpperCase(), name, password: PASSWORD };
-  const { userId } = await client.json("POST", `${place}/users`, user, CreatedUser);
+  const { userId } = await client.json("POST", `${base}/users`, user, CreatedUser);
   return { email, userId, organizationId, serverId };
 }
 
-/** Creates a folder with the files of a built page. */
+/** Creates a folder with files like those of the built page; returns its path. */
 function builtPage({ stateDir }: TestEnvironment): string {
   const folder = path.join(stateDir, "page");
   mkdirSync(path.join(folder, "assets"), { recursive: true });

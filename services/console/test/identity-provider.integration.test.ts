@@ -1,4 +1,4 @@
-/** The sign-in by OpenID Connect, at a real provider on this machine. */
+/** The sign-in by OpenID Connect, with a real provider on this machine. */
 import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ afterAll(async () => {
   await provider.stop();
 });
 
-/** Begins a sign-in and returns the address with which the provider leads back. */
+/** Begins a sign-in; returns the address of the console to which the provider redirects. */
 async function atProvider(browser: Browser): Promise<string> {
   const begun = await browser.open("GET", "/console/api/sign-in/provider");
   expect(begun.status).toBe(302);
@@ -35,7 +35,7 @@ async function atProvider(browser: Browser): Promise<string> {
   return provider.follow(begun.headers.get("location") ?? "");
 }
 
-/** Opens the address with which the provider leads back; returns where the console leads. */
+/** Opens the address to which the provider redirects; returns where the console redirects. */
 async function comeBack(browser: Browser, address: string): Promise<string | null> {
   const { pathname, search } = new URL(address);
   const answer = await browser.open("GET", pathname + search);
@@ -56,7 +56,7 @@ describe("the sign-in by OpenID Connect", () => {
     expect(await comeBack(browser, address)).toBe("/console/?sign-in=expired");
   });
 
-  it("creates nobody, and accepts no address that the provider has not verified", async () => {
+  it("creates no user, and accepts no e-mail address that the provider has not verified", async () => {
     const person = await harness.person();
     for (const identity of [
       { email: `${randomUUID()}@example.com`, isVerified: true },

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 
 import Provider from "oidc-provider";
 
+/** The console as a client of the provider. */
 export const CLIENT = { id: "kapi-console", secret: "a-secret-of-the-test-0123456789abcdef" };
 
 /** A person at the provider. */
@@ -11,18 +12,22 @@ interface Identity {
   readonly isVerified: boolean;
 }
 
+/** A running OpenID Connect provider. */
 export interface TestProvider {
   readonly issuer: string;
-  /** The person who is signed in at the provider. */
+  /** Sets the person who is signed in at the provider. */
   signIn(identity: Identity): void;
-  /** Follows the provider's redirects from `location`, until it leads back to `redirectUri`. */
+  /**
+   * Follows the redirects from `location`; returns the first address that begins with
+   * `redirectUri`.
+   */
   follow(location: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a provider of OpenID Connect on this machine. Whoever comes is the person of `signIn`, and
- * agrees to everything.
+ * Starts an OpenID Connect provider on this machine. It treats every visitor as the person of the
+ * last `signIn`, who consents to everything. It redirects back only to `redirectUri`.
  */
 export async function startIdentityProvider(redirectUri: string): Promise<TestProvider> {
   let identity: Identity = { email: "nobody@example.com", isVerified: true };

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Reads a stream of events. */
+/** Reads a stream of server-sent events. */
 class Watcher {
   readonly events: { name: string; data: Record<string, unknown> }[] = [];
   isOver = false;
@@ -58,6 +58,7 @@ class Watcher {
   }
 }
 
+/** Signs in a new person with one account; returns a reader of the account's stream. */
 async function watched(): Promise<Watcher> {
   person = await harness.person();
   browser = await harness.signedIn(person);

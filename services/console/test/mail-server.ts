@@ -1,11 +1,14 @@
 import { eventually } from "@kapi/testkit";
 import { SMTPServer } from "smtp-server";
 
+/** A running SMTP server, and the mails that it got. */
 export interface MailServer {
   readonly url: string;
   /** The mails to an address, as their source. */
   to(email: string): readonly string[];
-  /** Waits for the newest mail to an address with a link, and returns the token of the link. */
+  /**
+   * Waits until the newest mail to an address has a link to `page`; returns the token of the link.
+   */
   tokenTo(email: string, page: "accept" | "recover"): Promise<string>;
   /** Refuses all further mails, or accepts them again. */
   refuse(isRefusing: boolean): void;

@@ -13,7 +13,10 @@ afterEach(() => {
 });
 afterAll(() => harness.stop());
 
-/** The overview of a new person: for a known organization it would be the kept one. */
+/**
+ * The overview of a new organization: the console caches the overview of an organization for a
+ * moment. `prepare` is called before the overview is read.
+ */
 async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefined): Promise<ConsoleOverview> {
   const person = await harness.person({ credits: 100 });
   harness.standIns.accounts.set(person.serverId, ["100001"]);
@@ -25,7 +28,7 @@ async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefin
 
 const PARTS = ["servers", "equity", "drawdowns", "limits", "breaches", "webhooks", "commands", "credits"] as const;
 
-it("shows each number of the organization's servers, with exact sums of money", async () => {
+it("shows every part for the organization's servers, with exact sums of money", async () => {
   let own: ConsoleUser | undefined;
   const overview = await overviewOf((person) => {
     own = person;

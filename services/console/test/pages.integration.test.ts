@@ -25,10 +25,13 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** A signed document. */
+/** The signed evidence of a breach. */
 const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.json", import.meta.url), "utf8");
 
-/** Adds a breach of account 10000001. */
+/**
+ * Adds a breach of account 10000001 with its evidence, or the error of its evidence; returns its
+ * id.
+ */
 function newBreach(evidence: string | ApiError): string {
   const id = randomUUID();
   harness.standIns.breaches.set(id, { accountNumber: "10000001", evidence });
@@ -89,7 +92,7 @@ describe("credits", () => {
         wallet: { lowBalanceThreshold: 1_000 },
       });
     });
-    // Redis lost the sessions too: people sign in again.
+    // Redis lost the sessions too, so people have to sign in again.
     expect((await browser.ask("GET", "/credits")).status).toBe(401);
     browser = await harness.signedIn(person);
     for (const lowBalanceThreshold of [-1, 1.5, "5", null]) {
@@ -100,7 +103,7 @@ describe("credits", () => {
 });
 
 describe("a management key", () => {
-  it("is shown once, reaches all servers, and is rejected by Redis and the directory once revoked", async () => {
+  it("is shown once, reaches all servers, and is revoked in Redis and in the directory", async () => {
     const { key, managementKey } = await newKey("Reporting <b>&amp;</b>");
     expect(key).toMatchObject({ name: "Reporting <b>&amp;</b>", status: "active", serverIds: null, revokedAt: null });
     const secret = managementKey.split(".")[2] ?? "";
@@ -203,43 +206,43 @@ describe("a server", () => {
   it("shows pages of accounts, an account without credentials, and commands", async () => {
     const { serverId, organizationId } = person;
     harness.standIns.accounts.set(serverId, ["10000001"]);
-    const place = `/servers/${serverId}`;
-    expect((await browser.ask("GET", `${place}/accounts`)).body).toMatchObject({
+    const base = `/servers/${serverId}`;
+    expect((await browser.ask("GET", `${base}/accounts`)).body).toMatchObject({
       accounts: [{ accountNumber: "10000001", stored: null }],
       pagination: { page: 1, limit: 50, total: 1, totalPages: 1, nextCursor: null },
       orderedAt: null,
     });
-    const { body: details } = await browser.ask("GET", `${place}/accounts/10000001`);
+    const { body: details } = await browser.ask("GET", `${base}/accounts/10000001`);
     expect(details).toMatchObject({ account: { accountNumber: "10000001", accountName: "<b>Account</b>" } });
     expect(Object.keys(details)).toEqual(["account"]);
-    const listed = await browser.ask("GET", `${place}/commands?status=failed&accountNumber=10000001`);
+    const listed = await browser.ask("GET", `${base}/commands?status=failed&accountNumber=10000001`);
     expect(listed.body).toMatchObject({ asked: { organizationId, status: "failed", accountNumber: "10000001" } });
     const command = commandOf(serverId);
     harness.standIns.commands.set(command.id, { organizationId, body: JSON.stringify({ command }) });
-    expect((await browser.ask("GET", `${place}/commands/${command.id}`)).body).toEqual({ command });
+    expect((await browser.ask("GET", `${base}/commands/${command.id}`)).body).toEqual({ command });
   });
 });
 
 describe("a breach", () => {
   it("is listed with the rules of its account, page by page", async () => {
-    const place = `/servers/${person.serverId}/accounts/10000001`;
+    const base = `/servers/${person.serverId}/accounts/10000001`;
     const breachId = newBreach(EVIDENCE);
     const { serverId } = person;
-    expect((await browser.ask("GET", `${place}/risk-rules`)).body).toEqual({
+    expect((await browser.ask("GET", `${base}/risk-rules`)).body).toEqual({
       riskRules: { serverId, accountNumber: "10000001" },
     });
-    const listed = await browser.ask("GET", `${place}/breaches?page=2&limit=10&ruleId=daily`);
+    const listed = await browser.ask("GET", `${base}/breaches?page=2&limit=10&ruleId=daily`);
     expect(listed.body).toMatchObject({ asked: { page: 2, limit: 10, ruleId: "daily" } });
     expect(listed.body["breaches"]).toContainEqual({ id: breachId });
-    expect(await browser.ask("GET", `${place}/breaches?page=first`)).toMatchObject({
+    expect(await browser.ask("GET", `${base}/breaches?page=first`)).toMatchObject({
       status: 400,
       body: { issues: [{ path: ["page"] }] },
     });
-    expect((await browser.ask("GET", `${place}/breaches/${breachId}`)).body).toEqual({
+    expect((await browser.ask("GET", `${base}/breaches/${breachId}`)).body).toEqual({
       breach: { id: breachId, accountNumber: "10000001" },
     });
     const elsewhere = `/servers/${serverId}/accounts/10000002/breaches/${breachId}`;
-    for (const unknown of [`${place}/breaches/${randomUUID()}`, `${place}/breaches/none`, elsewhere]) {
+    for (const unknown of [`${base}/breaches/${randomUUID()}`, `${base}/breaches/none`, elsewhere]) {
       expect(await browser.ask("GET", unknown)).toMatchObject({ status: 404, body: { code: "BREACH_NOT_FOUND" } });
     }
   });
@@ -256,13 +259,13 @@ describe("a breach", () => {
   });
 
   it("whose evidence is pending or deleted says so, and when to ask again", async () => {
-    const place = `/servers/${person.serverId}/accounts/10000001/breaches`;
+    const base = `/servers/${person.serverId}/accounts/10000001/breaches`;
     const pending = newBreach(new ApiError("EVIDENCE_PENDING", { headers: { "retry-after": "15" } }));
-    const answer = await browser.ask("GET", `${place}/${pending}/evidence`);
+    const answer = await browser.ask("GET", `${base}/${pending}/evidence`);
     expect(answer).toMatchObject({ status: 409, body: { code: "EVIDENCE_PENDING" } });
     expect(answer.headers.get("retry-after")).toBe("15");
     const none = newBreach(new ApiError("EVIDENCE_NOT_FOUND"));
-    expect(await browser.ask("GET", `${place}/${none}/evidence`)).toMatchObject({
+    expect(await browser.ask("GET", `${base}/${none}/evidence`)).toMatchObject({
       status: 404,
       body: { code: "EVIDENCE_NOT_FOUND" },
     });
@@ -307,8 +310,8 @@ describe("another organization", () => {
     }
     expect(harness.standIns.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
-    // Another organization cannot find our command under its own server. A command of its own is
-    // not found under a server that is not the server of the command.
+    // Another organization cannot find the command under its own server. Neither can it find a
+    // command of its own under a server that is not the server of this command.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
     harness.standIns.commands.set(command.id, {
@@ -326,39 +329,39 @@ describe("another organization", () => {
     const names = { [`key/${key.keyId}`]: key.name, [`user/${person.userId}`]: "Person" };
     expect((await browser.ask("GET", actors)).body).toEqual({ names });
   });
+});
 
-  it("without a session gets 401 from the routes of sessions, credits, keys and servers", async () => {
-    const nobody = harness.browser();
-    const { serverId } = person;
-    const routes: [string, string][] = [
-      ["GET", "/session"],
-      ["DELETE", "/session"],
-      ["PUT", "/session/password"],
-      ["GET", "/credits"],
-      ["PUT", "/credits/threshold"],
-      ["GET", "/credits/usage"],
-      ["GET", "/credits/usage-by-day"],
-      ["GET", "/keys"],
-      ["POST", "/keys"],
-      ["DELETE", "/keys/some"],
-      ["GET", "/scopes"],
-      ["GET", "/servers"],
-      ["PATCH", `/servers/${serverId}`],
-      ["GET", `/servers/${serverId}/accounts`],
-      ["GET", `/servers/${serverId}/accounts.csv`],
-      ["GET", `/servers/${serverId}/accounts/10000001`],
-      ["GET", `/servers/${serverId}/accounts/10000001/live`],
-      ["GET", `/servers/${serverId}/commands`],
-      ["GET", `/servers/${serverId}/commands/${randomUUID()}`],
-      ["GET", `/servers/${serverId}/accounts/10000001/risk-rules`],
-      ["GET", `/servers/${serverId}/accounts/10000001/breaches`],
-      ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}`],
-      ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}/evidence`],
-    ];
-    for (const [method, path] of routes) {
-      expect([path, (await nobody.ask(method, path, method === "GET" ? undefined : {})).status]).toEqual([path, 401]);
-    }
-  });
+it("a browser without a session gets 401 from the routes of sessions, credits, keys and servers", async () => {
+  const nobody = harness.browser();
+  const { serverId } = person;
+  const routes: [string, string][] = [
+    ["GET", "/session"],
+    ["DELETE", "/session"],
+    ["PUT", "/session/password"],
+    ["GET", "/credits"],
+    ["PUT", "/credits/threshold"],
+    ["GET", "/credits/usage"],
+    ["GET", "/credits/usage-by-day"],
+    ["GET", "/keys"],
+    ["POST", "/keys"],
+    ["DELETE", "/keys/some"],
+    ["GET", "/scopes"],
+    ["GET", "/servers"],
+    ["PATCH", `/servers/${serverId}`],
+    ["GET", `/servers/${serverId}/accounts`],
+    ["GET", `/servers/${serverId}/accounts.csv`],
+    ["GET", `/servers/${serverId}/accounts/10000001`],
+    ["GET", `/servers/${serverId}/accounts/10000001/live`],
+    ["GET", `/servers/${serverId}/commands`],
+    ["GET", `/servers/${serverId}/commands/${randomUUID()}`],
+    ["GET", `/servers/${serverId}/accounts/10000001/risk-rules`],
+    ["GET", `/servers/${serverId}/accounts/10000001/breaches`],
+    ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}`],
+    ["GET", `/servers/${serverId}/accounts/10000001/breaches/${randomUUID()}/evidence`],
+  ];
+  for (const [method, path] of routes) {
+    expect([path, (await nobody.ask(method, path, method === "GET" ? undefined : {})).status]).toEqual([path, 401]);
+  }
 });
 
 function commandOf(serverId: string) {

@@ -1,4 +1,4 @@
-/** People that the operator creates, and the audit log of their and others' changes. */
+/** People that the operator creates, and the audit log of changes by people and the operator. */
 import { randomUUID } from "node:crypto";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
@@ -15,13 +15,13 @@ import { type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } 
 let harness: ConsoleHarness;
 let client: ConsoleHarness["client"];
 let person: ConsoleUser;
-let place: string;
+let base: string;
 let database: Started<Database>;
 beforeAll(async () => {
   harness = await startConsoleHarness();
   ({ client } = harness);
   person = await harness.person({ credits: 30 });
-  place = `/internal/organizations/${person.organizationId}`;
+  base = `/internal/organizations/${person.organizationId}`;
   database = await startPool({
     connectionString: harness.environment.postgresUrl,
     schema: "console",
@@ -48,38 +48,38 @@ test("organizations, people, keys and servers are listed in pages, each list und
   });
   const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
   const { userId, email, organizationId, serverId } = person;
-  expect((await ask("GET", `${place}/users`)).body).toMatchObject({
+  expect((await ask("GET", `${base}/users`)).body).toMatchObject({
     users: [{ userId, email, organizationId, name: "Person", disabledAt: null }],
     pagination,
   });
-  await ask("POST", `${place}/keys`, { scopes: ["credits:read"], serverIds: [serverId], name: "One server" });
-  expect((await ask("GET", `${place}/keys`)).body).toMatchObject({
+  await ask("POST", `${base}/keys`, { scopes: ["credits:read"], serverIds: [serverId], name: "One server" });
+  expect((await ask("GET", `${base}/keys`)).body).toMatchObject({
     keys: [{ name: "One server", serverIds: [serverId], status: "active" }],
     pagination,
   });
-  expect((await ask("GET", `${place}/servers`)).body).toMatchObject({
+  expect((await ask("GET", `${base}/servers`)).body).toMatchObject({
     servers: [{ serverId, organizationId, status: "active", tradingServerUrl: "http://127.0.0.1:1" }],
     pagination,
   });
-  expect((await ask("GET", `${place}/users?page=2&limit=1`)).body).toMatchObject({
+  expect((await ask("GET", `${base}/users?page=2&limit=1`)).body).toMatchObject({
     users: [],
     pagination: { page: 2 },
   });
-  expect((await ask("GET", `${place}/users?limit=0`)).status).toBe(400);
+  expect((await ask("GET", `${base}/users?limit=0`)).status).toBe(400);
 });
 
 test("no list contains anything of a password or of a key's secret", async () => {
   for (const list of ["users", "keys", "servers"]) {
-    const text = (await client.request("GET", `${place}/${list}`)).body.toString();
+    const text = (await client.request("GET", `${base}/${list}`)).body.toString();
     expect(text).not.toMatch(/hash|argon2|secret/i);
   }
 });
 
 test("the credits are the current wallet", async () => {
-  await ask("POST", `${place}/credits`, { credits: 12, purchaseId: randomUUID() });
+  await ask("POST", `${base}/credits`, { credits: 12, purchaseId: randomUUID() });
   await eventually(async () => {
     const { organizationId } = person;
-    expect((await ask("GET", `${place}/credits`)).body).toMatchObject({
+    expect((await ask("GET", `${base}/credits`)).body).toMatchObject({
       wallet: { organizationId, availableCredits: 42, lifetimePurchased: 42 },
     });
   });
@@ -97,22 +97,22 @@ test("an unknown organization has no lists, no credits and no people", async () 
 
 test("a user's generated password is shown once and works; an e-mail address belongs to one user, in any letter case", async () => {
   const email = `${randomUUID()}@example.com`;
-  const made = await ask("POST", `${place}/users`, { email, name: "Generated" });
+  const made = await ask("POST", `${base}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
   const { password } = made.body as { password: string };
   expect(password).toMatch(/^[A-Za-z0-9_-]{24}$/);
   expect((await harness.browser().signIn(email, password)).status).toBe(200);
-  const again = await ask("POST", `${place}/users`, { email: email.toUpperCase(), name: "Again" });
+  const again = await ask("POST", `${base}/users`, { email: email.toUpperCase(), name: "Again" });
   expect(again).toMatchObject({ status: 400, body: { issues: [{ path: ["email"] }] } });
   for (const [field, change] of [
     ["email", { email: "no address" }],
     ["name", { name: "" }],
     ["password", { password: "short" }],
   ] as const) {
-    const refused = await ask("POST", `${place}/users`, { email: "two@example.com", name: "Two", ...change });
+    const refused = await ask("POST", `${base}/users`, { email: "two@example.com", name: "Two", ...change });
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: [field] }] } });
   }
-  const known = await ask("POST", `${place}/users`, {
+  const known = await ask("POST", `${base}/users`, {
     email: `${randomUUID()}@example.com`,
     name: "Own",
     password: "my own password",
@@ -127,8 +127,8 @@ describe("the audit log", () => {
   const auditOf = async ({ organizationId }: ConsoleUser): Promise<AuditEntry[]> =>
     (await audit(`organizationId=${organizationId}&limit=100`)).entries;
   /**
-   * The entries of a person's organization, newest first, once there are `count`: entries of other
-   * services arrive a moment later.
+   * The entries of a person's organization, newest first. Waits until there are `count` entries,
+   * because entries of other services arrive a moment later.
    */
   const entriesOf = async (somebody: ConsoleUser, count: number): Promise<AuditEntry[]> => {
     await eventually(async () => expect(await auditOf(somebody)).toHaveLength(count));
@@ -198,7 +198,7 @@ describe("the audit log", () => {
 
   it("has the first use of a key once, with its address", async () => {
     const { organizationId } = person;
-    const made = await ask("POST", `${place}/keys`, { scopes: ["credits:read"], name: "Used" });
+    const made = await ask("POST", `${base}/keys`, { scopes: ["credits:read"], name: "Used" });
     const { keyId } = made.body as { keyId: string };
     const use = (): Promise<unknown> =>
       admit(harness.redis, {
@@ -220,13 +220,13 @@ describe("the audit log", () => {
     await eventually(async () => expect(await uses()).toHaveLength(1));
     await use();
     await eventually(async () => {
-      const { usage } = (await ask("GET", `${place}/credits/usage`)).body as { usage: { createdBy: unknown }[] };
+      const { usage } = (await ask("GET", `${base}/credits/usage`)).body as { usage: { createdBy: unknown }[] };
       expect(usage.filter(({ createdBy }) => JSON.stringify(createdBy).includes(keyId))).toHaveLength(2);
     });
     expect(await uses()).toMatchObject([{ actor: { type: "key", id: keyId, name: "Used" }, address: ADDRESS }]);
   });
 
-  it("is read in pages, which entries that are written meanwhile do not shift", async () => {
+  it("is read in pages, which do not shift when entries are written meanwhile", async () => {
     const somebody = await harness.person();
     await entriesOf(somebody, 3);
     const all = (await auditOf(somebody)).map(({ id }) => id);
@@ -275,7 +275,7 @@ describe("the audit log", () => {
     const role = `writer_${randomUUID().replaceAll("-", "")}`;
     await sql(`create role ${role}`);
     const settings = { POSTGRES_URL: harness.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
-    // The second migration is the case of every later release.
+    // Each later release repeats the migration with the same role.
     for (let time = 0; time < 2; time += 1)
       await migrateDatabase({ config: settings, logger: createLogger({ service: "test", level: "silent" }) });
     const as = (work: (tx: Transaction) => unknown): Promise<unknown> =>

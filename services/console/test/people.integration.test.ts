@@ -64,7 +64,7 @@ describe("an invitation", () => {
     expect(JSON.stringify(await actionsOf(owner))).not.toContain(token);
   });
 
-  it("ends when it is replaced or cancelled, and other organizations cannot cancel it", async () => {
+  it("is invalid after it is replaced or cancelled, and other organizations cannot cancel it", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(owner);
     const email = `${randomUUID()}@example.com`;
@@ -128,7 +128,7 @@ describe("a role", () => {
     expect((await browser.ask("GET", "/session")).status).toBe(200);
   });
 
-  it("of owner always stays with somebody, even if two owners demote or disable each other at once", async () => {
+  it("of owner always stays with at least one person, even if two owners demote or disable each other at once", async () => {
     for (const how of ["role", "disable"] as const) {
       for (let round = 0; round < 8; round += 1) {
         const one = await harness.person();
@@ -149,7 +149,7 @@ describe("a role", () => {
     }
   });
 
-  it("is changed by the operator too, but the last owner stays one", async () => {
+  it("can be changed by the operator too, but the last owner stays an owner", async () => {
     const owner = await harness.person();
     const set = async (userId: string, role: string): Promise<number> =>
       (await harness.client.request("PUT", `/internal/users/${userId}/role`, { role })).status;

@@ -48,7 +48,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("gets the same answer as fast for an unknown address, which gets no mail", async () => {
+  it("is answered equally and as fast for an unknown address, which gets no mail", async () => {
     const person = await harness.person();
     const unknown = `${randomUUID()}@example.com`;
     const timed = async (email: string): Promise<{ status: number; text: string; ms: number }> => {
@@ -58,7 +58,7 @@ describe("a forgotten password", () => {
     };
     const answers = [await timed(person.email), await timed(unknown), await timed(person.email), await timed(unknown)];
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`))).toEqual(new Set(["202 {}"]));
-    // Neither waits for the mail server. The mail of the known address takes longer than this.
+    // No answer waits for the mail server.
     for (const { ms } of answers) expect(ms).toBeLessThan(1_000);
     await mails.tokenTo(person.email, "recover");
     expect(mails.to(unknown)).toEqual([]);
@@ -84,7 +84,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(202);
   });
 
-  it("sends at most three mails to an address, which the answers do not show, and limits a network", async () => {
+  it("sends at most three mails to an address, which the answers do not reveal, and limits a network address", async () => {
     const person = await harness.person();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) statuses.push((await forget(person.email)).status);

@@ -65,7 +65,7 @@ describe.each([
     await server.stop();
   });
 
-  /** Moves the last failure `ms` into the past. */
+  /** Moves the last failure of an e-mail address `ms` into the past. */
   async function passTime({ emailHash }: SignInSubject, ms: number): Promise<void> {
     const key = signInEmailKey(emailHash);
     await redis.commands.hset(key, "at", Number(await redis.commands.hget(key, "at")) - ms);

@@ -53,7 +53,7 @@ function recordOf(organizationId: string, times: readonly number[], status = 200
 
 const list = (organizationId: string, query = {}) => requestLog.list(organizationId, ListRequestsQuery.parse(query));
 
-it("drops the requests of a day as a whole after seven days, and accepts requests of the new day", async () => {
+it("drops all requests of a day after seven days, and accepts requests of the new day", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const startMs = clock.nowMs();
@@ -69,7 +69,7 @@ it("drops the requests of a day as a whole after seven days, and accepts request
   expect((await list(organizationId)).requests.map(({ at }) => at)).toEqual(["2026-03-09T10:30:00.000Z"]);
 });
 
-it("keeps at most the requests of a day that are allowed, and says how many are missing", async () => {
+it("keeps at most the allowed number of requests of a day, and says how many are missing", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const times = Array.from({ length: 30 }, (_, index) => clock.nowMs() - 60_000 - index);

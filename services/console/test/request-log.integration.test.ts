@@ -67,7 +67,7 @@ async function list(query: string, visitor = browser): Promise<ConsoleRequestsAn
 const idsOf = ({ requests }: Pick<ConsoleRequestsAnswer, "requests">): string[] => requests.map(({ id }) => id);
 
 describe("the request log", () => {
-  it("shows a request within seconds, once although its record is repeated, and finds the one that was refused for credits", async () => {
+  it("shows a request within seconds, once although its record is repeated, and finds a request that was rejected for lack of credits", async () => {
     const refused = requestOf({
       requestId: "refused",
       operation: "depositAccountFunds",

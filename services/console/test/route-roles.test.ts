@@ -1,4 +1,4 @@
-/** The role that each route of the console requires: the real routes, called by each role. */
+/** The roles that each route of the console allows: each role calls the real routes. */
 import { createHash, randomUUID } from "node:crypto";
 
 import { CONSOLE_API, CONSOLE_ROLES, type ConsoleRole, CSRF_HEADER, SESSION_COOKIE } from "@kapi/contracts";
@@ -44,7 +44,10 @@ beforeAll(async () => {
   await app.ready();
 });
 
-/** Every dependency but the session rejects: a route that passes its checks answers 4xx or 500. */
+/**
+ * Dependencies with sessions and users; most others reject every call. So the answer of a route
+ * that passes its checks is an error other than 401 and 403, or a success.
+ */
 function dependencies(): ConsoleDependencies {
   const failing = onlyWith({});
   const sessions = {

@@ -1,6 +1,6 @@
 /**
- * Who may call each route of the console: the decision that the matrix test compares with the real
- * routes. A new route needs a row here.
+ * Which roles may call each route of the console. `route-roles.test.ts` compares this table with
+ * the real routes, so a new route needs a row here.
  */
 import type { ConsoleRole } from "@kapi/contracts";
 

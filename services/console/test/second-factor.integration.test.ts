@@ -28,7 +28,10 @@ interface Enrolled {
   readonly codes: readonly string[];
 }
 
-/** Sets up two-factor authentication, with the code of the step before this one. */
+/**
+ * Sets up two-factor authentication. The code is that of the time step before the current one: the
+ * test can still use the current one.
+ */
 async function enrol(person: ConsoleUser): Promise<Enrolled> {
   const browser = await harness.signedIn(person);
   const begun = await browser.ask("POST", "/two-factor", { currentPassword: PASSWORD });
@@ -52,7 +55,7 @@ describe("two-factor authentication", () => {
     expect(secret).toMatch(/^[A-Z2-7]{32}$/);
     expect(uri).toContain(`secret=${secret}`);
     expect(qr).toMatch(/^data:image\/svg\+xml;base64,/);
-    // Nothing is asked at the sign-in before the secret is confirmed.
+    // Before the secret is confirmed, the sign-in asks for no code.
     expect((await harness.browser().signIn(person.email, PASSWORD)).status).toBe(200);
     expect((await browser.ask("POST", "/two-factor/confirm", { code: "000000" })).status).toBe(400);
     const { body } = await browser.ask("POST", "/two-factor/confirm", { code: appCode(secret) });
@@ -103,7 +106,7 @@ describe("two-factor authentication", () => {
     expect((await complete(browser, recovery)).status).toBe(400);
   });
 
-  it("limits wrong codes as wrong passwords, and the right password in between changes nothing", async () => {
+  it("limits wrong codes like wrong passwords, and a right password in between does not reset the limit", async () => {
     const person = await harness.person();
     const { codes } = await enrol(person);
     const statuses: number[] = [];
@@ -117,7 +120,7 @@ describe("two-factor authentication", () => {
     expect(codes).toHaveLength(10);
   });
 
-  it("protects the password and itself: both need the password and a code", async () => {
+  it("is turned off, and the password is changed, only with the password and a code", async () => {
     const person = await harness.person();
     const { browser, codes } = await enrol(person);
     const change = { currentPassword: PASSWORD, newPassword: "staple battery horse" };

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** An answer without the parts that differ between equal requests. */
+/** An answer without the parts that differ between two equal requests. */
 function visiblePart({ status, headers, text }: Answer): object {
   const differing = new Set(["x-request-id", "date", "keep-alive", "retry-after", "content-length"]);
   const kept = [...headers].filter(([name]) => !differing.has(name));
@@ -25,8 +25,8 @@ function visiblePart({ status, headers, text }: Answer): object {
 }
 
 /**
- * Sets many failures of an e-mail address, the last one in the future: the wait stays above a
- * minute during a test.
+ * Sets many failed sign-ins of an e-mail address. The last one is in the future, so that the wait
+ * stays above a minute during a test.
  */
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");
@@ -67,7 +67,7 @@ describe("a session", () => {
     expect((await browser.ask("GET", "/session", undefined, plain)).status).toBe(401);
   });
 
-  it("has a new id and token after every sign-in, the former session ends, and an id from the browser is never used", async () => {
+  it("has a new id and token after every sign-in, the earlier session ends, and an id from the browser is never used", async () => {
     const person = await harness.person();
     const browser = harness.browser();
     browser.cookie = "A".repeat(43);
@@ -116,7 +116,7 @@ describe("a session", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("does not suffice to change the password, and a short new password is rejected", async () => {
+  it("is not enough to change the password: the current one is needed; a short new password is rejected", async () => {
     const browser = await harness.signedIn(await harness.person());
     const wrong = { currentPassword: "not my password", newPassword: NEW_PASSWORD };
     expect(await browser.ask("PUT", "/session/password", wrong)).toMatchObject({
@@ -133,12 +133,12 @@ describe("a session", () => {
   it("ends when the operator disables the user or gives them another password", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
-    const place = `/internal/users/${person.userId}`;
-    const reset = await harness.client.request("PUT", `${place}/password`);
+    const base = `/internal/users/${person.userId}`;
+    const reset = await harness.client.request("PUT", `${base}/password`);
     const { password } = JSON.parse(reset.body.toString()) as { password: string };
     expect((await browser.ask("GET", "/session")).status).toBe(401);
     expect((await browser.signIn(person.email, password)).status).toBe(200);
-    expect((await harness.client.request("DELETE", place)).status).toBe(200);
+    expect((await harness.client.request("DELETE", base)).status).toBe(200);
     expect((await browser.ask("GET", "/session")).status).toBe(401);
     expect(await browser.signIn(person.email, password)).toMatchObject({ status: 401, body: WRONG });
   });

@@ -1,4 +1,4 @@
-/** The lists of accounts of the account service, finance and command-status, for tests. */
+/** Stand-ins for the lists about an account: those of account, finance and command-status. */
 import {
   ACCOUNT_ROUTES,
   type Actor,
@@ -34,8 +34,8 @@ export interface RecordData {
 }
 
 /**
- * Every list of an account has `recordCounts` records, numbered from 1. Answers contain the query,
- * so that tests can check it.
+ * Adds the routes of the lists to `app`. Every list of an account has as many records as
+ * `recordCounts` says, numbered from 1. Answers contain the query, so that tests can check it.
  */
 export function installRecords(app: ReturnType<typeof createHttpServer>, state: RecordData): void {
   const { orders, positions, deals } = {

@@ -40,13 +40,13 @@ export interface StandInServices extends RecordData {
   readonly url: string;
   /** Newest sample, per account number. */
   readonly samples: Map<string, AccountMetricsFrame>;
-  /** Commands by their id, as text. */
+  /** Commands by their id: their organization, and the body of the answer as JSON. */
   readonly commands: Map<string, { organizationId: string; body: string }>;
   /** Breaches by their id: their account, and the body of their evidence or its error. */
   readonly breaches: Map<string, { accountNumber: string; evidence: string | ApiError }>;
   /** Webhook endpoints by their id. */
   readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
-  /** Changes of configurations that arrived. */
+  /** Changes of configurations that were requested, in order. */
   readonly changes: { serverId: string; change: unknown }[];
   /** For each request for samples, the number of requested accounts. */
   readonly sampleRequests: number[];
@@ -60,12 +60,14 @@ export interface StandInServices extends RecordData {
   readonly asked: string[];
 }
 
-/** Tokens of the callers that these services accept. */
+/**
+ * The service tokens that these services accept: those of the console and the organization service.
+ */
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * One server in place of all services that the console calls, except organization. The end-to-end
- * tests cover the path with the real services.
+ * Starts one HTTP server in place of all services that the console calls, except the organization
+ * service. End-to-end tests call the real services.
  */
 export async function startStandInServices(): Promise<Started<StandInServices>> {
   const app = createHttpServer({
@@ -163,7 +165,7 @@ function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "
   app.post("/internal/servers/:serverId/accounts/stored-values", (request) => ({
     values: parse(Numbers, request.body).accountNumbers.map(() => null),
   }));
-  // The order is that of the numbers, in the direction of the sort.
+  // Accounts are sorted by number for every sort field, in the direction of the sort.
   app.post("/internal/servers/:serverId/accounts/ranked", (request) => {
     const { serverId } = parse(ServerPath, request.params);
     const { sort, filters, after, limit } = parse(METRICS_ROUTES.rankAccounts.body, request.body);
@@ -176,7 +178,7 @@ function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "
       total: known.length,
     };
   });
-  // Each history has one point, whose balance is the number of points that the console asks for.
+  // Each history has one point. Its balance is the number of points that the console requests.
   app.get("/internal/servers/:serverId/accounts/:accountNumber/equity-history", (request): EquityHistory => {
     const { from, to, points } = parse(METRICS_ROUTES.readEquityHistory.query, request.query);
     const values = { equity: 90, balance: points, lowest: 80, highest: 95, drawdown: { from: 95, to: 80 } };
@@ -206,7 +208,10 @@ function installCommandStatus(app: App, { commands }: Omit<StandInServices, "url
   });
 }
 
-/** Each server has one active account with an equity of 100.10, 5.05 less than in the morning. */
+/**
+ * Each server has one active account with an equity of 100.10, 5.05 less than at the start of the
+ * day.
+ */
 function installOverview(app: App, { accounts }: Omit<StandInServices, "url">): void {
   const ServerIds = z.object({ serverIds: z.array(z.guid()) });
   const perServer = (request: FastifyRequest, answer: object): object => ({
@@ -236,7 +241,7 @@ function nearLimit(serverId: string, accountNumber: string): NearLimit {
 
 /** Answers contain the request, so that tests can check it. */
 function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void {
-  const place = "/internal/servers/:serverId/accounts/:accountNumber";
+  const base = "/internal/servers/:serverId/accounts/:accountNumber";
   const BreachPath = AccountPath.extend({ breachId: z.guid() });
   const breachIn = (params: unknown) => {
     const { accountNumber, breachId } = parse(BreachPath, params);
@@ -244,16 +249,16 @@ function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void
     if (breach?.accountNumber !== accountNumber) throw new ApiError("BREACH_NOT_FOUND");
     return { breachId, ...breach };
   };
-  app.get(`${place}/risk-rules`, (request) => ({ riskRules: parse(AccountPath, request.params) }));
-  app.get(`${place}/breaches`, (request) => ({
+  app.get(`${base}/risk-rules`, (request) => ({ riskRules: parse(AccountPath, request.params) }));
+  app.get(`${base}/breaches`, (request) => ({
     breaches: [...breaches.keys()].map((id) => ({ id })),
     asked: parse(ListRiskBreachesQuery, request.query),
   }));
-  app.get(`${place}/breaches/:breachId`, (request) => {
+  app.get(`${base}/breaches/:breachId`, (request) => {
     const { breachId, accountNumber } = breachIn(request.params);
     return { breach: { id: breachId, accountNumber } };
   });
-  app.get(`${place}/breaches/:breachId/evidence`, (request, reply) => {
+  app.get(`${base}/breaches/:breachId/evidence`, (request, reply) => {
     const { evidence } = breachIn(request.params);
     if (evidence instanceof ApiError) throw evidence;
     return reply.type(JSON_TYPE).send(evidence);
@@ -262,9 +267,9 @@ function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void
 
 /** Answers contain the request, so that tests can check it. */
 function installWebhooks(app: App, { endpoints }: Omit<StandInServices, "url">): void {
-  const place = "/internal/organizations/:organizationId/webhooks";
+  const base = "/internal/organizations/:organizationId/webhooks";
   const Organization = z.object({ organizationId: z.guid() });
-  app.post(place, (request, reply) => {
+  app.post(base, (request, reply) => {
     const { organizationId } = parse(Organization, request.params);
     const { url } = request.body as { url: string };
     if (url.startsWith("http:")) throw new ApiError("WEBHOOK_URL_REFUSED", { text: "The address cannot be used: no" });
@@ -272,19 +277,19 @@ function installWebhooks(app: App, { endpoints }: Omit<StandInServices, "url">):
     endpoints.set(id, { organizationId, asked: request.body });
     return reply.code(201).send({ endpoint: { id, ...(request.body as object) }, secret: "whsec_once" });
   });
-  app.get(place, (request) => {
+  app.get(base, (request) => {
     const { organizationId } = parse(Organization, request.params);
     const own = [...endpoints].filter(([, endpoint]) => endpoint.organizationId === organizationId);
     return { endpoints: own.map(([id]) => ({ id })) };
   });
   app.route({
     method: ["GET", "POST", "PATCH", "DELETE"],
-    url: `${place}/:endpointId/*`,
+    url: `${base}/:endpointId/*`,
     handler: (request, reply) => answerOfEndpoint(request, reply),
   });
   app.route({
     method: ["GET", "PATCH", "DELETE"],
-    url: `${place}/:endpointId`,
+    url: `${base}/:endpointId`,
     handler: (request, reply) => answerOfEndpoint(request, reply),
   });
   const answerOfEndpoint = (request: FastifyRequest, reply: FastifyReply): unknown => {
@@ -359,7 +364,7 @@ function accountOf(serverId: string, accountNumber: string): object {
   };
 }
 
-/** A sample of an account. */
+/** A live sample of an account, whose equity is 1000 plus the sequence. */
 export function sampleOf(serverId: string, accountNumber: string, sequence: number): AccountMetricsFrame {
   return AccountMetricsFrame.parse({
     type: "account.metrics",

@@ -1,5 +1,5 @@
 /**
- * Users and entries of the audit log that processes of the previous release still write, in the
+ * Users and entries of the audit log that processes of the previous release still write into the
  * schema of the organization service.
  */
 import { randomUUID } from "node:crypto";
@@ -35,7 +35,7 @@ async function rows<Row>(text: string): Promise<Row[]> {
   return database.value.query(statement<Row>(`test_${randomUUID()}`, text), []);
 }
 
-/** Inserts a user with this password, as a process of the previous release does. */
+/** Inserts a user with this password, as a process of the previous release does; returns the id. */
 async function formerUser(email: string, password: string): Promise<string> {
   const [known] = await rows<{ id: string }>(
     `insert into organization.users (id, organization_id, email, name, password_hash, created_at)
@@ -99,7 +99,7 @@ it("a user whom a process of the previous release disables cannot sign in, also 
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(401));
 });
 
-it("a user with the e-mail address of another user does not keep later users from being taken over", async () => {
+it("a user with the e-mail address of another user does not prevent that later users are taken over", async () => {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "First", password: PASSWORD };
   await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);

@@ -1,5 +1,6 @@
 /**
- * Webhooks in the console: answers of the webhooks service, only for the person's own organization.
+ * Webhooks in the console: the console passes on answers of the webhooks service, only for the
+ * person's own organization.
  */
 import { randomUUID } from "node:crypto";
 
@@ -102,7 +103,7 @@ describe("a person's webhook endpoints", () => {
   });
 });
 
-it("while the webhooks service is unavailable the console reports it, and its other pages work", async () => {
+it("while the webhooks service is unavailable, the console answers 500 for webhooks, and other pages work", async () => {
   harness.standIns.webhooksUnavailable = true;
   try {
     const answer = await browser.ask("GET", "/webhooks");
@@ -114,7 +115,7 @@ it("while the webhooks service is unavailable the console reports it, and its ot
   }
 });
 
-it("entries of other services are soon in the audit log, once, and are then deleted from their outbox", async () => {
+it("entries of other services reach the audit log once, and are then deleted from their outbox", async () => {
   const event = (action: AuditEvent["action"]): AuditEvent => ({
     eventId: randomUUID(),
     organizationId: person.organizationId,
@@ -127,7 +128,7 @@ it("entries of other services are soon in the audit log, once, and are then dele
   });
   const [created, deleted] = [event("webhook.created"), event("webhook.deleted")];
   const { auditEvents } = harness.standIns;
-  // The oldest event is of a later release, and must not block later events.
+  // The first event is of a later release, and must not block the events after it.
   const later = { ...created, eventId: randomUUID(), action: "webhook.paused", actor: { type: "robot", id: "7" } };
   for (const one of [later, created, deleted]) auditEvents.set(one.eventId, one);
   await eventually(() => auditEvents.size === 0);

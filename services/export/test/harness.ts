@@ -26,8 +26,8 @@ import { startService } from "../src/service.ts";
 import { type OwnerServer, startOwnerServer } from "./owner-server.ts";
 
 /**
- * The export service in this process and command-status in another, with real Kafka and PostgreSQL;
- * stand-ins own the history.
+ * The export service in this process and command-status in another, with real Kafka and PostgreSQL.
+ * Stand-ins for account and finance return the history.
  */
 export class Harness {
   readonly events: CommandEvent[] = [];

@@ -31,6 +31,7 @@ export function transaction(at: string, overrides: Partial<Kind<"transaction">> 
 
 const TRADE = { symbol: "EURUSD", side: "buy", volume: 0.1 };
 
+/** An executed market order. */
 export function order(createdAt: string): Kind<"order"> {
   return {
     kind: "order",
@@ -43,13 +44,14 @@ export function order(createdAt: string): Kind<"order"> {
   };
 }
 
+/** An open position. */
 export function position(openedAt: string): Kind<"position"> {
   const id = randomUUID();
   const price = { openPrice: 1.1, closedVolume: 0 };
   return { kind: "position", id, orderId: id, ...TRADE, ...price, status: "open", openedAt, closedAt: null };
 }
 
-/** The kind of a deal is `dealKind`. */
+/** A deal that opened a position. The kind of a deal is `dealKind`. */
 export function deal(executedAt: string): Kind<"deal"> {
   const id = randomUUID();
   const money = { price: 1.1, commission: -0.35, realizedPnl: 0, swap: 0 };

@@ -28,12 +28,12 @@ const MADE_THROUGH = statement<{ made_through: string; after_account: string }>(
   "test_made_through",
   "select made_through::text, after_account from digest_servers where server_id = $1",
 );
-/** $1 server, $2 day: the digests began with this day. */
+/** $1 server, $2 day: sets the first day of the server's digests. */
 const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
 );
-/** $1 server, $2 day: the digests say that they are of this day instead. */
+/** $1 server, $2 day, $3 other day: makes the digests of the day those of the other day. */
 const MOVE_DIGESTS = statement<never>(
   "test_move_digests",
   "update transaction_digests set day = $3::date where server_id = $1 and day = $2::date",
@@ -303,7 +303,10 @@ describe("the digests of transactions", () => {
   });
 });
 
-/** Runs the service as a process until it kills itself at a point, after `passes` passes of it. */
+/**
+ * Runs the service as a process until it kills itself at the fault point, after `passes` earlier
+ * passes of it.
+ */
 async function killedAt(point: string, passes: number): Promise<void> {
   const env = { ...harness.environment.env, HTTP_PORT: "0", FAULT_POINT: point, FAULT_POINT_AFTER: String(passes) };
   const child = spawn(process.execPath, [MAIN], { env: { ...process.env, ...env }, stdio: "ignore" });

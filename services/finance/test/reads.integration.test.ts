@@ -131,7 +131,7 @@ describe("the reads of the ledger", () => {
     ]);
   });
 
-  it("show the deal of profit, commission and swap", async () => {
+  it("name the deal that a profit, commission or swap belongs to", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = z

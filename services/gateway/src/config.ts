@@ -20,7 +20,8 @@ export const ConfigSchema = z.object({
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
    * header gives the caller's address, for keys that are limited to networks, the request log and
-   * the audit log. Absent: the address of the proxy.
+   * the audit log. Absent: the header is ignored, and the caller's address is that of the
+   * connection, which is a proxy's.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,

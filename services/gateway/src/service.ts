@@ -50,16 +50,16 @@ const SERVICE = "gateway";
  * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
  * calls of Redis and one publish. A read waits for one read and three calls of Redis; the two reads
  * of daily digests have one deadline together. While a dependency is down, a request is answered in
- * less than 5 s (decisions, 1.5). Except for calls of the account service, the sums are below this
- * time.
+ * less than 5 s (decisions, 1.5). So the sum of these deadlines is below 5 s for every request,
+ * except for calls of the account service.
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
 const PRODUCE_TIMEOUT_MS = 1_600;
 const READ_TIMEOUT_MS = 2_500;
 /**
- * Account details wait up to 3 s for a trading server, before they are answered from the last
- * sample.
+ * Deadline of a read of the account service, which waits up to 3 s (its
+ * `TRADING_SERVER_TIMEOUT_MS`) for a trading server before it returns stored values.
  */
 const ACCOUNT_READ_TIMEOUT_MS = 3_500;
 /**
@@ -91,7 +91,10 @@ export interface ServiceSettings {
   readonly admission?: AdmissionSettings;
 }
 
-/** Starts the gateway; ready once the directory has been read to its end. */
+/**
+ * Starts the gateway, and returns the URL of the API. The gateway is ready once the directory has
+ * been read to its end.
+ */
 export async function startService(
   context: MainContext<Config>,
   settings: ServiceSettings = {},

@@ -54,7 +54,7 @@ export const ConfigSchema = z
     SERVICE_TOKEN: configFields.serviceToken,
     SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
     INTERNAL_TOKEN: configFields.internalToken.optional(),
-    /** Base URL of the account service: which accounts exist. */
+    /** Base URL of the account service: which accounts exist, their names and creation times. */
     ACCOUNT_URL: configFields.serviceUrl,
     /**
      * What the process does: `sequencer` numbers samples, `stream` serves sockets. `windows` keeps
@@ -111,7 +111,7 @@ export const ConfigSchema = z
      * the socket is read more slowly.
      */
     MAX_MESSAGES_PER_SECOND: configFields.integer(1, 1_000_000).default(1_000),
-    /** Maximum number of unsent bytes of one socket; above it nothing more is written. */
+    /** Maximum number of unsent bytes of one socket; above it no samples are written to it. */
     MAX_BUFFERED_BYTES: configFields.integer(128 * 1_024, 64 * MIB).default(256 * 1_024),
     /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
     STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),

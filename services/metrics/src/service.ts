@@ -276,7 +276,7 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   }
 }
 
-/** Starts to follow the partitions that the groups of a sequencer assign to it. */
+/** Restores the partitions that the groups of a sequencer assign to it, and drops released ones. */
 async function startAssignedPartitions(
   { scope, logger }: Context,
   { restore, drop }: SampleReader,

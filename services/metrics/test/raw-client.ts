@@ -82,7 +82,7 @@ export class RawClient {
   }
 
   /**
-   * Sends the handshake; returns the response, and the client if it was accepted.
+   * Connects and sends a handshake; returns the client and the response, also if it is an error.
    */
   static async handshake(
     wsUrl: string,

@@ -10,7 +10,7 @@ import { LiveClient } from "./live-client.ts";
 
 const PARTITIONS = 4;
 const SEQUENCER = { ROLES: "sequencer", METRICS: "on" };
-/** Longer than a released partition is still read, and than a takeover after a crash. */
+/** Above 30 s, for which a released partition is read, and above a takeover after a crash. */
 const MOVED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 180_000;
 const CALL_TIMEOUT_MS = 5_000;

@@ -23,7 +23,7 @@ let windows: MetricsProcess[];
 let stream: MetricsProcess;
 const clients: LiveClient[] = [];
 
-/** The settings of the windows process of an instance, and of every stream process. */
+/** The settings of the windows process of an instance. */
 function tier(instance: number): Record<string, string> {
   return {
     ROLES: "windows",

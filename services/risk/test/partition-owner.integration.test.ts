@@ -136,7 +136,7 @@ async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
   );
 }
 
-it("leaves a partition to its new owner when a process that the group has removed goes on", async () => {
+it("leaves a partition to its new owner when a process that the group has removed continues", async () => {
   const account = anyAccountNumber();
   const [removed, owner] = [startMember(), startMember()];
   removed.assign([partition], 7);
@@ -148,7 +148,7 @@ it("leaves a partition to its new owner when a process that the group has remove
   expect((await owner.addValuations(partition, [])).commitOffset()).toBe(2n);
 });
 
-it("goes on after Kafka has deleted the group and counts its generations from 1 again", async () => {
+it("acquires a partition after Kafka has deleted the group and counts its generations from 1 again", async () => {
   const account = anyAccountNumber();
   const former = startMember();
   former.assign([partition], 500);
@@ -193,7 +193,7 @@ it("compares rules whose activation was committed although every attempt seemed 
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("makes new rules active only behind the rules that a crashed process made active", async () => {
+it("makes new rules active only after the rules that a crashed process made active", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
   const crashed = startMember();
@@ -217,7 +217,7 @@ it("makes new rules active only behind the rules that a crashed process made act
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 
-it("makes new rules active only behind the valuations that a crashed process has compared", async () => {
+it("makes new rules active only after the valuations that a crashed process has compared", async () => {
   const account = anyAccountNumber();
   const crashed = startMember();
   crashed.assign([partition], 1);

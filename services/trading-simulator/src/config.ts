@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import { SYMBOLS } from "./domain/symbols.ts";
 
+/** Every setting of the trading simulator. */
 export const ConfigSchema = z.object({
   /**
    * The address to listen on. On any address but a loopback address, the control API is served only

@@ -63,9 +63,12 @@ const OVERDUE_BATCH = 20;
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
-/** What tests replace. */
+/**
+ * Dependencies that tests replace: name resolution, name servers, jitter, and the clock, which is
+ * by default the database's.
+ */
 export interface ServiceOverrides {
-  /** Tests replace name resolution, jitter, and the clock (by default the database's clock). */
+  /** Replaces the DNS resolver. */
   readonly resolve?: Resolve;
   /** Name servers with their ports; by default the name servers of the configuration. */
   readonly nameServers?: readonly string[];

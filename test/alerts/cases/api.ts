@@ -15,7 +15,10 @@ function bucket(le: string, perSecond: string, operation = DEPOSIT): Readonly<Re
   };
 }
 
-/** Requests whose caller waits for 30 s. */
+/**
+ * Requests that take longer than 10 s during the fault, because they wait for a command. The alert
+ * ignores these operations.
+ */
 function waits(operation: string): Readonly<Record<string, string>> {
   return { ...bucket("10", rising(10, 0), operation), ...bucket("+Inf", rising(10, 10), operation) };
 }

@@ -18,7 +18,7 @@ export const COMMANDS: readonly AlertCase[] = [
     when: "a deposit is open two minutes after its deadline",
     series: {
       [kapi("commands_inbox_overdue", { ...FIRST, worker: "finance" })]: level(0, 120),
-      // The action of a breach, hours before its deadline.
+      // A command of a breach. It is two hours old, and its deadline is not over.
       [kapi("commands_inbox_age", { ...FIRST, job: "account", worker: "account" })]: level(0, 7_200),
       [kapi("commands_inbox_overdue", { ...FIRST, job: "account", worker: "account" })]: level(0, 0),
     },

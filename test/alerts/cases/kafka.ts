@@ -38,7 +38,7 @@ export const KAFKA: readonly AlertCase[] = [
   },
   {
     alert: "KapiProduceFails",
-    when: "messages to Kafka are lost repeatedly",
+    when: "Kafka repeatedly does not acknowledge a message",
     series: {
       [kapi("kafka_produce_failures_total", { topic: "commands.finance", outcome: "unknown" })]: rising(0, 0.1),
     },

@@ -1,7 +1,10 @@
 import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, FIRST, kapi } from "./case.ts";
 
-/** Balances or credits that differ between two stores, and usage that waits. */
+/**
+ * Balances or credits that differ between two stores, wallet shards that do not serve requests, and
+ * digests, usage entries and audit entries that are late.
+ */
 export const MONEY: readonly AlertCase[] = [
   {
     alert: "KapiLedgerDiscrepancy",

@@ -30,7 +30,7 @@ export function fatal(error: unknown): never {
   process.exit(1);
 }
 
-/** How to reach the topics of the bare path in the cluster that `environment` names. */
+/** A connection to the topics of the bare path in the cluster that `environment` names. */
 export function bareKafka(clientId: string, environment: Readonly<Record<string, string | undefined>> = process.env) {
   const logger = createLogger({ service: "bare-path", level: "error" });
   const brokers = (environment["KAFKA_BROKERS"] ?? "").split(",");
@@ -57,8 +57,9 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
 }
 
 /**
- * `name` is the part of kapi that this process replaces, such as `finance`. `minIntervalMs` is the
- * minimum time between two requests of the producer.
+ * Connects a process of the bare path to Kafka and PostgreSQL. `name` is the service that this
+ * process replaces, such as `finance`. `minIntervalMs` is the minimum time between two requests of
+ * the producer.
  */
 export async function bareProcess(name: string, minIntervalMs?: number): Promise<BareProcess> {
   const { kafka, logger } = bareKafka(name);

@@ -3,7 +3,7 @@ import { TOPICS } from "@kapi/contracts";
 import { fastify } from "fastify";
 
 import { bareProcess, ORGANIZATION_ID, parsed, SEPARATOR, SERVER_ID } from "./bare-process.ts";
-import type { BareCommand, BareEnd } from "./messages.ts";
+import type { BareCommand, BareFinalEvent } from "./messages.ts";
 
 const MIN_INTERVAL_MS = 200;
 const WRITE = `insert into bare.commands
@@ -14,9 +14,9 @@ const KNOWN = "select command_id, message, event from bare.commands where comman
 
 const { query, consume, hello } = await bareProcess("command-status");
 const commands = new Map<string, BareCommand>();
-const ends = new Map<string, BareEnd>();
+const finals = new Map<string, BareFinalEvent>();
 
-async function write(pairs: readonly (readonly [BareCommand, BareEnd])[]): Promise<void> {
+async function write(pairs: readonly (readonly [BareCommand, BareFinalEvent])[]): Promise<void> {
   if (pairs.length === 0) return;
   await query("write", WRITE, [
     ORGANIZATION_ID,
@@ -52,11 +52,11 @@ app.post<{ Body: string[] }>("/known", async ({ body }) =>
 );
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
 await consume(TOPICS.commandsFinance, { minIntervalMs: MIN_INTERVAL_MS }, (messages) =>
-  write(joined(parsed<BareCommand>(messages), ({ id }) => id, commands, ends)),
+  write(joined(parsed<BareCommand>(messages), ({ id }) => id, commands, finals)),
 );
 await consume(TOPICS.commandEvents, { minIntervalMs: MIN_INTERVAL_MS }, (messages) =>
   write(
-    joined(parsed<BareEnd>(messages), ({ commandId }) => commandId, ends, commands).map(([end, command]) => [
+    joined(parsed<BareFinalEvent>(messages), ({ commandId }) => commandId, finals, commands).map(([end, command]) => [
       command,
       end,
     ]),

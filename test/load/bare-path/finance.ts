@@ -1,9 +1,9 @@
-/** Kafka → inbox → trading server → ledger and inbox in one statement → Kafka, by batches. */
+/** Executes deposits: Kafka → inbox → trading server → ledger and inbox → Kafka, in batches. */
 import { TOPICS } from "@kapi/contracts";
 import { Pool } from "undici";
 
 import { bareProcess, fatal, ORGANIZATION_ID, parsed, SEPARATOR, SERVER_ID } from "./bare-process.ts";
-import type { BareBalanceEvent, BareChange, BareCommand, BareEnd } from "./messages.ts";
+import type { BareBalanceEvent, BareChange, BareCommand, BareFinalEvent } from "./messages.ts";
 
 const COMMANDS_BUSY_INTERVAL_MS = 10;
 const EVENTS_MIN_INTERVAL_MS = 200;
@@ -47,7 +47,7 @@ async function changed(commands: readonly BareCommand[]): Promise<BareBalanceEve
   return ((await body.json()) as { events: BareBalanceEvent[] }).events;
 }
 
-function endOf(command: BareCommand, event: BareBalanceEvent): BareEnd {
+function finalEventOf(command: BareCommand, event: BareBalanceEvent): BareFinalEvent {
   return {
     commandId: command.id,
     version: 2,
@@ -64,7 +64,7 @@ function endOf(command: BareCommand, event: BareBalanceEvent): BareEnd {
   };
 }
 
-async function book(ends: readonly BareEnd[], events: readonly BareBalanceEvent[]): Promise<void> {
+async function book(finalEvents: readonly BareFinalEvent[], events: readonly BareBalanceEvent[]): Promise<void> {
   const newest = [...new Map(events.map((event) => [event.accountNumber, event])).values()];
   await query("book", BOOK, [
     SERVER_ID,
@@ -74,9 +74,9 @@ async function book(ends: readonly BareEnd[], events: readonly BareBalanceEvent[
     events.map(({ id }) => id),
     events.map(({ accountNumber }) => accountNumber),
     events.map(({ sequence }) => sequence),
-    ends.map(({ commandId }) => commandId),
+    finalEvents.map(({ commandId }) => commandId),
     events.map(({ balanceAfterMinor }) => balanceAfterMinor),
-    ends.map(({ result }) => JSON.stringify(result)).join(SEPARATOR),
+    finalEvents.map(({ result }) => JSON.stringify(result)).join(SEPARATOR),
   ]);
 }
 
@@ -85,9 +85,9 @@ async function run(): Promise<void> {
   while (waiting.length > 0) {
     const commands = waiting.splice(0, MAX_BATCH_COMMANDS);
     const events = await changed(commands);
-    const ends = commands.map((command, index) => endOf(command, events[index] as BareBalanceEvent));
-    await book(ends, events);
-    for (const end of ends) publish(TOPICS.commandEvents, end.commandId, JSON.stringify(end));
+    const finalEvents = commands.map((command, index) => finalEventOf(command, events[index] as BareBalanceEvent));
+    await book(finalEvents, events);
+    for (const event of finalEvents) publish(TOPICS.commandEvents, event.commandId, JSON.stringify(event));
     for (const event of events) publish(TOPICS.financeEvents, event.accountNumber, JSON.stringify(event));
   }
   running = false;

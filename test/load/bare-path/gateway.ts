@@ -1,4 +1,4 @@
-/** HTTP → look-up of the id → one Redis call per batch → Kafka → record completed → 202. */
+/** Accepts deposits: HTTP → look-up of the id → one Redis call per batch → Kafka → Redis → 202. */
 import { randomUUID } from "node:crypto";
 
 import { TOPICS } from "@kapi/contracts";

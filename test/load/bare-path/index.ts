@@ -1,7 +1,7 @@
 /**
  * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
- * validation, idempotency, order, leases, gaps and crash safety. It shows the cost of the design.
- * The difference to kapi is the cost of safety.
+ * validation, idempotency, order, leases, detection of gaps and crash safety. It shows the cost of
+ * the design. The difference to kapi is the cost of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -13,11 +13,11 @@ import { ACCOUNTS, CONCURRENCY, post } from "../accept-harness.ts";
 import { FinalCommands } from "../final-commands.ts";
 import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
-import type { BareEnd } from "./messages.ts";
+import type { BareFinalEvent } from "./messages.ts";
 
-/** Processes that serve no requests. */
+/** Processes that only read topics and streams, and serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
-/** Work in flight at the stop ends within this time. */
+/** Time for work in flight before the processes are stopped. */
 const DRAIN_MS = 1_000;
 
 /** The running processes. */
@@ -52,7 +52,7 @@ export async function startBarePath(environment: Record<string, string>): Promis
     logger,
     fatal,
     onBatch: (_partition, messages) => {
-      for (const { value } of messages) finals.ended((JSON.parse(value.toString("utf8")) as BareEnd).commandId);
+      for (const { value } of messages) finals.ended((JSON.parse(value.toString("utf8")) as BareFinalEvent).commandId);
     },
   });
   const pool = new Pool(gateway.hello.url, { connections: CONCURRENCY });

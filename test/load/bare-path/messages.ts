@@ -31,7 +31,7 @@ export interface BareBalanceEvent {
 }
 
 /** A record of `command.events`. */
-export interface BareEnd {
+export interface BareFinalEvent {
   readonly commandId: string;
   readonly version: number;
   readonly status: "succeeded";

@@ -1,4 +1,4 @@
-/** Publishes a sample of each valuation, and keeps a window of samples of each account. */
+/** Publishes a sample of each valuation, and keeps the newest samples of each account in memory. */
 import { TOPICS } from "@kapi/contracts";
 import { startLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
 

@@ -5,7 +5,7 @@ import { TOPICS } from "@kapi/contracts";
 import { Redis } from "ioredis";
 
 import { bareProcess, fatal, ORGANIZATION_ID, parsed } from "./bare-process.ts";
-import type { BareEnd } from "./messages.ts";
+import type { BareFinalEvent } from "./messages.ts";
 
 const STREAM = "{bare-path}:usage";
 const READ_INTERVAL_MS = 200;
@@ -34,7 +34,7 @@ async function readUsage(): Promise<never> {
 await redis.del(STREAM);
 readUsage().catch(fatal);
 await consume(TOPICS.commandEvents, { minIntervalMs: MIN_INTERVAL_MS }, async (messages) => {
-  const charges = parsed<BareEnd>(messages).map(({ credits }) => credits.chargeId);
+  const charges = parsed<BareFinalEvent>(messages).map(({ credits }) => credits.chargeId);
   await query("entries", WRITE, [ORGANIZATION_ID, "consume", charges]);
 });
 hello({ ready: true });

@@ -2,7 +2,7 @@
 import { TOPICS } from "@kapi/contracts";
 
 import { bareProcess, ORGANIZATION_ID, parsed, SEPARATOR } from "./bare-process.ts";
-import type { BareBalanceEvent, BareEnd } from "./messages.ts";
+import type { BareBalanceEvent, BareFinalEvent } from "./messages.ts";
 
 const MIN_INTERVAL_MS = 200;
 const WRITE = `insert into bare.events
@@ -15,7 +15,7 @@ let position = 0;
 await consume(
   TOPICS.commandEvents,
   { minIntervalMs: MIN_INTERVAL_MS },
-  async (messages) => void parsed<BareEnd>(messages),
+  async (messages) => void parsed<BareFinalEvent>(messages),
 );
 await consume(TOPICS.financeEvents, { minIntervalMs: MIN_INTERVAL_MS }, async (messages) => {
   const events = parsed<BareBalanceEvent>(messages);

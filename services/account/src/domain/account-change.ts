@@ -102,11 +102,12 @@ export interface QueuedOperation {
    */
   movesMoney?(message: StoredCommandMessage): boolean;
   plan(message: CommandMessage, account: Account, server: ServerConfiguration): ChangePlan;
-  /** The effect of the applied change; at `nowIso` if the trading server made no event. */
+  /** The effect of the applied change. Its time is `nowIso` if the trading server made no event. */
   effect(message: StoredCommandMessage, event: TradingEvent | null, nowIso: string): AccountEffect;
   /**
-   * The effect of a change that the trading server has applied in part and then rejected with this
-   * code; null without one. Absent: the change is never applied in part.
+   * The effect of a change that the trading server rejected with this code after it had applied a
+   * part of the change; null if this code means that no part was applied. Absent: the change is
+   * never applied in part.
    */
   partialEffect?(message: StoredCommandMessage, errorCode: CommandErrorCode, nowIso: string): AccountEffect | null;
   /** The command's result (decisions, 3.5). */

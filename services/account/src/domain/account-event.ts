@@ -13,10 +13,15 @@ type DraftOf<Event> = Event extends AccountEvent
   ? Omit<Event, "eventId" | "organizationId" | "accountSequence">
   : never;
 
-/** Spans of account events, by account key, as far as their traces are sampled. */
+/**
+ * The span that each account's events belong to, as `traceparent` by account key; undefined if its
+ * trace is not sampled.
+ */
 export type EventSpans = ReadonlyMap<string, string | undefined>;
 
-/** Numbers account events and publishes them, as part of `transaction`. */
+/**
+ * Numbers account events and publishes them, as part of `transaction`. Returns the numbered events.
+ */
 export type RecordEvents = (
   transaction: WorkTransaction,
   drafts: readonly AccountEventDraft[],

@@ -19,8 +19,8 @@ export function valuesFromSample(sample: AccountMetricsFrame): AccountValues {
 }
 
 /**
- * The current values on the trading server. `metricsSequence` is the sequence of the last sample,
- * or 0.
+ * The current values on the trading server. `metricsSequence` is the sequence of the last live
+ * sample; 0 without a sample, or if the metrics service did not answer.
  */
 export function valuesFromValuation(valuation: Valuation, metricsSequence: number): AccountValues {
   return {

@@ -49,7 +49,7 @@ export interface AccountValues {
   readonly marginLevel: number | null;
   readonly unrealizedProfit: number;
   readonly openPositionCount: number;
-  /** Sequence of the account's last live sample; 0 without a sample. */
+  /** Sequence of the account's last live sample; 0 without one, or if metrics did not answer. */
   readonly metricsSequence: number;
   readonly metricsMeasuredAt: string | null;
 }

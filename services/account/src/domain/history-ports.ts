@@ -47,10 +47,12 @@ export interface HistoryRange {
   readonly limit: number;
 }
 
-/** The positions that were open at a time, newest first, and their number without a limit. */
+/** The newest positions that were open at a time, newest first. */
 export interface OpenPositions {
+  /** When the account was created. */
   readonly createdAt: string;
   readonly currency: Currency;
+  /** The number of all positions that were open, also of those beyond the limit. */
   readonly positionCount: number;
   readonly positions: readonly OpenPosition[];
 }

@@ -61,11 +61,13 @@ export type CreationResult =
 
 /** Reads accounts and servers. */
 export interface AccountReader {
+  /** Null if the server is unknown. A removed server is returned. */
   server(serverId: string): Promise<ServerConfiguration | null>;
+  /** Null if the account does not exist or is deleted. */
   account(serverId: string, accountNumber: string): Promise<Account | null>;
-  /** The id of each account, in order; null if it does not exist or is deleted. */
+  /** The id of each account, in order; null for an account that does not exist or is deleted. */
   ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
-  /** Accounts of a server, in order; null if one does not exist or is deleted. */
+  /** Accounts of a server, in order; null for each that does not exist or is deleted. */
   records(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /** Name and creation time of each account, in order; null if it does not exist or is deleted. */
   descriptions(accounts: readonly AccountName[]): Promise<(AccountDescription | null)[]>;
@@ -112,8 +114,8 @@ export interface ServerRepository {
    */
   sendConfiguration(serverId: string, configure: ConfigureServer): Promise<void>;
   /**
-   * Applies `change` to the locked configuration, with an audit entry for `by`; null if the server
-   * does not exist or is removed.
+   * Applies `change` to the locked configuration, with an audit entry for `by` if a field changes.
+   * Null if the server does not exist or is removed.
    */
   reconfigure(
     serverId: string,
@@ -132,10 +134,10 @@ export type ConfigureServer = (configuration: ServerConfiguration) => Promise<vo
 export interface CreationRepository {
   /** Returns one account for each creation, in order. A repeated creation returns its account. */
   findOrCreate(creations: readonly AccountCreation[]): Promise<Account[]>;
-  /** The accounts that exist, in any order. */
+  /** The accounts with these ids, also deleted ones, in any order; unknown ids are left out. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
   /** Moves pending accounts to their final status; returns the moved accounts. */
-  close(transaction: WorkTransaction, ends: readonly CreationResult[]): Promise<Account[]>;
+  close(transaction: WorkTransaction, results: readonly CreationResult[]): Promise<Account[]>;
 }
 
 /** A command on an existing account. */
@@ -168,8 +170,9 @@ export interface AccountRepository {
   /** The accounts, including deleted ones, in order; null for unknown ones. */
   read(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /**
-   * Writes effects in the transaction that makes their commands final. Returns the account of each
-   * command id afterwards, without deleting and deleted accounts, which stay unchanged.
+   * Writes effects in the transaction that makes their commands final. Returns the accounts with
+   * their effects, by command id. Left out are commands without an effect, and commands on pending,
+   * deleting and deleted accounts, which stay unchanged.
    */
   finishCommands(
     transaction: WorkTransaction,
@@ -191,8 +194,8 @@ export interface AccountChanger {
 }
 
 /**
- * Data of an account in other services. Both methods resolve once it is deleted for good, or never
- * existed.
+ * Data of an account in other services. Both methods resolve once no read shows the data any more,
+ * or if there is none.
  */
 export interface ExternalAccountData {
   deleteFromFinance(serverId: string, accountNumber: string): Promise<void>;
@@ -212,7 +215,7 @@ export interface DeletionState {
   readonly lastCommand: string | null;
   /**
    * State of that command: `running` during an attempt, `queued` between attempts, null if it is
-   * final.
+   * final. `claimDue` does not read the state, and always returns null.
    */
   readonly open: "running" | "queued" | null;
   /** How often the trading server rejected the deletion. */
@@ -247,9 +250,9 @@ export interface DeletionRepository {
    */
   bookedSequence(account: AccountName): Promise<number | null>;
   /**
-   * Counts an attempt that booked nothing after `bookedSequence`, and records the gap. Returns the
-   * number of such attempts in a row; 0 if something was booked meanwhile, or the account is not
-   * `deleting`.
+   * Counts an attempt that booked nothing after `bookedSequence`, and stores the gap of the
+   * account. Returns the number of such attempts in a row; 0 if something was booked meanwhile, or
+   * the account is not `deleting`.
    */
   noteStall(accountId: string, bookedSequence: number): Promise<number>;
   /** Marks all events of a deleting account as booked: none is published any more. */
@@ -273,8 +276,11 @@ export interface Valuations {
   current(serverId: string, accountNumber: string): Promise<Valuation | null>;
 }
 
-/** Quotes of the trading server; null if it gives none. */
+/** Quotes of a trading server. */
 export interface Quotes {
-  /** For each symbol the last quote at or before `at`; a symbol without one is left out. */
+  /**
+   * For each symbol the last quote at or before `at`; a symbol without one is left out. Null if
+   * this trading server gives no quotes at all.
+   */
   at(serverId: string, symbols: readonly string[], at: string): Promise<readonly Quote[] | null>;
 }

@@ -77,7 +77,7 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual(["1", "2"]);
   });
 
-  it("end the wait of a batch if the history hangs; it is read for at most 8 accounts of that server", async () => {
+  it("do not block a batch if the history hangs; the history is read for at most 8 accounts of that server", async () => {
     const history = new History();
     history.hanging = deferred();
     const accounts = Array.from({ length: 20 }, (_, index) => String(index));

@@ -1,11 +1,11 @@
 /**
- * Books the events of changes before their commands complete. So the event of a change follows the
- * events of everything that happened earlier (decisions, 11). The response to a change is usually
- * faster than the topic, so the topic gets a short wait first. Then the trading server's history is
- * read.
+ * Books the events of changes before their commands complete. So the account event of a change
+ * follows the events of everything that happened earlier (decisions, 11). The response to a change
+ * is usually faster than the topic, so the topic gets a short wait first. Then the trading server's
+ * history is read.
  *
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
- * An event that is not booked in time follows the commit of its command.
+ * An event that is not booked in time is booked after its command has completed.
  */
 import type { TradingEvent } from "@kapi/contracts";
 import { delay, monotonicClock, type Urgency } from "@kapi/kernel";
@@ -43,7 +43,7 @@ export interface ChangeBookingDependencies {
   readonly urgency: Urgency;
 }
 
-/** Books the events of changes on one server, each on another account. Never rejects. */
+/** Books the events of changes on one server, at most one per account. Never rejects. */
 export type BookChanges = (serverId: string, changes: readonly BookableChange[]) => Promise<void>;
 
 /** Creates the booking of changes; one per process. */
@@ -54,7 +54,7 @@ export function createChangeBooking(dependencies: ChangeBookingDependencies): Bo
 
 class ChangeBooking {
   readonly #dependencies: ChangeBookingDependencies;
-  /** Accounts with a running history read, by server. */
+  /** Numbers of the accounts with a running history read, by server. */
   readonly #asked = new Map<string, Set<string>>();
 
   constructor(dependencies: ChangeBookingDependencies) {

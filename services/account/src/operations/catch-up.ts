@@ -10,9 +10,9 @@ import { delay } from "@kapi/kernel";
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 import type { AccountName } from "../domain/ports.ts";
 
-/** Maximum wait of a read (decisions, 4.11). */
+/** Default maximum wait: that of a read (decisions, 4.11). */
 const MAX_WAIT_MS = 2_000;
-/** Pause after a page without progress; doubled each time. */
+/** Pause after a page without progress; doubled after each further one. */
 const FIRST_PAUSE_MS = 50;
 /** Gives up after this many pages without progress: 1.6 s with the pauses. */
 const MAX_IDLE_ATTEMPTS = 6;
@@ -28,9 +28,10 @@ export interface CatchUpDependencies {
 }
 
 /**
- * Resolves when the account is booked up to the trading server's current sequence; false if there
- * is no such account. Rejects with DependencyError after `waitMs`, if events cannot be booked, or
- * without a clear answer of the trading server. Booked events stay booked.
+ * Resolves to true when the account is booked up to the trading server's current sequence, and to
+ * false if `reader` does not show the account. Rejects with DependencyError after `waitMs`, if
+ * events cannot be booked, or without a clear answer of the trading server. Booked events stay
+ * booked.
  */
 export async function catchUp(
   dependencies: CatchUpDependencies,

@@ -1,4 +1,4 @@
-/** Changes of the status: one transition each, sent to the trading server. */
+/** The operations that change the status: each is one transition, sent to the trading server. */
 import { RISK_ACTOR, type StoredCommandMessage } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 

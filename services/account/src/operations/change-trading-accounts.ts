@@ -55,7 +55,7 @@ interface ChangePorts {
   readonly clock: Clock;
 }
 
-/** A command whose change made more events, which reads must show once it is complete. */
+/** A command whose change made further events. Reads must show them once the command completes. */
 interface Behind {
   readonly id: string;
   readonly account: Account;
@@ -70,7 +70,7 @@ interface Planned {
 }
 
 /**
- * Runs commands of one server, each on another account; returns one result for each, in order.
+ * Runs commands of one server, at most one per account; returns one result for each, in order.
  * Rejects if the trading server gives no clear answer.
  */
 export async function changeTradingAccounts(
@@ -200,8 +200,9 @@ async function outcomesOf(
 }
 
 /**
- * Books the other events of the changes, so that no read is behind the command (decisions, 3.7).
- * Returns the reasons of failures: those commands are retried and keep their outcome.
+ * Books the further events of the changes, so that no read is behind the command (decisions, 3.7).
+ * Returns the reasons of failures, by command id. Those commands are retried: their references keep
+ * the outcome.
  */
 async function catchUpAll({ history, ledger }: ChangePorts, behind: readonly Behind[]): Promise<Map<string, string>> {
   const reasons = new Map<string, string>();

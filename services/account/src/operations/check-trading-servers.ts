@@ -4,12 +4,12 @@ import { type Clock, toIso } from "@kapi/kernel";
 const CHECK_TIMEOUT_MS = 1_000;
 /** How long the result of a check is used. */
 const CHECK_TTL_MS = 5_000;
-/** Maximum number of servers whose last check is kept; others are checked again. */
+/** Maximum number of servers whose last check is kept. The oldest check is dropped first. */
 const MAX_CHECKED_SERVERS = 1_000;
 
 interface ServerCheck {
   readonly answers: boolean;
-  /** When the server last answered a check of this process; null: never. */
+  /** When the server last answered, as far as this process keeps its checks; null: unknown. */
   readonly answeredAt: string | null;
 }
 
@@ -18,7 +18,7 @@ interface Checked {
   readonly result: Promise<ServerCheck>;
 }
 
-/** Checks whether trading servers answer, each at most once in some seconds. */
+/** Checks whether trading servers answer, each at most once in {@link CHECK_TTL_MS}. */
 export class TradingServerChecks {
   readonly #ask: (serverId: string) => Promise<unknown>;
   readonly #clock: Clock;

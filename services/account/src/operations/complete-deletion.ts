@@ -15,7 +15,7 @@ import { catchUp } from "./catch-up.ts";
  * further ones.
  */
 const MAX_CONCURRENT_DELETIONS = 8;
-/** The reason why a command is retried that its batch did not try. */
+/** Why a command is retried whose deletion or catch-up was not tried in its batch. */
 export const NOT_TRIED = "not tried, because other commands of its batch failed";
 /**
  * Maximum time to book the events of one deletion: enough for thousands of closed positions, and

@@ -56,10 +56,11 @@ export async function createTradingAccounts(
   requested: readonly RequestedCreation[],
 ): Promise<CreationRun[]> {
   const server = await ports.reader.server(serverId);
-  if (server === null) return requested.map(() => notTaken({ kind: "retry", reason: "the server is not known yet" }));
+  if (server === null)
+    return requested.map(() => withoutAccount({ kind: "retry", reason: "the server is not known yet" }));
   if (server.status !== "active") {
     const rejection = { kind: "refuse", errorCode: "SERVER_DISABLED", reason: "The server is disabled" } as const;
-    return requested.map(() => notTaken(rejection));
+    return requested.map(() => withoutAccount(rejection));
   }
   const accounts = await ports.repository.findOrCreate(requested.map(({ creation }) => creation));
   const openings = accounts.flatMap((account, index) =>
@@ -82,7 +83,7 @@ function isGone({ status }: Account): boolean {
   return status === "deleting" || status === "deleted";
 }
 
-function notTaken(outcome: CreationOutcome): CreationRun {
+function withoutAccount(outcome: CreationOutcome): CreationRun {
   return { outcome, account: null };
 }
 

@@ -26,7 +26,7 @@ const MAX_DUE = 10;
 interface ImmediateDeletionPorts extends DeletionPorts {
   readonly changer: AccountChanger;
   readonly clock: Clock;
-  /** As in the repository, in its own transaction. */
+  /** `announceCreation` of the repository, in its own transaction. */
   readonly announceCreation: (accountId: string, at: string) => Promise<void>;
   /** Marks the account deleted and publishes the event, in its own transaction. */
   readonly finish: (accountId: string) => Promise<void>;

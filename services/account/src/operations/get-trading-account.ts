@@ -6,14 +6,14 @@ import { initialValues, valuesFromSample, valuesFromValuation } from "../domain/
 import { toCredentials, toTradingAccount } from "./render.ts";
 
 /**
- * The sources of an account and its values. `valuations` asks the trading server now. If it gives
- * no values, the last stored sample of `samples` is used.
+ * The sources of an account and its values. `valuations` asks the trading server now. If the
+ * trading server gives no values, the last live sample of `samples` is used.
  */
 export interface AccountDetailsDependencies {
   readonly reader: AccountReader;
   readonly samples: Samples;
   readonly valuations: Valuations;
-  /** Called when the trading server gives no current values. */
+  /** Called with the error if the current values cannot be read from the trading server. */
   readonly onStale: (error: unknown) => void;
 }
 
@@ -24,8 +24,8 @@ export interface AccountDetails {
 }
 
 /**
- * Account details with the current values of the trading server, or of the last stored sample if it
- * is unavailable (decisions, 4.1). Null if there is no such account.
+ * Account details with the current values on the trading server, or with the last live sample if
+ * the trading server gives none (decisions, 4.1). Null if there is no such account.
  */
 export async function getTradingAccount(
   dependencies: AccountDetailsDependencies,

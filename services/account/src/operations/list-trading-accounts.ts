@@ -16,7 +16,7 @@ const MAX_CHUNKS = 2;
 const MAX_CHUNKS_PER_ORGANIZATION = 1;
 /** Maximum wait for a chunk, in milliseconds; the gateway waits 3.5 s for a chunk. */
 const MAX_CHUNK_WAIT_MS = 3_000;
-/** Maximum number of concurrent searches. Each holds a database connection for at most 2 s. */
+/** Maximum number of concurrent searches. Each uses a database connection for at most 2 s. */
 const MAX_SEARCHES = 8;
 /** Maximum for one organization, over all gateways and consoles that send its searches. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
@@ -33,7 +33,7 @@ const listQueue = new OrganizationQueue({ perOrganization: MAX_CHUNKS_PER_ORGANI
 const searchQueue = new OrganizationQueue({ perOrganization: MAX_SEARCHES_PER_ORGANIZATION, total: MAX_SEARCHES });
 
 /**
- * Lists show the values of the last stored sample, and never ask the trading server. An account
+ * Lists show the values of the last live sample, and never ask the trading server. An account
  * without a sample shows its initial balance, or zero before it is opened.
  */
 export interface AccountListDependencies {
@@ -98,8 +98,9 @@ async function inTurn<T>(
 }
 
 /**
- * The given accounts of a server, in order; null for one that does not exist or is deleted. Many
- * accounts wait for the organization's turn, as a chunk of a list does.
+ * The given accounts of a server, in order; null for one that does not exist or is deleted. More
+ * accounts than {@link MAX_UNQUEUED_RECORDS} wait for the organization's turn, as a chunk of a list
+ * does.
  */
 export async function readAccountRecords(
   { reader, samples }: AccountListDependencies,

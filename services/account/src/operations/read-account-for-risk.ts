@@ -10,12 +10,13 @@ interface AccountForRisk {
   readonly accountName: string;
   readonly status: AccountStatus;
   readonly initialBalanceMinor: number;
-  /** The values on the trading server now; null: the account has none yet. */
+  /** The values on the trading server now; null: the account was not opened, or has none there. */
   readonly valuation: Valuation | null;
 }
 
 /**
- * Null if there is no such account, or its deletion has begun.
+ * Reads an account and its current values for the risk service. Null if there is no such account,
+ * or its deletion has begun.
  * @throws what the trading server's client throws while the values are unavailable.
  */
 export async function readAccountForRisk(

@@ -1,4 +1,4 @@
-/** Shared by both password resets. */
+/** The code that both password resets share. */
 import type { CommandMessage } from "@kapi/contracts";
 
 import type { PasswordKind, QueuedOperation } from "../domain/account-change.ts";

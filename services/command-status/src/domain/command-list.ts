@@ -6,7 +6,10 @@ export interface CommandListQuery extends Omit<ListCommandsQuery, "wait"> {
   readonly serverId: string;
 }
 
-/** How many keys may begin with `idempotencyKeyPrefix`: a hundred bulks of the maximum size. */
+/**
+ * Maximum number of keys that may begin with `idempotencyKeyPrefix`: those of a hundred bulks of
+ * the maximum size.
+ */
 export const PREFIX_MATCHES = 10_000;
 
 const DAY_MS = 86_400_000;
@@ -21,10 +24,13 @@ export interface TimeRange {
 
 const NOTHING: TimeRange = { from: LATEST, before: LATEST };
 
-/** A time range as the whole days (UTC) in it, and the parts of a day at both ends. */
+/** A time range, split at midnight (UTC). A part without any time is an empty range. */
 export interface DayRanges {
+  /** The whole days. */
   readonly days: TimeRange;
+  /** The part of a day before the whole days; the whole range, if the range is within one day. */
   readonly head: TimeRange;
+  /** The part of a day after the whole days. */
   readonly tail: TimeRange;
 }
 

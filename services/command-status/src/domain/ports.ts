@@ -116,7 +116,10 @@ export interface CommandPage {
 
 /** Lists of the commands whose messages have arrived. */
 export interface CommandLists {
-  /** @throws TooManyMatches */
+  /**
+   * The page that `query` asks for, and the total number of matches.
+   * @throws TooManyMatches
+   */
   list(query: CommandListQuery): Promise<CommandPage>;
 }
 
@@ -143,11 +146,11 @@ export interface IdempotencyRecords {
 export interface LogEndOffsets {
   /** The offset after the last record, for each partition with records. */
   current(): Promise<readonly LogPosition[]>;
-  /** Topic ids by the names of the topics' contracts, without missing topics. */
+  /** The id in Kafka of each existing topic, by the topic's name in `TOPICS`. */
   topicIds(): Promise<ReadonlyMap<string, string>>;
 }
 
-/** A topic that positions belong to: its contract's name, and its id in Kafka. */
+/** A topic that positions belong to: its name in `TOPICS`, and its id in Kafka. */
 export interface StoredTopicId {
   readonly topic: string;
   readonly topicId: string;
@@ -161,9 +164,11 @@ export interface AssignedTopic extends StoredTopicId {
 /** The topic ids that are stored with the positions. */
 export interface TopicIdRepository {
   /**
-   * Stores the topic id beside each position that has none; returns the ids that are stored then.
+   * Stores the topic id with each assigned partition that has none; returns the ids that are stored
+   * afterwards.
    */
   storeIfMissing(assigned: readonly AssignedTopic[]): Promise<readonly StoredTopicId[]>;
+  /** The stored topic ids of all partitions. */
   findAll(): Promise<readonly StoredTopicId[]>;
 }
 
@@ -171,6 +176,9 @@ export interface TopicIdRepository {
 export interface WaitingCommands {
   readonly serverId: string;
   readonly waiting: number;
-  /** When the oldest command whose message has arrived was accepted; null: none has arrived yet. */
+  /**
+   * When the oldest of them was accepted, of those whose message has arrived; null: no message has
+   * arrived yet.
+   */
   readonly oldestCreatedAt: string | null;
 }

@@ -12,14 +12,14 @@ function repositoryOf(storedId: string): TopicIdRepository {
 }
 
 it("rejects partitions whose positions belong to a deleted topic", async () => {
-  const assigned = [{ topic: TOPIC, topicId: "now", partitions: [0] }];
-  await storeTopicIds(repositoryOf("now"), assigned);
-  await expect(storeTopicIds(repositoryOf("former"), assigned)).rejects.toThrow(TopicRecreated);
+  const assigned = [{ topic: TOPIC, topicId: "current", partitions: [0] }];
+  await storeTopicIds(repositoryOf("current"), assigned);
+  await expect(storeTopicIds(repositoryOf("deleted"), assigned)).rejects.toThrow(TopicRecreated);
 });
 
 it("ignores a topic that does not exist at the moment", async () => {
-  await assertSameTopics(repositoryOf("former"), { topicIds: async () => new Map() });
+  await assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map() });
   await expect(
-    assertSameTopics(repositoryOf("former"), { topicIds: async () => new Map([[TOPIC, "now"]]) }),
+    assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map([[TOPIC, "current"]]) }),
   ).rejects.toThrow(/then remove its rows from command_status.positions/);
 });

@@ -3,7 +3,7 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { MonthDrop, MonthRepository } from "../domain/ports.ts";
 
-/** Partitions are created ahead, so a failed round does no harm. */
+/** Partitions are created for two months ahead, so a failed round does no harm. */
 const MAINTENANCE_INTERVAL_MS = 3_600_000;
 /**
  * Pause between two pieces of work, to limit the load on the database: at most 20,000 ids, or 40 MB

@@ -34,12 +34,15 @@ interface Waiter {
  * poll, one statement for all waiters, finds final states that other processes ingested.
  */
 export class CommandWaiters {
-  /** As long as a caller waits, the topics are read without a pause. */
+  /** While a caller waits, the topics are read without a pause. */
   readonly urgency = new Urgency();
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #slots = new OrganizationSlots({ perOrganization: MAX_WAITERS_PER_ORGANIZATION, total: MAX_WAITERS });
 
-  /** Wakes the waiters of the rows that are readable and, if they wait for it, final. */
+  /**
+   * Wakes the waiters of each readable row. Those that wait for a final state wake only if the row
+   * is final.
+   */
   notify(rows: readonly IngestedCommand[]): void {
     if (this.#waiting.size === 0) return;
     for (const { commandId, final, readable } of rows) if (readable) this.#wake(commandId, final);
@@ -115,8 +118,8 @@ export function notifyingWaiters(repository: CommandRepository, waiters: Command
 
 /**
  * Returns the body of getCommand once the command is final, or its current state after `timeoutMs`
- * (decisions, 3.7); null for a command that stays unknown. `signal` aborts when the caller
- * disconnects.
+ * (decisions, 3.7); null for a command that stays unknown, or is another organization's. `signal`
+ * aborts when the caller disconnects.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(

@@ -9,17 +9,17 @@ const at = (partition: number, nextOffset: bigint): LogPosition => ({ topic: "co
 
 /**
  * Waits with the end offsets `current()` and the positions `reached()`, of a topic whose stored id
- * is `storedId` and whose current id is "now".
+ * is `storedId` and whose id in Kafka is "current".
  */
 function caughtUp(
   current: LogEndOffsets["current"],
   reached: () => readonly LogPosition[],
-  storedId = "now",
+  storedId = "current",
 ): Promise<boolean> {
   const repository: Pick<CommandRepository, "positions"> = { positions: async () => reached() };
   const stored = [{ topic: "command.events", topicId: storedId }];
   const topics: TopicIdRepository = { storeIfMissing: async () => stored, findAll: async () => stored };
-  const endOffsets: LogEndOffsets = { current, topicIds: async () => new Map([["command.events", "now"]]) };
+  const endOffsets: LogEndOffsets = { current, topicIds: async () => new Map([["command.events", "current"]]) };
   return waitUntilCaughtUp({ repository, endOffsets, topics, clock: systemClock }, DEADLINE_MS);
 }
 
@@ -57,9 +57,11 @@ it("fails if the positions belong to a deleted topic, also when the new one has 
   const answer = caughtUp(
     async () => [at(0, 5n)],
     () => [at(0, 5n)],
-    "former",
+    "deleted",
   );
-  await expect(answer).rejects.toThrow(/command\.events was deleted and made again \(its id was former and is now\)/);
+  await expect(answer).rejects.toThrow(
+    /command\.events was deleted and made again \(its id was deleted and is current\)/,
+  );
 });
 
 it("a partition that was never read is not caught up; a partition without records is ignored", () => {

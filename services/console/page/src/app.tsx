@@ -91,7 +91,7 @@ export function App({ client, api }: AppProps) {
   );
 }
 
-/** Another time zone changes the times on the whole page. */
+/** Renders the whole page again when another time zone is chosen. */
 function useRenderedAtZoneChange(): void {
   const [, renderAgain] = useState({});
   useEffect(() => onZoneChange(() => renderAgain({})), []);

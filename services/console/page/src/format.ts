@@ -7,7 +7,7 @@ const CREDITS = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 const EXACT_PERCENT = new Intl.NumberFormat(undefined, { maximumFractionDigits: 4 });
-// Platforms have at most eight decimals; more would show the rounding of binary numbers.
+// Trading platforms have at most eight decimals. More would show binary rounding errors.
 const DECIMAL = new Intl.NumberFormat(undefined, { maximumFractionDigits: 8 });
 const DEFAULT_DECIMALS = 2;
 
@@ -58,8 +58,9 @@ export function short(amount: number): string {
 }
 
 /**
- * An amount of money: `−1,234.50 USD`. The number has the decimals of its currency, an ISO 4217
- * code; null: unknown. Amounts are only shown, never computed: a decimal text stays exact.
+ * An amount of money: `−1,234.50 USD`. `currency` is an ISO 4217 code, which decides the number of
+ * decimals. Null: the currency is unknown; the text has two decimals and no code. A decimal text
+ * stays exact.
  */
 export function money(amount: number | string, currency: string | null): string {
   const key = currency ?? "";

@@ -8,14 +8,14 @@ import { pageAddressOf } from "./router.tsx";
 import { preloadPageAt } from "./routes.tsx";
 import "./style.css";
 
-/** The first read of the pages on which most people begin. */
+/** The first read of the pages that most people open first. */
 const FIRST_READS: Readonly<Record<string, string>> = { overview: "/overview", accounts: "/servers" };
 
 const asked = pageAddressOf(location.pathname, location.search);
 preloadPageAt(asked);
 const client = new Client();
 const firstRead = FIRST_READS[asked.segments.join("/") || FIRST_PAGE];
-// Beside the session, not after it.
+// The read begins at once, and does not wait for the session.
 if (firstRead !== undefined) client.begin(firstRead);
 const host = document.getElementById("app");
 if (host !== null) render(<App client={client} api={new ConsoleApi(client)} />, host);

@@ -2,7 +2,7 @@
 import type { ConsolePermission } from "./api/shapes.ts";
 
 interface NavigationPage {
-  /** First segment of its address. */
+  /** First segment of the address of the page. */
   readonly name: string;
   readonly title: string;
   readonly permission: ConsolePermission;

@@ -1,4 +1,4 @@
-/** Pages have addresses below `/console`, so that each can be opened, bookmarked and navigated. */
+/** Addresses of pages, below `/console`: each page can be opened and bookmarked. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
@@ -7,7 +7,7 @@ const MOVED = "console:moved";
 
 /** The address of a page. */
 export interface PageAddress {
-  /** The parts of the path below the base, decoded. */
+  /** The segments of the path below `/console`, decoded. */
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
 }
@@ -49,14 +49,14 @@ interface Move {
   readonly state?: unknown;
 }
 
-/** Navigates to `path`, which starts with a slash and is below the base. */
+/** Navigates to `path`, which is relative to `/console` and starts with a slash. */
 export function go(path: string, { replace = false, state = null }: Move = {}): void {
   if (replace) history.replaceState(state, "", BASE + path);
   else history.pushState(state, "", BASE + path);
   globalThis.dispatchEvent(new Event(MOVED));
 }
 
-/** Navigates within the current path: to another query. */
+/** Navigates to the current path with another query. */
 export function goToQuery(query: URLSearchParams, move: Move = {}): void {
   const text = query.toString();
   go(location.pathname.slice(BASE.length) + (text === "" ? "" : `?${text}`), move);
@@ -83,15 +83,16 @@ export function usePageAddress(): PageAddress {
 interface LinkProps {
   readonly to: string;
   readonly class?: string;
-  /** Whether it is the link to the current page. */
+  /** Whether the link leads to the current page. */
   readonly current?: boolean;
-  /** Whether the page stays where it is scrolled to, for example at a tab. */
+  /** Whether the scroll position stays, for example after a click on a tab. */
   readonly keepsScroll?: boolean;
   readonly children: ComponentChildren;
 }
 
 /**
- * A link to another page of the console. A click with a modifier key opens a tab, as for any link.
+ * A link to another page of the console. A click with a modifier key does what the browser does for
+ * any link, such as opening a tab.
  */
 export function Link({ to, current, keepsScroll = false, children, ...rest }: LinkProps) {
   const follow = (event: MouseEvent): void => {

@@ -1,6 +1,6 @@
 /**
  * Which address shows which page. The script of a page is loaded with the page. The page of
- * accounts is part of the first script: many people begin there.
+ * accounts is part of the first script, because many people open it first.
  */
 import { type ComponentChildren, isValidElement } from "preact";
 

@@ -28,7 +28,7 @@ export function loadZoneOf(userId: string): void {
   change(chosen !== null && isZone(chosen) ? chosen : browsersZone());
 }
 
-/** Chooses a time zone; null: that of the browser, also where the browser is elsewhere later. */
+/** Chooses a time zone. Null: the zone of the browser, also after the browser's zone changes. */
 export function chooseZone(zone: string | null): void {
   if (person !== null) store(STORED + person, zone);
   change(zone ?? browsersZone());
@@ -91,9 +91,9 @@ export function offsetMs(zone: string, atMs: number): number {
 }
 
 /**
- * The instant of a local time of a zone. `local` is that local time as if it were UTC, in
- * milliseconds. A local time that a clock change skips becomes the time as much later; of a local
- * time that occurs twice, the result is the first.
+ * The instant of a local time of a zone. `local` is the local time as if it were UTC, in
+ * milliseconds. A local time that a clock change skips is moved forward by the length of the
+ * change: 02:30 becomes 03:30. For a local time that occurs twice, the result is the first instant.
  */
 export function instantOf(zone: string, local: number): number {
   const before = offsetMs(zone, local - DAY_MS);
@@ -103,8 +103,8 @@ export function instantOf(zone: string, local: number): number {
 }
 
 /**
- * Start of the day that contains an instant, in a zone, or of the day `days` later or (negative)
- * earlier.
+ * Start of a day in a zone: of the day that contains the instant, or of the day that is `days` days
+ * later. A negative `days` means earlier.
  */
 export function startOfDay(zone: string, atMs: number, days = 0): number {
   const local = new Date(atMs + offsetMs(zone, atMs));
@@ -148,6 +148,6 @@ function store(name: string, value: string | null): void {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
   } catch {
-    // Nothing to do: see above.
+    // The choice lasts until the page is closed, as above.
   }
 }

@@ -1,6 +1,6 @@
 import type { AccountMetricsFrame } from "../src/api/shapes.ts";
 
-/** A sample for tests, without margin. */
+/** A sample without margin and positions, for tests. */
 export function sampleAt(atMs: number, equity: number, sequence = 1): AccountMetricsFrame {
   const measuredAt = new Date(atMs).toISOString();
   return {

@@ -6,14 +6,17 @@ export const RECORD_LISTS = ["orders", "positions", "deals", "transactions"] as 
 /** The name of a list about an account. */
 export type RecordList = (typeof RECORD_LISTS)[number];
 
-/** Fields of the query of a list, as its owner parses them. */
+/** Fields of the query of a list, as the service that owns the list parses them. */
 export type RecordQuery = Readonly<Record<string, string | number | undefined>>;
 
-/** Reads the lists of accounts. Check the owner of a server first. */
+/**
+ * Reads the lists of accounts. Callers first check that the server belongs to the organization.
+ */
 export interface AccountRecords {
   /**
-   * Body of a page, newest first; null: the owner does not know the account. Finance knows only
-   * accounts with transactions, and shows an empty list for all others.
+   * Body of a page, newest first; null: the service that owns the list does not know the account.
+   * Never null for transactions: for an account that it does not know, finance returns an empty
+   * list.
    */
   page(list: RecordList, account: AccountName, query: RecordQuery): Promise<Buffer | null>;
 }

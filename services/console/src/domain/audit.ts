@@ -22,10 +22,10 @@ export interface AuditRecord extends AuditCaller {
 /** An entry of another service; a later release may have other actions. */
 export type FetchedAuditRecord = Omit<AuditRecord, "action"> & { readonly action: string; readonly eventId: string };
 
-/** Which entries are read; all filters apply together. `from` is inclusive, `to` exclusive. */
+/** The filters of a read: an entry matches all of them. `from` is inclusive, `to` exclusive. */
 export type AuditFilters = ExportAuditQuery;
 
-/** A page of the audit log. */
+/** Which page of the audit log is read. */
 export interface AuditQuery {
   /** Null: all organizations, and entries without one. */
   readonly organizationId: string | null;
@@ -52,7 +52,10 @@ export interface AuditSource {
 /** Details about the operator's own network and access to servers. */
 const OPERATORS_DETAILS = new Set(["tradingServer", "tokenChanged"]);
 
-/** Hides addresses of the operator's own network from people of an organization. */
+/**
+ * An entry as people of an organization see it. An entry of the operator is without the address and
+ * without {@link OPERATORS_DETAILS}.
+ */
 export function shownToPeople(entry: AuditEntry): AuditEntry {
   if (entry.actor?.type !== "operator") return entry;
   const details = Object.fromEntries(Object.entries(entry.details).filter(([name]) => !OPERATORS_DETAILS.has(name)));

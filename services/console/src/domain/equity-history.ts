@@ -11,7 +11,10 @@ export interface EquityTimes {
   readonly points: number;
 }
 
-/** The equity history of an account in the metrics service. Check the account first. */
+/**
+ * Reads the equity history of an account from the metrics service. Callers first check that the
+ * organization has the account.
+ */
 export type EquityHistories = (
   organizationId: string,
   account: AccountName,
@@ -19,8 +22,9 @@ export type EquityHistories = (
 ) => Promise<EquityHistory>;
 
 /**
- * The times of a range that ends now. They are whole multiples of the length of a point, so that
- * points stay the same while time passes.
+ * The times of a range that includes now. Start and end are whole multiples of the time between two
+ * points, so the earlier points stay the same while time passes. The range ends at the first such
+ * multiple after now.
  */
 export function equityTimes(range: EquityRange, nowMs: number): EquityTimes {
   const { minutes, points } = EQUITY_RANGES[range];

@@ -11,7 +11,7 @@ import {
 } from "./failed-sign-ins.ts";
 
 const user: FailedUser = { userId: "u", organizationId: "o" };
-const place = (name: string) => ({ emailHash: name, network: "203.0.113.7" });
+const attemptOf = (name: string) => ({ emailHash: name, network: "203.0.113.7" });
 
 /** Counts a failure in its window, or opens a window for it, as the recorder does. */
 function fail(
@@ -20,8 +20,8 @@ function fail(
   nowMs: number,
   whose: FailedUser | null = user,
 ): CountedFailures | null {
-  if (counts.count(place(name), nowMs)) return null;
-  return counts.open(place(name), { user: whose, address: "203.0.113.7" }, nowMs);
+  if (counts.count(attemptOf(name), nowMs)) return null;
+  return counts.open(attemptOf(name), { user: whose, address: "203.0.113.7" }, nowMs);
 }
 
 test("the first failure of a window is an entry at once, and all later failures are one entry at the end of the window", () => {
@@ -37,7 +37,7 @@ test("the first failure of a window is an entry at once, and all later failures 
   expect(counts.end(2 * FAILURE_WINDOW_MS + 2)).toEqual([]);
 });
 
-test("a flood is counted with few entries; failures of unknown addresses leave the windows of users free", () => {
+test("a flood makes few entries; failures of unknown e-mail addresses leave the windows of users free", () => {
   const counts = new FailedSignIns();
   let entries = 0;
   for (let n = 0; n < 5_000; n += 1) if (fail(counts, `nobody ${n}`, 1, null) !== null) entries += 1;

@@ -30,7 +30,7 @@ export interface FailedUser {
 export interface AttemptKey {
   /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
   readonly emailHash: string;
-  /** The network of `address`. */
+  /** The network of the caller's address, see `networkOf`. */
   readonly network: string;
 }
 
@@ -46,9 +46,9 @@ interface Count {
 export interface CountedFailures extends Count {
   /** Null: unknown user, or not looked up. */
   readonly organizationId: string | null;
-  /** Null: unknown user, or several users. */
+  /** Null: unknown user, not looked up, or several users. */
   readonly userId: string | null;
-  /** Null: several addresses. */
+  /** Null: the failures were counted without a window, and may have several addresses. */
   readonly address: string | null;
 }
 
@@ -64,7 +64,7 @@ interface Window {
 /** The counts of one process; see the top of this file. */
 export class FailedSignIns {
   readonly #windows = new Map<string, Window>();
-  /** Number of windows per organization; null: unknown addresses. */
+  /** Number of windows per organization; null: of unknown e-mail addresses. */
   readonly #open = new Map<string | null, number>();
   /** Failures without a window, by organization. */
   readonly #others = new Map<string | null, Count>();

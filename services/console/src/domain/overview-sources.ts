@@ -12,8 +12,8 @@ import type { AccountRanks, Credits } from "./ports.ts";
 type Answer<R extends { readonly answer: z.ZodType }> = z.output<R["answer"]>;
 
 /**
- * What the overview reads of other services. Servers are those of the organization. Answers are in
- * the order of the servers.
+ * What the overview reads from other services. Callers pass only servers of the organization. The
+ * answers of `accountCounts`, `serverChecks` and `equity` are in the order of `serverIds`.
  */
 export interface OverviewSources {
   readonly credits: Pick<Credits, "balance" | "usageByDay">;
@@ -28,7 +28,7 @@ export interface OverviewSources {
     serverIds: readonly string[],
     from: string,
     limit: number,
-    /** The last breach of the page before. */
+    /** The last breach of the previous page. */
     after?: { readonly measuredAt: string; readonly id: string },
   ): Promise<Answer<typeof RISK_ROUTES.listRecentBreaches>>;
   webhookEndpoints(organizationId: string): Promise<readonly WebhookEndpoint[]>;

@@ -108,7 +108,10 @@ export interface ProviderChecks {
 
 /** The provider of OpenID Connect. */
 export interface IdentityProvider {
-  /** The address at the provider to which the browser is sent. */
+  /**
+   * Begins a sign-in: returns the address at the provider to which the browser is sent, and the
+   * checks for `finish`.
+   */
   begin(): Promise<ProviderChecks & { readonly location: string }>;
   /**
    * The verified e-mail address of the person, in lower case; null if the provider has not verified

@@ -102,7 +102,7 @@ export interface Users {
    * ids: changes of owners happen one after the other.
    */
   lockOwners(organizationId: string): Promise<string[]>;
-  /** Returns the former role; null: no such active user of the organization. */
+  /** Returns the previous role; null: no such active user of the organization. */
   setRole(organizationId: string, userId: string, role: ConsoleRole): Promise<ConsoleRole | null>;
   /** Active users of an organization. */
   countActive(organizationId: string): Promise<number>;
@@ -149,7 +149,7 @@ export interface FormerUserSource {
  */
 export interface Directory {
   organizationName(organizationId: string): Promise<string>;
-  /** Newest first, revoked keys last. The end of a list above 1,000 keys is missing. */
+  /** Newest first, revoked keys last. At most the first 1,000 keys. */
   keys(organizationId: string): Promise<readonly ShownKey[]>;
   /** Only this answer has `managementKey`. */
   createKey(
@@ -160,7 +160,7 @@ export interface Directory {
   revokeKey(organizationId: string, keyId: string, by: Caller): Promise<ShownKey>;
   /** Names by id; unknown ids are left out. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Oldest first. */
+  /** Oldest first. At most the first 500 servers. */
   servers(organizationId: string): Promise<readonly ShownServer[]>;
   /** Rejects with 404 for a removed server, and for one outside the organization. */
   server(organizationId: string, serverId: string): Promise<ShownServer>;
@@ -217,7 +217,7 @@ export interface ListedSession extends Pick<ConsoleSessionState, "version" | "cr
  * has the session id.
  */
 export interface ConsoleSessions {
-  /** Of too many sessions of one user, the oldest ones end. */
+  /** Opens a session. If the user then has too many sessions, the oldest ones end. */
   open(sessionHash: string, session: NewConsoleSession): Promise<void>;
   /** Reads a session and restarts its idle time; null: no such session. */
   use(sessionHash: string): Promise<ConsoleSessionState | null>;
@@ -235,7 +235,7 @@ export interface ConsoleSessions {
 export interface PendingSignIns {
   put(idHash: string, value: unknown, lifeMs: number): Promise<void>;
   read(idHash: string): Promise<unknown>;
-  /** Reads and deletes it: only one caller gets it. Null: it is unknown or over. */
+  /** Reads and deletes a sign-in: only one caller gets it. Null: it is unknown or expired. */
   take(idHash: string): Promise<unknown>;
 }
 
@@ -255,10 +255,11 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` clears the failures that are counted under the e-mail
-   * address (from a known network its separate count), but only this attempt of the network
-   * address: one correct password does not clear failures of others. `undecided`: the password was
-   * not checked.
+   * Takes an attempt back. `succeeded` also clears the other failures under the e-mail address. If
+   * somebody has signed in under it from this network before, these failures have a separate count,
+   * and only that count is cleared. Other failures from the network stay counted: they may be of
+   * other people.
+   * `undecided`: the password was not checked, or a second factor follows.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
@@ -287,7 +288,7 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
-/** The account service. Check the owner of a server first. */
+/** The account service. Callers first check that the server belongs to the organization. */
 export interface Accounts {
   /** In order; null for a server that the account service does not know (yet). */
   overviews(serverIds: readonly string[]): Promise<readonly (ServerOverview | null)[]>;
@@ -315,7 +316,7 @@ export interface AccountPage {
 
 /**
  * The accounts of a server by the values of their last stored minute, from the metrics service.
- * Check the owner of a server first.
+ * Callers first check that the server belongs to the organization.
  */
 export interface AccountRanks {
   rank(
@@ -335,8 +336,9 @@ export interface Commands {
 }
 
 /**
- * The risk service. Check the owner of a server first. Calls reject with the ApiError with which
- * the risk service rejects the request, and with a DependencyError if it is unavailable.
+ * The risk service. Callers first check that the server belongs to the organization. Calls reject
+ * with the ApiError with which the risk service rejects the request, and with a DependencyError if
+ * it is unavailable.
  */
 export interface Risk {
   /** Body of the rules of an account; an unknown account has none. */

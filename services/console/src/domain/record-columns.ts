@@ -1,9 +1,9 @@
-/** The columns of exports about one account: each name with the cell of a record. */
+/** The columns of exports about one account, in their order. */
 import type { Command, Deal, Order, Position, Transaction } from "@kapi/contracts";
 
 import { type CsvCell, moneyCell, numberCell } from "./csv.ts";
 
-/** A column of an export: its name, and the cell of a record. */
+/** A column of an export: its name, and the function that returns the cell of a record. */
 export type CsvColumn<Row> = readonly [name: string, cell: (row: Row) => CsvCell];
 
 export const TRANSACTION_COLUMNS: readonly CsvColumn<Transaction>[] = [

@@ -15,8 +15,8 @@ const DAY_MS = 86_400_000;
 /** Number of future days whose partitions are created in advance. */
 const DAYS_AHEAD = 2;
 /**
- * The part of a day's limit that successful reads may use. The rest is kept for changes and failed
- * requests.
+ * Successful reads of a day are stored until the stored requests reach this part of the day's
+ * limit. The rest is for changes and failed requests.
  */
 const SHARE_OF_READS = 0.8;
 
@@ -29,14 +29,14 @@ export interface StoredRequest {
   readonly request: LoggedRequest;
 }
 
-/** A number of omitted requests to store. */
+/** The number of requests of one minute that are only counted. */
 export interface StoredOmission extends OmittedRequests {
   readonly organizationId: string;
   readonly day: string;
   readonly recordId: string;
 }
 
-/** What is stored of some records. */
+/** The rows to store for some records of `api.requests`. */
 export interface RequestRows {
   readonly requests: readonly StoredRequest[];
   readonly omitted: readonly StoredOmission[];
@@ -53,16 +53,17 @@ export function dayOf(ms: number): string {
   return toIso(ms).slice(0, "2026-01-01".length);
 }
 
-/** The days whose requests are stored: the last seven, and the next ones. */
+/** The days whose requests are stored: the last seven with today, and the next two. */
 export function keptDays(nowMs: number): readonly string[] {
   const count = REQUEST_LOG_DAYS + DAYS_AHEAD;
   return Array.from({ length: count }, (_, index) => dayOf(nowMs + (index + 1 - REQUEST_LOG_DAYS) * DAY_MS));
 }
 
 /**
- * Rows of `records`. Requests of other days than `days` are left out. Above `maxPerDay` requests of
- * an organization and day, further ones are only counted, successful reads first. `stored` has the
- * number of requests that are stored already, by {@link dayKey}.
+ * Rows of `records`. Requests of other days than `days` are left out. At most `maxPerDay` requests
+ * of an organization and day are stored, successful reads up to {@link SHARE_OF_READS} of them.
+ * Further requests are only counted. `stored` has the number of requests that are stored already,
+ * by {@link dayKey}.
  */
 export function rowsToStore(
   records: readonly LoggedRequests[],
@@ -132,7 +133,8 @@ export interface RequestLogStore {
   get(organizationId: string, id: string): Promise<ConsoleRequest | null>;
   /** The last uses of keys of the organization, by key id. */
   lastUses(organizationId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, Omit<KeyUse, "keyId">>>;
+  /** Creates the partition of a day, unless it exists. */
   keepDay(day: string): Promise<void>;
-  /** Returns the number of dropped days. */
+  /** Drops the partitions of earlier days; returns their number. */
   dropDaysBefore(day: string): Promise<number>;
 }

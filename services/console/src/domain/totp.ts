@@ -1,7 +1,7 @@
 /** Codes of authenticator apps: RFC 6238 with HMAC-SHA-1, 6 digits and 30 s. */
 import { createHmac } from "node:crypto";
 
-/** Seconds in which one code is valid. */
+/** Length of a time step in seconds. Each step has its own code. */
 export const TOTP_STEP_S = 30;
 const DIGITS = 6;
 /** Number of earlier and of later steps whose codes are accepted: clocks of phones differ. */

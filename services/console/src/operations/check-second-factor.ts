@@ -18,11 +18,11 @@ export interface SecondFactorDependencies extends PasswordCheckDependencies {
   readonly store: PeopleStore;
   readonly clock: Clock;
   readonly secondFactors: SecondFactors;
-  /** Opens the secrets of apps. Null: not configured, so no code of an app is accepted. */
+  /** Decrypts the secrets of apps. Null: not configured, so no code of an app is accepted. */
   readonly sealingKeys: Keyring | null;
 }
 
-/** What proved the person: a code of the app, or a recovery code, which is used up. */
+/** What proved who the person is: a code of the app, or a recovery code, which is used up. */
 export type AcceptedFactor = "app" | "recovery code";
 
 /**
@@ -68,7 +68,10 @@ async function useCode(
   return isUsed ? "recovery code" : null;
 }
 
-/** The error of a wrong or used code. `code` is absent where only a code of the app is possible. */
+/**
+ * The error of a wrong, used or missing code. `code` is the given code; it chooses the text.
+ * Absent: the person gave none, or only a code of the app is possible.
+ */
 export function wrongCode(code?: string): ApiError {
   const message =
     code === undefined || TOTP_CODE.test(code)
@@ -78,7 +81,7 @@ export function wrongCode(code?: string): ApiError {
   return new ApiError("VALIDATION_FAILED", { issues: [issue] });
 }
 
-/** Opens the secret of a second factor. */
+/** Decrypts the secret of a second factor. */
 export function secretOf(keys: Keyring, userId: string, sealed: Parameters<typeof openPassword>[2]): Buffer {
   return Buffer.from(openPassword(keys, userId, sealed), "base64url");
 }

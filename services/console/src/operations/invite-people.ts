@@ -98,7 +98,7 @@ async function mailInvitation(
   }
 }
 
-/** Cancels an invitation: its link no longer works. Throws 404 for an unknown one. */
+/** Cancels an invitation: its link no longer works. Throws 404 for an unknown invitation. */
 export async function cancelInvitation(
   { store, clock }: Pick<InviteDependencies, "store" | "clock">,
   { organizationId }: Pick<ActiveUser, "organizationId">,
@@ -126,8 +126,9 @@ export async function openInvitation(
 }
 
 /**
- * Creates the user of an invitation with the chosen name and password, and opens a session. Of two
- * concurrent requests with one link, one gets 404.
+ * Creates the user of an invitation with the chosen name and password, and opens a session. Throws
+ * 404 for an unknown, used or expired link: of two concurrent requests with one link, one gets 404.
+ * Throws 400 if the e-mail address has a user by now.
  */
 export async function acceptInvitation(
   dependencies: InviteDependencies,

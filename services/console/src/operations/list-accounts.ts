@@ -14,8 +14,8 @@ import { ApiError } from "@kapi/http";
 import type { AccountRanks, Accounts, Directory } from "../domain/ports.ts";
 
 /**
- * `directory` checks the owner of the server, because the others do not. While `ranks` is
- * unavailable, only the newest accounts can be listed, without stored values.
+ * `directory` checks that the organization has the server: `accounts` and `ranks` do not check it.
+ * While `ranks` is unavailable, only the list of newest accounts works, without stored values.
  */
 export interface AccountListDependencies {
   readonly directory: Pick<Directory, "server">;
@@ -24,9 +24,9 @@ export interface AccountListDependencies {
 }
 
 /**
- * A page of the accounts of an organization's server. The newest first come from the account
- * service, and include accounts that were never opened. Sorts and filters by value come from the
- * metrics service, with the values of the last stored minute (decisions, 25).
+ * A page of the accounts of an organization's server. The list that is newest first comes from the
+ * account service, and includes accounts without values. Lists that are sorted or filtered by value
+ * come from the metrics service, with the values of the last stored minute (decisions, 25).
  */
 export async function listAccounts(
   dependencies: AccountListDependencies,

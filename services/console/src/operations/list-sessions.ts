@@ -31,7 +31,7 @@ export async function listSessions(
     }));
 }
 
-/** Ends one of the person's own sessions. Throws 404 for another one. */
+/** Ends one of the person's own sessions. Throws 404 for any other session. */
 export async function endSession(
   { sessions }: Pick<OwnSessions, "sessions">,
   { user }: SignedIn,

@@ -1,6 +1,7 @@
 /**
- * Live samples of the accounts that people watch. One request a second to the metrics service
- * covers all accounts watched in this process. A slow stream gets only the newest sample.
+ * Live samples of the accounts that people watch. A new stream asks the metrics service for the
+ * newest sample of its account. After that, one request a second covers all accounts that are
+ * watched in this process. A slow stream gets only the newest sample.
  *
  * Call `takeSamples` and `endClosedSessions` about once a second, and `endAll` at the stop. A
  * stream gets a sample at most once, in order of sequence, and nothing after its end.

@@ -50,8 +50,9 @@ export async function listPeople(
 }
 
 /**
- * Changes the role of another person; it applies to their next request. Throws 403 if the owner is
- * no longer one, 400 for the owner's own role, and 404 for an unknown or disabled person.
+ * Changes the role of another person. The new role applies from that person's next request. Throws
+ * 403 if the author is no longer an owner, 400 for the author's own role, and 404 for an unknown or
+ * disabled person.
  */
 export async function changeRole(
   { store, clock }: PeopleDependencies,
@@ -65,7 +66,10 @@ export async function changeRole(
   });
 }
 
-/** Changes a role for the operator. Throws 404 for an unknown or disabled user. */
+/**
+ * Changes a role for the operator. Throws 404 for an unknown or disabled user, and 400 if the
+ * organization would have no active owner.
+ */
 export async function changeRoleForOperator(
   { store, clock }: Pick<PeopleDependencies, "store" | "clock">,
   userId: string,
@@ -114,7 +118,10 @@ export async function resetTwoFactor({ store, clock }: PeopleDependencies, chang
   });
 }
 
-/** Removes the second factor of a user for the operator. Throws 404 for an unknown user. */
+/**
+ * Removes the second factor of a user for the operator, and ends the user's sessions. Throws 404
+ * for an unknown or disabled user.
+ */
 export async function resetTwoFactorForOperator(
   { store, clock }: Pick<PeopleDependencies, "store" | "clock">,
   userId: string,
@@ -128,7 +135,7 @@ export async function resetTwoFactorForOperator(
 
 /**
  * Decides whether everybody in the organization must set up two-factor authentication. Throws 400
- * if the owner has not set it up.
+ * if the owner requires it without having set it up.
  */
 export async function requireTwoFactor(
   { store, clock }: PeopleDependencies,
@@ -155,12 +162,12 @@ interface OfUser {
 }
 
 async function setRole(tx: PeopleTransaction, of: OfUser, role: ConsoleRole, nowMs: number): Promise<void> {
-  const former = await tx.users.setRole(of.organizationId, of.userId, role);
-  if (former === null) throw new ApiError("NOT_FOUND");
-  if (former === role) return;
+  const previous = await tx.users.setRole(of.organizationId, of.userId, role);
+  if (previous === null) throw new ApiError("NOT_FOUND");
+  if (previous === role) return;
   const { organizationId, userId, by } = of;
   const subject = { type: "user", id: userId } as const;
-  const details = { from: former, to: role };
+  const details = { from: previous, to: role };
   tx.recordAudit([{ ...by, organizationId, action: "user.role_changed", subject, details, atMs: nowMs }]);
 }
 
@@ -174,8 +181,9 @@ async function removeFactor(tx: PeopleTransaction, of: OfUser, nowMs: number): P
 }
 
 /**
- * Locks the owners, so that of two owners who demote or disable each other only one succeeds. The
- * owner who acts stays one: an organization always keeps at least one owner.
+ * Locks the owners, so that of two owners who demote or disable each other only one succeeds.
+ * Throws 403 if `owner` is no longer an owner. An owner cannot demote or disable themselves, so an
+ * organization always keeps at least one owner.
  */
 async function requireOwner(tx: PeopleTransaction, owner: PersonChange["owner"]): Promise<void> {
   const owners = await tx.users.lockOwners(owner.organizationId);

@@ -26,8 +26,9 @@ export interface Factors {
 }
 
 /**
- * Makes a new secret, which {@link confirmTwoFactor} activates. Throws as {@link requireFactors},
- * and 400 if the person has a second factor already.
+ * Makes a new secret, which {@link confirmTwoFactor} activates. `qrOf` makes the image of a QR
+ * code. Throws as {@link requireFactors}, 400 if the person has a second factor already, and 404 if
+ * CONSOLE_SEALING_KEYS is not set.
  */
 export async function beginTwoFactor(
   context: SecondFactorDependencies,
@@ -52,7 +53,7 @@ export async function beginTwoFactor(
 
 /**
  * Activates the secret by a first code, and returns the recovery codes. Throws 400 for a wrong
- * code, and 429 after too many.
+ * code, or if the person has no secret to activate, and 429 after too many failures.
  */
 export async function confirmTwoFactor(
   context: SecondFactorDependencies,
@@ -81,7 +82,10 @@ export async function confirmTwoFactor(
   return codes;
 }
 
-/** Replaces all recovery codes. Throws as {@link requireFactors}. */
+/**
+ * Replaces all recovery codes, and returns the new ones. Throws as {@link requireFactors}, and 400
+ * without a second factor.
+ */
 export async function replaceRecoveryCodes(
   context: SecondFactorDependencies,
   user: ActiveUser,
@@ -97,7 +101,10 @@ export async function replaceRecoveryCodes(
   return codes;
 }
 
-/** Removes the second factor. Throws as {@link requireFactors}, and 400 if it is required. */
+/**
+ * Removes the second factor. Throws as {@link requireFactors}, and 400 without a second factor or
+ * if the organization requires one.
+ */
 export async function disableTwoFactor(
   context: SecondFactorDependencies,
   user: ActiveUser,

@@ -8,8 +8,8 @@ import type { AccountName, Accounts, Commands, Directory } from "../domain/ports
 import { listAuditLog } from "./list-audit-log.ts";
 
 /**
- * `directory` checks the owner of the server, because `records` and `accounts` do not. `accounts`
- * tells whether an account exists: only then are its transactions shown.
+ * `directory` checks that the organization has the server: `records` and `accounts` do not check
+ * it. `accounts` tells whether an account exists: only then are its transactions shown.
  */
 export interface AccountRecordDependencies {
   readonly directory: Pick<Directory, "server" | "keyNames">;

@@ -7,15 +7,18 @@ import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 
 /**
- * `directory` checks the owner of the server, and `accounts` whether the account exists. `clock`
- * gives the end of the range.
+ * `directory` checks that the organization has the server, and `accounts` that the account exists.
+ * `clock` gives the end of the range.
  */
 export interface EquityHistoryDependencies extends ServerDependencies {
   readonly equityHistories: EquityHistories;
   readonly clock: Clock;
 }
 
-/** The equity of an account over a range that ends now. Throws 404 for another organization's. */
+/**
+ * The equity of an account over a range that includes now. Throws 404 if the organization does not
+ * have the server or the account.
+ */
 export async function readEquityHistory(
   { directory, accounts, equityHistories, clock }: EquityHistoryDependencies,
   organizationId: string,

@@ -15,7 +15,7 @@ import type { Directory } from "../domain/ports.ts";
 
 /** Maximum wait for one part; the others are shown without it. */
 const PART_TIMEOUT_MS = 2_500;
-/** How long an overview is used for all people of an organization. */
+/** For this time, all people of an organization get the same overview. */
 const OVERVIEW_TTL_MS = 5_000;
 /** Maximum number of organizations whose last overview is kept. */
 const MAX_OVERVIEWS = 500;
@@ -254,7 +254,9 @@ async function failingEndpoints(
   };
 }
 
-/** Not an endpoint that its owner has disabled. */
+/**
+ * Whether deliveries fail, or kapi has disabled the endpoint. Not if its organization disabled it.
+ */
 function isFailing({ failingSince, status, disabledReason }: WebhookEndpoint): boolean {
   return status === "enabled" ? failingSince !== null : disabledReason !== "owner";
 }
@@ -284,8 +286,8 @@ async function creditsLeft(
 const RATE_DAYS = 2;
 
 /**
- * The credits of about the last 24 hours: those of today so far, and of yesterday's credits the
- * share of the day that completes 24 hours.
+ * The credits of about the last 24 hours: the credits of today, and a part of yesterday's credits.
+ * The part is the fraction of today that is still to come.
  */
 export function creditsPerDay({ days }: UsageByDayAnswer, nowMs: number): number {
   const creditsOf = (day: UsageByDayAnswer["days"][number] | undefined): number =>

@@ -39,7 +39,10 @@ interface FailedSignInDependencies {
 /** Creates the recorder. Its counts are in the memory of this process. */
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
-  /** Failures that left the counts and are not written. Until then, finished windows stay open. */
+  /**
+   * Failures that are taken from `counts` and not written yet. While there are any, finished
+   * windows stay open.
+   */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;
   const lookUps = new Set<Promise<void>>();

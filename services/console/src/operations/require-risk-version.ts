@@ -5,8 +5,8 @@ import { commandIdOf } from "@kapi/kernel";
 import type { AccountName, Directory, Risk } from "../domain/ports.ts";
 
 /**
- * `risk` reads the newest version. It does not check the owner of the server: the caller asks
- * `directory` first.
+ * `risk` reads the newest version. It does not check that the organization has the server: callers
+ * ask `directory` first.
  */
 export interface RiskVersionDependencies {
   readonly directory: Directory;

@@ -25,7 +25,10 @@ import type { RequestLogStore } from "../domain/request-log.ts";
 const MAX_RESULTS = 5;
 /** Maximum number of servers that are searched for accounts and request ids, the oldest first. */
 const MAX_SERVERS = 20;
-/** Each source has this long; a source that does not answer in time is named in the answer. */
+/**
+ * Maximum wait for the list of servers, and then for each source. A source that does not answer in
+ * time is named in the answer.
+ */
 const SOURCE_DEADLINE_MS = 1_000;
 const NOT_FOUND = 404;
 
@@ -54,8 +57,9 @@ export interface SearchingPerson {
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**
- * Finds what a text names. A UUID is the id of a command, a transaction, an event or a breach; any
- * text may be a request id, a part of an account's number or name, or a part of a key's name or id.
+ * Finds what a text names. A UUID may be the id of a command, a transaction, an event or a breach.
+ * Any text may be a request id, a part of an account's number or name, a part of a key's name, or a
+ * key's id.
  */
 export async function search(
   dependencies: SearchDependencies,

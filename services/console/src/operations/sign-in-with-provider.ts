@@ -20,7 +20,10 @@ export interface ProviderSignIn {
   readonly hasSecondFactor: boolean;
 }
 
-/** Why nobody was signed in: `expired`, or nobody has the verified e-mail address. */
+/**
+ * Why nobody was signed in. `expired`: the sign-in is not known, or no longer. `unknown`: the
+ * provider has not verified the e-mail address, or no active user has it.
+ */
 export interface ProviderProblem {
   readonly problem: "expired" | "unknown";
 }
@@ -38,8 +41,8 @@ export async function beginProviderSignIn(
 
 /**
  * Completes a sign-in by the answer of the provider. An active user with the verified e-mail
- * address gets a session, or a pending sign-in if the console asks for the second factor. Rejects
- * if a check of the answer fails.
+ * address gets a session, or a pending sign-in if the console asks for the second factor. Returns a
+ * problem if nobody can be signed in. Rejects if a check of the answer fails.
  */
 export async function completeProviderSignIn(
   context: SignInDependencies,

@@ -31,7 +31,7 @@ export interface PendingSignIn {
 const PendingUser = z.object({ userId: z.string(), version: z.number() });
 
 /**
- * Opens a session for a correct password, under a new id, and closes the former session of the
+ * Opens a session for a correct password, under a new id, and closes the previous session of the
  * browser. A person with a second factor gets a pending sign-in instead, which can do nothing but
  * {@link completeSignIn}. Throws 401 with the same text for an unknown user and a wrong password,
  * and 429 after too many failures.
@@ -46,7 +46,7 @@ export async function signIn(
   return user.twoFactor ? beginSecondFactor(context, user) : admitUser(context, user, origin, "password");
 }
 
-/** Keeps a sign-in until its second factor. */
+/** Stores a sign-in that waits for its second factor, for {@link SECOND_FACTOR_LIFE_MS}. */
 export async function beginSecondFactor(
   { pendingSignIns }: Pick<SignInDependencies, "pendingSignIns">,
   { userId, sessionVersion: version }: ActiveUser,

@@ -6,7 +6,7 @@ import { consoleServerOf, type ServerDependencies } from "./list-servers.ts";
 /**
  * Changes the configuration at the account service (and the trading server), then the status in the
  * directory (decisions, 4.10). Throws 404 for a server outside the organization, and 400 with
- * issues for a rejected configuration; in that case the status is not changed either. Both owners
+ * issues for a rejected configuration; in that case the status is not changed either. Both services
  * keep an entry for the audit log in their outbox.
  */
 export async function updateServer(

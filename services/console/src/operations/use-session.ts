@@ -26,14 +26,14 @@ export interface SignedIn {
   readonly proof: SessionProof;
 }
 
-/** Where a session is opened, and what it replaces. */
+/** The caller that opens a session, and the session that the new one replaces. */
 export interface SessionOrigin {
   /** Network address of the caller. */
   readonly address: string;
   /** `User-Agent` of the browser; null: none. */
   readonly userAgent: string | null;
-  /** The session of the browser before, which is closed. */
-  readonly formerSessionId: string | null;
+  /** Id of the browser's present session, which is closed; null: none. */
+  readonly previousSessionId: string | null;
 }
 
 /** The person as the author of a change, for the service that records it. */
@@ -54,11 +54,13 @@ export interface SessionMark {
   readonly sessionVersion: number;
 }
 
-/** Opens a session after the checks of a sign-in, and closes the former session of the browser. */
+/**
+ * Opens a session after the checks of a sign-in, and closes the previous session of the browser.
+ */
 export async function openSession(
   { sessions }: Pick<SessionDependencies, "sessions">,
   user: ActiveUser,
-  { address, userAgent, formerSessionId }: SessionOrigin,
+  { address, userAgent, previousSessionId }: SessionOrigin,
   proof: SessionProof = "own",
 ): Promise<OpenedSession> {
   const sessionId = randomBytes(SESSION_ID_BYTES).toString("base64url");
@@ -66,7 +68,7 @@ export async function openSession(
   const sessionHash = hashOf(sessionId);
   const { userId, sessionVersion: version } = user;
   await sessions.open(sessionHash, { userId, version, csrfToken, proof, address, userAgent });
-  await closeSession({ sessions }, formerSessionId);
+  await closeSession({ sessions }, previousSessionId);
   return { sessionId, signedIn: { sessionHash, csrfToken, user, proof } };
 }
 

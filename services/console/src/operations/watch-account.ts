@@ -5,7 +5,8 @@ import type { ServerDependencies } from "./list-servers.ts";
 import type { SignedIn, SessionMark } from "./use-session.ts";
 
 /**
- * Checks that a person may watch an account; returns the mark of the session. Throws 404 otherwise.
+ * Checks that a person may watch an account; returns the session for `LiveAccounts.watch`. Throws
+ * 404 if the organization does not have the server or the account.
  */
 export async function watchAccount(
   { directory, accounts }: ServerDependencies,

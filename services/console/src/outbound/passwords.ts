@@ -8,8 +8,8 @@ const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
 const PARALLELISM = 1;
 /**
- * Maximum number of concurrent hashes: each occupies a core and a thread of the pool for files and
- * name look-ups.
+ * Maximum number of concurrent hashes: each occupies a core and a thread of libuv's pool, which
+ * also reads files and looks up host names.
  */
 const MAX_RUNNING = 2;
 /**

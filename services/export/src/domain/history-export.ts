@@ -34,8 +34,9 @@ export function timeOf(record: ExportRecord): string {
 
 /**
  * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first.
- * Records with equal times keep the order of the owners and the order within an owner. So a deal's
- * transactions come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out too.
+ * Records within one millisecond keep the order of the owners, and the order within an owner. So a
+ * deal's transactions come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out
+ * too.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners

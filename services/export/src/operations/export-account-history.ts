@@ -13,8 +13,9 @@ type ExportOutcome = CommandOutcome<null>;
 
 /** The owners of the records of an export, and the known servers. */
 export interface ExportOptions {
-  /** For equal times, records of earlier owners come first. */
+  /** Of records within one millisecond, those of earlier owners come first. */
   readonly owners: readonly HistoryOwner[];
+  /** Undefined: the directory does not know the server yet, so the command is retried. */
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
 }
 

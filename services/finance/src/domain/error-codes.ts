@@ -11,8 +11,9 @@ const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
 ]);
 
 /**
- * The error code of a rejected command. If the trading server does not have an account, the account
- * may still be created (the ledger has never seen it), or it was deleted (the ledger knows it).
+ * The error code of a rejected command. `accountIsKnown`: the ledger has seen the account, or it is
+ * marked deleted. If the trading server does not have a known account, the account was deleted; an
+ * unknown account may still be created.
  */
 export function errorCodeOf(rejectionCode: string, accountIsKnown: boolean): CommandErrorCode {
   if (rejectionCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";

@@ -9,7 +9,10 @@ export interface LedgerReport extends BookingReport {
 
 /** The ledger. Booking an event completes its command. */
 export interface Ledger extends EventRepository<LedgerReport> {
-  /** Completes open commands whose events are booked; returns the commands that are final now. */
+  /**
+   * Completes the open commands among `commandIds` whose events are booked. Returns the ids of
+   * those that are final now.
+   */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether each account is known: the ledger has seen it, or it was deleted. */
   known(accounts: readonly AccountName[]): Promise<boolean[]>;

@@ -17,7 +17,8 @@ export interface LedgerSide extends AccountName {
 }
 
 /**
- * `agrees`; `differs`: different balances at the same sequence; `missing`: the ledger has money on
+ * `agrees`: equal balances, or no money on an account that the trading server never had; `differs`:
+ * different balances at the same sequence; `missing`: the ledger has money on
  * an account that the trading server never had; `behind`: not booked up to the server's sequence
  * yet, so not comparable. Logs and metrics call it `finding`.
  */
@@ -46,6 +47,6 @@ export interface Difference extends AccountName {
 export interface LedgerBalances {
   /** Up to `limit` accounts after `previous` in a stable order, without deleted accounts. */
   after(previous: AccountName | null, limit: number): Promise<readonly AccountName[]>;
-  /** The known accounts at `sequence` (null: now), in any order. */
+  /** The ledger's state of each known account at `sequence` (null: now), in any order. */
   balancesAt(accounts: readonly (AccountName & { readonly sequence: number | null })[]): Promise<readonly LedgerSide[]>;
 }

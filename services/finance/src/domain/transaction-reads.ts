@@ -54,6 +54,7 @@ export interface TransactionReader {
    * 8601); 0 before the first transaction, null if the account was deleted.
    */
   balanceAt(account: AccountName, at: string): Promise<number | null>;
+  /** How far the account is booked, and whether the ledger knows it. */
   bookedSoFar(account: AccountName): Promise<BookedSoFar>;
 }
 

@@ -20,7 +20,7 @@ const BATCH_ACCOUNTS = 100;
 const MAX_CALLS = 4;
 /** Pause after a batch: limits the load to a thousand accounts a second. */
 const BATCH_PAUSE_MS = 100;
-/** After this many unanswered calls the other accounts of the server wait for the next pass. */
+/** After this many unanswered calls the server's remaining accounts wait for the next pass. */
 const MAX_SERVER_FAILURES = 3;
 /** Maximum number of accounts to compare again; further ones count as behind. */
 const MAX_RECHECKS = 1_000;
@@ -40,7 +40,9 @@ export interface PassReport {
    * filled.
    */
   readonly behind: number;
-  /** The trading server did not answer, or is unknown. */
+  /**
+   * The trading server did not answer or is unknown, or too many calls of its organization wait.
+   */
   readonly unreachable: number;
 }
 

@@ -139,7 +139,10 @@ export type ReadTransactions = ReadRecords<ListTransactionsQuery>;
 /** The balance of an account at a time (ISO 8601); null if the account was deleted. */
 export type ReadBalance = (serverId: string, accountNumber: string, at: string) => Promise<number | null>;
 
-/** The last stored snapshot of an account with a minute before `before` (ISO 8601). */
+/**
+ * The last stored snapshot of an account whose minute began before `before` (ISO 8601); null if
+ * there is none.
+ */
 export type ReadLastSnapshot = (
   organizationId: string,
   serverId: string,
@@ -165,7 +168,7 @@ export type ReadSnapshots = (
  */
 export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQuery) => Promise<Buffer>;
 
-/** The deal digests of a day whose digests are made. */
+/** The account service's answer for a day whose deal digests it has made. */
 export type DealDigestsOfAccounts = Extract<DealDigests, { state: "made" }>;
 
 /**
@@ -191,7 +194,10 @@ export interface Risk {
   template(serverId: string, templateName: string): Promise<Buffer | null>;
 }
 
-/** The document with the public keys of evidence. Throws DependencyError if it is unavailable. */
+/**
+ * Returns the document with the public keys of evidence. Throws DependencyError if the risk service
+ * is unavailable.
+ */
 export type ReadEvidenceKeys = () => Promise<Buffer>;
 
 /** A request to the webhooks service for an organization. */

@@ -9,14 +9,17 @@ import { queueBulk, unsupportedLeverage } from "./queue-bulk.ts";
 import { queueCommand, type QueueDependencies } from "./queue-command.ts";
 import { RequestValidator } from "./validate.ts";
 
-/** The leverages of a body that its schema rejects; null for items without a valid leverage. */
+/**
+ * The leverages in the body of a bulk that its schema rejects; null for items without a valid
+ * leverage.
+ */
 const Leverages = z.object({
   accounts: z
     .array(z.object({ leverage: CreateTradingAccountBody.shape.leverage }).nullable().catch(null))
     .max(MAX_BULK_ITEMS),
 });
 
-/** New accounts. */
+/** The operations that create accounts. */
 export function accountCreations(
   dependencies: QueueDependencies & CreationDependencies,
 ): OperationTable<"createTradingAccount" | "bulkCreateTradingAccounts"> {
@@ -36,7 +39,8 @@ export function accountCreations(
 
     /**
      * Queues all of up to 100 creations, or none, each under the key `<key>:<index>` (decisions,
-     * 2.1). Always 202; an item whose key was used for an equal creation is a duplicate.
+     * 2.1). An accepted bulk is always 202; an item whose key was used for an equal creation is a
+     * duplicate.
      */
     bulkCreateTradingAccounts: async (call) => {
       const validator = new RequestValidator();

@@ -131,7 +131,7 @@ it("an account that does not exist, or is deleted meanwhile, is 404", async () =
   }
 });
 
-it("if one owner is unavailable, nothing is answered", async () => {
+it("if one owner is unavailable, the whole request fails", async () => {
   for (const owner of [openPositions, readBalance]) {
     owner.mockRejectedValueOnce(new DependencyError("unavailable"));
     await expect(operation(callAt(NOW))).rejects.toThrow(DependencyError);

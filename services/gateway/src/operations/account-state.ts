@@ -69,7 +69,7 @@ async function lastEquity(
 ): Promise<StoredEquity | null> {
   const atMs = Date.parse(at);
   // The millisecond `at` belongs to the state, so its minute may end with it. No snapshot is older
-  // than 1970, and metrics takes no year 0.
+  // than 1970, and metrics rejects the year 0.
   const before = toIso(Math.max(0, atMs - SNAPSHOT_MS + 2));
   const snapshot = await readLastSnapshot(organizationId, serverId, accountNumber, before);
   if (snapshot === null) return null;

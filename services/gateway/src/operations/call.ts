@@ -20,7 +20,10 @@ export interface OperationCaller extends BilledCaller {
   readonly serverIds: KeyEntry["serverIds"];
 }
 
-/** Callers by their keys: the charge of a request compares the caller with that of earlier ones. */
+/**
+ * Callers by their keys. Each key has one caller object, because RequestCharge remembers callers by
+ * their identity.
+ */
 const callers = new WeakMap<KeyEntry, OperationCaller>();
 
 /** A management key as a caller: the same object for every request of the key. */

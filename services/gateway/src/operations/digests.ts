@@ -13,7 +13,8 @@ const RETRY_AFTER_SECONDS = "60";
 const DATE_CHARACTERS = 10;
 /**
  * Deadline of both reads together: with three calls of Redis, the answer takes less than 5 s
- * (decisions, 1.5). The first read has a deadline of 2.5 s, so the second one has half a second.
+ * (decisions, 1.5). The first read has a deadline of 2.5 s, so at least half a second is left for
+ * the second one.
  */
 export const READS_TIMEOUT_MS = 3_000;
 

@@ -4,7 +4,10 @@ import type { ReadEvidenceKeys } from "../domain/ports.ts";
 
 /** Time to live of the cached keys, in milliseconds. */
 export const KEYS_TTL_MS = 60_000;
-/** After a failed load the cached keys are used for this time, in milliseconds. */
+/**
+ * Time between a failed load and the next one, in milliseconds. Until then the cached keys are
+ * used.
+ */
 export const KEYS_RETRY_MS = 5_000;
 
 /**

@@ -35,7 +35,7 @@ interface Item {
   readonly known: KnownCommand | null;
 }
 
-/** An outcome with which this request has to publish and answer the command. */
+/** An outcome after which this request publishes the command, and returns it as its own. */
 type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**

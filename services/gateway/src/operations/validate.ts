@@ -15,7 +15,11 @@ import type { Call } from "./call.ts";
 /** The validated parts of a request. */
 type ValidatedParts = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
 
-/** Validates the parts of a request and collects the issues of all of them for one response. */
+/**
+ * Validates the parts of a request and collects the issues of all of them for one response. An
+ * invalid part is returned as an empty text, or as null; so call {@link RequestValidator.error}
+ * before any part is used.
+ */
 export class RequestValidator {
   readonly #issues: Issue[] = [];
   #bodyError: ApiError | null = null;
@@ -82,7 +86,10 @@ export class RequestValidator {
   }
 }
 
-/** Whether a parsed query has a cursor of the same kind of list at another path (decisions, 14). */
+/**
+ * Whether a parsed query has a cursor that was made for the same kind of list at another path
+ * (decisions, 14).
+ */
 function hasForeignCursor(query: unknown, params: Call["params"]): boolean {
   if (query === null || typeof query !== "object" || !("cursor" in query)) return false;
   return typeof query.cursor === "string" && cursorScope(query.cursor) !== listScope(params);

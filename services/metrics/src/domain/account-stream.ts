@@ -19,9 +19,9 @@ export interface AccountStream extends LogState {
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start that the account's checkpoint has; null: the window itself has its start. A
-   * restored account keeps it until its next accepted sample. With
-   * {@link StartingPoint.keepsWindowStart} it keeps it for as long as a window lasts.
+   * The window start of the checkpoint from which the account was restored, for new checkpoints;
+   * null: they have the start of `window`. A restored account keeps this start until its next
+   * accepted sample, or with `StartingPoint.keepsWindowStart` for as long as a window lasts.
    */
   readonly windowStart: SampleCheckpoint["window"] | null;
   /**

@@ -1,6 +1,9 @@
 import type { Minimum } from "./sample.ts";
 
-/** Maximum number of lows of one account. Above it the oldest two become one, the lower one. */
+/**
+ * Maximum number of lows of one account. Above it the oldest two become one: the lower equity, at
+ * the offset of the later one.
+ */
 const MAX_LOWS = 128;
 
 interface Low extends Minimum {

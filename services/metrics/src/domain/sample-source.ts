@@ -5,14 +5,17 @@ import type { AccountId } from "./sample.ts";
 /** The part of an account's stream that a source and the sockets need. */
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
 
-/** A socket's subscription to the samples of an account, from `SampleSource.follow` until `end`. */
+/**
+ * The use of an account's samples by one connection, from `SampleSource.follow` until `end`: the
+ * source has the samples for this time.
+ */
 export interface Follow {
   /**
    * Whether the account exists. Once that is known, the source has the account's retained samples.
    * A promise that is pending when `end` is called stays pending.
    */
   readonly exists: boolean | Promise<boolean>;
-  /** Ends the subscription. Call it once. */
+  /** Tells the source that the connection no longer needs the samples. Call it once. */
   readonly end: () => void;
 }
 

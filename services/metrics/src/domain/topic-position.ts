@@ -13,7 +13,10 @@ const MAX_GENERATION = 2 ** 9 - 1;
 
 /** Returns the position of offset 0 in a topic of this generation. */
 export function firstPosition(generation: number): number {
-  assert(generation >= 0 && generation <= MAX_GENERATION, `a generation of a topic, not ${generation}`);
+  assert(
+    generation >= 0 && generation <= MAX_GENERATION,
+    `a generation is from 0 to ${MAX_GENERATION}, not ${generation}`,
+  );
   return generation * OFFSETS_PER_GENERATION;
 }
 

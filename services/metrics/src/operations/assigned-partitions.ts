@@ -3,8 +3,8 @@ import { type Logger, observed } from "@kapi/runtime";
 
 /**
  * How long a released partition is still read. In a rolling restart partitions often return soon.
- * If a topic is recreated after a takeover, the former process can still write the checkpoints of
- * the partition.
+ * If a topic is recreated soon after a takeover, the process that released the partition can still
+ * write its checkpoints.
  */
 export const RELEASED_KEPT_MS = 30_000;
 const BACK_OFF = { firstMs: 200, maxMs: 5_000 };
@@ -61,7 +61,7 @@ export class AssignedPartitions implements ReadPartitions {
   #isChanging = false;
 
   constructor(options: {
-    /** Restores partitions and reads them to their end. Leaves nothing behind if it rejects. */
+    /** Restores partitions and reads them to their end. If it rejects, it keeps none of them. */
     readonly restore: (partitions: readonly number[]) => Promise<void>;
     /** Stops reading partitions and forgets their accounts. */
     readonly drop: (partitions: readonly number[]) => Promise<void>;

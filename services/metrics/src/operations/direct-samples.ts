@@ -50,7 +50,7 @@ export class DirectSamples implements SampleSource {
     return this.#options.log.frames(account, fromSequence, maxBytes);
   }
 
-  /** Asks the account service until it answers, or until the follow ends. */
+  /** Asks the account service until it answers, or until `ended` is aborted. */
   async #existsWhenKnown(key: string, account: AccountId, ended: AbortSignal): Promise<boolean> {
     const { log, existence, logger } = this.#options;
     while (!ended.aborted) {

@@ -1,7 +1,8 @@
 /**
  * The samples of a process that reads no log: it follows the accounts of its sockets at the windows
- * processes. The first follower of an account brings its retained window, then every new sample.
- * The end of the last follower drops the window.
+ * processes. When the first socket follows an account, this process gets the account's retained
+ * window, then every new sample. When no socket follows the account any more, the window is
+ * dropped.
  *
  * When a windows process becomes unavailable, its accounts continue at another one that holds their
  * partition, from their last sequence on. Until then their windows stay without new samples.

@@ -7,7 +7,7 @@ import type { AccountExistence } from "../domain/ports.ts";
 import type { ValuationRecord } from "../domain/valuation-record.ts";
 import type { AccountId } from "../domain/sample.ts";
 
-/** Maximum number of parked accounts of one partition; above it the partition waits. */
+/** Maximum number of parked accounts of one partition; the next one makes the partition wait. */
 export const MAX_PARKED_ACCOUNTS = 1_000;
 /** Maximum number of valuations of one parked account; above it they become one sample. */
 export const MAX_PARKED_VALUATIONS = 500;
@@ -107,7 +107,7 @@ export class ParkedAccounts {
     parkedNow -= 1;
   }
 
-  /** Ends the parking of all accounts, without calls. */
+  /** Ends the parking of all accounts, without a call of `exists` or `unknown`. */
   close(): void {
     this.#closed = true;
     for (const account of this.#accounts.values()) this.remove(account);

@@ -26,7 +26,7 @@ interface Cut {
 /**
  * The writer of one partition, for one assignment. It writes only after this process's reader has
  * reached the end that the partition had at the assignment. So its samples follow the samples of
- * the former writer.
+ * the previous writer.
  */
 export class PartitionSequencer {
   readonly number: number;

@@ -45,11 +45,11 @@ export function gatherLatestSamples(options: {
   };
   return async (accounts) => {
     const samples: (AccountMetricsFrame | null)[] = accounts.map(() => null);
-    const places = accounts.map((account, index) => {
+    const located = accounts.map((account, index) => {
       const holders = holdersOf(accountKey(account.serverId, account.accountNumber));
       return { account, index, holders: holders.includes(instance) ? [] : holders };
     });
-    const groups = Map.groupBy(places, ({ holders }) => holders.join(","));
+    const groups = Map.groupBy(located, ({ holders }) => holders.join(","));
     await Promise.all(
       Array.from(groups.values(), async (group) => {
         const holders = group[0]?.holders ?? [];

@@ -12,13 +12,13 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
-/** What the records of a partition of `metrics.latest` say so far. */
+/** The content of the records of a partition of `metrics.latest` that were read so far. */
 interface PartitionRecords {
   /** The newest marker; null if there is none or it cannot be decoded. */
   marker: CheckpointAt<PartitionCheckpoint> | null;
   /** The checkpoint with the highest sequence of each account, as text: decoded only at the end. */
   readonly accounts: Map<string, CheckpointAt<string>>;
-  /** The newest checkpoint of each account, if another one has a higher sequence. */
+  /** The newest checkpoint of each account, if an earlier one has a higher sequence. */
   readonly stale: Map<string, string>;
   /** Accounts with a tombstone. */
   readonly deleted: Set<string>;

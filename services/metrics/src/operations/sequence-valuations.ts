@@ -159,7 +159,7 @@ export class Sequencer implements SampleListener {
     const send = this.#context.sink.write(partition, key, range, frame).catch((error: unknown) => {
       this.counts.unacknowledged += 1;
       this.#context.logger.warn({ err: error, partition }, "a sample was not acknowledged");
-      // In a later turn: then this send is no longer in flight.
+      // In a later turn of the event loop, when this send is no longer in flight.
       setImmediate(lost);
     });
     sends.add(send);

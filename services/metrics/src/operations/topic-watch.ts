@@ -68,8 +68,8 @@ export class TopicWatch {
   }
 
   /**
-   * Registers the current topics. If a topic was recreated in the last 10 s, waits for the
-   * processes that used the former topic.
+   * Registers the current topics. If a topic was recreated in the last 10 s, waits 10 s, so that
+   * the processes that used the deleted topic write their last checkpoints.
    * @throws if a topic does not exist.
    */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {

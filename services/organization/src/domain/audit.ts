@@ -12,7 +12,7 @@ export interface AuditRecord extends AuditCaller, Pick<AuditEvent, "organization
   /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
   readonly details?: AuditEvent["details"];
   readonly atMs: number;
-  /** Set if a cause can be reported again: an event id is recorded once. */
+  /** Set if the same cause may be reported again: entries with one event id are recorded once. */
   readonly eventId?: string;
 }
 

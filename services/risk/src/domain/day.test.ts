@@ -46,7 +46,7 @@ describe("a trading day", () => {
     expect(dayAt("Pacific/Apia", "00:00", "2011-12-30T10:00:00.000Z")[0]).toBe("2011-12-31");
   });
 
-  it("follows the earlier day without a gap or overlap, in any order of the questions", () => {
+  it("follows the earlier day without a gap or overlap, in any order of the calls", () => {
     const zones = ["UTC", "Europe/London", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Lagos"];
     const instants = fc.integer({ min: Date.parse("2020-01-01"), max: Date.parse("2030-01-01") });
     fc.assert(

@@ -3,8 +3,9 @@
  * on the state, the rules and the valuations in the order of the log. So every process that reads
  * the same log finds the same breaches.
  *
- * Deposits and withdrawals are neither profit nor loss: all values are compared without the
- * account's net deposits. A reference keeps the value that it had, and moves with later deposits.
+ * Deposits and withdrawals are neither profit nor loss. So a reference is stored without the net
+ * deposits of its time, and the net deposits of a valuation are added before the two are compared:
+ * the reference moves with later deposits.
  */
 import type { DayCalendar } from "./day.ts";
 import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
@@ -21,19 +22,25 @@ export interface AccountValues {
   readonly netDepositsMinor: number | null;
 }
 
-/** What a rule compares with, in one period. Values without net deposits. */
+/** What a rule compares with, in one period. */
 export interface RuleState {
   /** Local date of a daily rule; `lifetime` of every other rule. */
   period: string;
-  /** End of the period; null: never. 0: the rule measures from another value now. */
+  /**
+   * End of the period; null: never. 0: the rule was changed to measure from another value, so the
+   * next valuation sets the reference again.
+   */
   periodEndMs: number | null;
-  /** The value from which the loss or profit counts. */
+  /** The value from which the loss or profit counts, without net deposits. */
   referenceMinor: number;
   /** The reference as it was, with net deposits: percentages are shares of this value. */
   baseMinor: number;
   /** When the values of the reference were measured; null: it is the start value of the rule. */
   referenceAtMs: number | null;
-  /** Net deposits when the rule began; `lockAt` is a level of that moment. */
+  /**
+   * Net deposits when the period began; `lockAt` is a value of that moment, and moves with later
+   * deposits.
+   */
   depositsMinor: number;
   breached: boolean;
   warned: boolean;
@@ -81,8 +88,9 @@ export function emptyState(): AccountState {
 
 /**
  * Compares a valuation with the rules, and updates the state.
- * @returns the limits that it reaches first, in the order of the rules. Empty for a valuation that
- * was measured before the last one: trading servers repeat valuations.
+ * @returns an alert for each limit, or share of a limit with a warning, that no earlier valuation
+ * of the period has reached, in the order of the rules. Empty for a valuation that was measured
+ * before the last one: trading servers repeat valuations.
  */
 export function evaluate(
   state: AccountState,
@@ -106,7 +114,8 @@ export function evaluate(
 /**
  * Makes a new set of rules active. `seed` has the values of the account when its rules were set:
  * a limit that they exceed already is found at once.
- * @returns the limits that the seed reaches, under the former rules and under the new ones.
+ * @returns the alerts of the seed under the earlier rules, then those of the newest values under
+ * the new rules. The newest values are the seed, or a valuation that was measured after it.
  */
 export function activate(
   state: AccountState,
@@ -189,7 +198,8 @@ function begin(
     return { period: day.date, periodEndMs: day.endMs, referenceMinor, baseMinor, referenceAtMs, ...open };
   }
   const startMinor = rule.startMinor ?? account.initialBalanceMinor;
-  // The initial balance is no deposit. A start value of the caller is one of this moment.
+  // The initial balance is no deposit. A start value that the caller names is a value of this
+  // moment, with the net deposits until now.
   const referenceMinor = rule.startMinor === null ? startMinor : startMinor - netDeposits(values);
   const begun: RuleState = {
     period: LIFETIME,
@@ -220,7 +230,7 @@ export interface LimitDistance {
   readonly valueMinor: number;
   /** The distance between the two in percent of the limit. */
   readonly leftPercent: number;
-  /** Until when the state applies; null: without end. */
+  /** End of the rule's period; null: it does not end. */
   readonly untilMs: number | null;
 }
 

@@ -1,4 +1,6 @@
-/** What the evidence of a breach has (decisions, 20): chosen from the records of its account. */
+/**
+ * Chooses the content of the evidence of a breach (decisions, 20) from the records of its account.
+ */
 import type { EvidencePosition, EvidenceRecord, MissingEvidence, RiskBreach } from "@kapi/contracts";
 import { MAX_EVIDENCE_RECORDS } from "@kapi/contracts";
 import { type EvidenceClaim, moneyText, toEvidenceRule } from "@kapi/evidence";
@@ -47,11 +49,14 @@ export interface UnprovenBreach {
   readonly thresholdMinor: number;
   readonly valueMinor: number;
   readonly measuredAtMs: number;
-  /** When the values of the account were measured with which its rules were set. */
+  /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: the breach is in those values. */
+  /**
+   * The rules apply to valuations from this offset on; null: the breach was found when the rules
+   * became active.
+   */
   readonly ruleActiveFromOffset: number | null;
-  /** Null: the values of the account when its rules were set. */
+  /** The valuation of the breach; null: the breach was found when the rules became active. */
   readonly valuationOffset: number | null;
 }
 
@@ -73,7 +78,7 @@ export interface Extreme {
 
 /**
  * Chooses the records of a document: the valuations that were measured in the interval, both ends
- * inclusive, and the samples that have one of them. If there are too many, those around the
+ * inclusive, and the samples that include one of them. If there are too many, those around the
  * valuation at `around` are chosen.
  */
 export function chooseRecords(

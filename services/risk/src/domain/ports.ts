@@ -50,7 +50,7 @@ export interface RuleVersion extends AccountName {
   readonly currency: Currency | null;
 }
 
-/** A version of rules to store. Its number is given when it is stored. */
+/** A version of rules to store. Its number is assigned when it is stored. */
 export interface NewRuleVersion extends AccountName {
   readonly organizationId: string;
   readonly accountId: string;
@@ -103,7 +103,7 @@ export interface RecordedAlert extends AccountName {
   readonly rule: RiskRule;
   readonly ruleVersion: number;
   readonly values: AccountValues;
-  /** Null: the values of the account when its rules were set. */
+  /** Null: the alert was found when the rules became active. */
   readonly valuation: { readonly partition: number; readonly offset: number } | null;
   /** Null for an action without a command. */
   readonly commandId: string | null;
@@ -111,9 +111,12 @@ export interface RecordedAlert extends AccountName {
   readonly partition: number;
   /** Null: there will be no evidence. */
   readonly currency: Currency | null;
-  /** When the values of the account were measured with which its rules were set. */
+  /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: the alert is of those values. */
+  /**
+   * The rules apply to valuations from this offset on; null: the alert was found when they became
+   * active.
+   */
   readonly ruleActiveFromOffset: number | null;
 }
 
@@ -269,7 +272,7 @@ export interface EvidenceStore {
   deleteBefore(before: string, limit: number): Promise<number>;
 }
 
-/** The place of an account in a list of near limits. */
+/** The position of an account in a list of near limits. */
 export interface LimitPlace extends AccountName {
   readonly leftPercent: number;
 }
@@ -293,8 +296,8 @@ export interface LimitReader {
 }
 
 /**
- * Breaches of servers since a time, newest first, and their number. With `after`, those that follow
- * this breach in the list; the number is that of all.
+ * Breaches of servers since a time, newest first, and their number. With `after`, only the breaches
+ * that follow this one in the list; `total` counts all.
  */
 export type ReadRecentBreaches = (
   serverIds: readonly string[],

@@ -11,8 +11,8 @@ export type Limit = { readonly amountMinor: number } | { readonly share: number 
 interface CommonRule {
   readonly id: string;
   /**
-   * The version in which the rule was added. A rule that is removed and added again is another
-   * rule: its breaches are counted from anew.
+   * The version in which the rule was added. A rule that is removed and added again, or gets
+   * another type, is another rule: it can be breached again.
    */
   readonly since: number;
   readonly action: RiskAction;

@@ -40,9 +40,15 @@ export interface TemplateState {
 export interface SearchingTemplate extends TemplateName {
   readonly version: number;
   readonly appliesTo: RiskTemplateSelection;
-  /** Null: all accounts whose rules came from the template were found. */
+  /**
+   * The last account found of those whose rules came from the template; empty at the start. Null:
+   * all of them were found.
+   */
   readonly fromTemplateAfter: string | null;
-  /** Null: all accounts that the template selects were found. */
+  /**
+   * The last account found of those that the template selects; empty at the start. Null: all of
+   * them were found.
+   */
   readonly selectedAfter: string | null;
 }
 

@@ -31,7 +31,8 @@ const MAX_CONCURRENT_ACCOUNTS = 4;
 const MAX_CONCURRENT_SERVERS = 4;
 /**
  * With this many versions of rules that are not active yet, no further accounts of applied
- * templates are compared: commands on the rules of an account become active in turn.
+ * templates are compared. Versions of commands wait in the same order to become active, so
+ * templates must not delay them for long.
  */
 const MAX_INACTIVE_VERSIONS = 100;
 /** Pauses after failed attempts, of an account and of a server. */
@@ -136,7 +137,8 @@ export class TemplateApplier {
   async #compare(waiting: WaitingAccount): Promise<void> {
     const { templates, readAccount } = this.#options;
     const account = await readAccount(waiting);
-    // An account without values is not open yet: its opening is an event of its own.
+    // An account without values is not open yet. Its opening publishes an event, which adds it
+    // again.
     if (account === null || account.valuation === null) return templates.remove([waiting]);
     const { valuation, ...fields } = account;
     if (await templates.apply(waiting, { ...fields, seed: valuesOf(valuation) })) applied.add(1);

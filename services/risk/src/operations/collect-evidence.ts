@@ -38,7 +38,7 @@ const RETRY_AFTER_MS = 10_000;
  * 5 minutes.
  */
 const MAX_WAIT_MS = 240_000;
-/** Time after which a breach that cannot be proven is given up. */
+/** Time after which evidence that cannot be collected is given up. */
 const GIVE_UP_AFTER_MS = 3_600_000;
 
 const stored = counter("risk.evidence.stored", "Stored evidence of breaches, by `complete`", "{document}");

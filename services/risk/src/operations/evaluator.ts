@@ -18,7 +18,7 @@ import { type PartitionDependencies, PartitionEvaluator, type ValuationMessage }
 const MAX_ACTIVATIONS = 100;
 /**
  * How long this process waits for the assignment that follows when another process has taken a
- * partition: above a session and a rebalance.
+ * partition: longer than a session timeout and a rebalance.
  */
 const MAX_LOST_MS = 60_000;
 
@@ -98,7 +98,10 @@ export class Evaluator {
     }
   }
 
-  /** Stores position and states of every partition, in turn: breaches share the database. */
+  /**
+   * Stores position and states of every partition, one after another: breaches are stored in the
+   * same database.
+   */
   async checkpoint(): Promise<void> {
     const owned = [...this.#partitions.keys()];
     const failures: unknown[] = [];

@@ -68,7 +68,7 @@ interface Snapshot {
   readonly states: readonly StateText[];
 }
 
-/** An activation of a version: the account afterwards, and the alerts of its values. */
+/** An activation of a version: the account afterwards, and the alerts that it found. */
 interface Activation {
   readonly version: RuleVersion;
   readonly next: TrackedAccount;

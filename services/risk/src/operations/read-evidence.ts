@@ -44,8 +44,8 @@ interface IntervalEvidenceDependencies {
 export type ReadIntervalEvidence = (account: AccountName, query: IntervalEvidenceQuery) => Promise<string>;
 
 /**
- * Creates the function; it rejects with an ApiError for an interval that is too old, in the future,
- * or has too many records, and while too many intervals are read.
+ * Creates the function. It rejects with an ApiError for an unknown account, for an interval that is
+ * too old, in the future, or has too many records, and while too many intervals are read.
  */
 export function createIntervalEvidence(dependencies: IntervalEvidenceDependencies): ReadIntervalEvidence {
   let running = 0;

@@ -1,4 +1,6 @@
-/** Keeps the equal rules of many accounts once in memory: accounts of one plan have equal rules. */
+/**
+ * Keeps equal rules of many accounts in memory only once: accounts of one plan have equal rules.
+ */
 import type { RuleVersion, StoredRule } from "../domain/ports.ts";
 import { type RuleSet, toRule } from "../domain/rule.ts";
 
@@ -12,7 +14,10 @@ export class SharedRules {
   /** The last version: versions come in the order of their servers. */
   #last: RuleVersion | null = null;
 
-  /** The version, with the rules and the server of an earlier version if they are equal. */
+  /**
+   * Returns the version. Its rules are the object of an earlier version with equal rules; so are
+   * the ids of server and organization if they equal those of the last version.
+   */
   share(version: RuleVersion): RuleVersion {
     const last = this.#last;
     const rules = this.#shareRules(version);

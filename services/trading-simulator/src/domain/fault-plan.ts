@@ -25,7 +25,10 @@ export interface ChangesPlan extends FaultPlan {
   }[];
 }
 
-/** Takes the faults that affect a whole request. A fault may match any of its targets. */
+/**
+ * Finds the faults that affect a whole request, and counts their occurrence. A fault may match any
+ * of its targets.
+ */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
   const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));
   if (unreachable !== null) return { unreachable, delayMs: 0, dropAnswer: false };
@@ -34,7 +37,9 @@ export function planRequest(faults: Faults, targets: readonly FaultTarget[]): Fa
   return { unreachable: null, delayMs: delayed?.delayMs ?? 0, dropAnswer: dropped !== null };
 }
 
-/** Takes the faults that affect a batch of changes, and each change. */
+/**
+ * Finds the faults that affect a batch of changes, and each change, and counts their occurrence.
+ */
 export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
   const targets = bodies.map(targetOf);
   const plan = planRequest(faults, targets);

@@ -62,7 +62,7 @@ export const MAX_FAULTS = 1_000;
 export class Faults {
   readonly #faults = new Map<string, Fault>();
 
-  /** Returns false if there are too many faults. */
+  /** Adds a fault. Returns false, and adds nothing, if there are {@link MAX_FAULTS} already. */
   add(fault: Fault): boolean {
     if (this.#faults.size >= MAX_FAULTS) return false;
     this.#faults.set(fault.id, fault);

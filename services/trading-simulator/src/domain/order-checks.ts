@@ -86,7 +86,9 @@ export function checkPositionStops(
   return checkStops(position.side, closePriceOf(prices.quote(position.symbol), position.side), stopLoss, takeProfit);
 }
 
-/** The price with the symbol's decimals, as an order keeps it. */
+/**
+ * Rounds a price to the symbol's decimals. Null, and a price of an unknown symbol, are unchanged.
+ */
 export function normalPrice(symbol: string, price: number | null): number | null {
   return price === null || !SYMBOLS.has(symbol) ? price : Number(price.toFixed(symbolSpec(symbol).digits));
 }

@@ -16,7 +16,7 @@ const FIRST_CAPACITY = 64;
 /** Numbers of a quote: time, bid, ask. */
 const NUMBERS_PER_QUOTE = 3;
 
-/** A quote, and when it began to hold, in milliseconds since 1970. */
+/** A quote, and when it became the current one, in milliseconds since 1970. */
 export interface TimedQuote extends Quote {
   readonly atMs: number;
 }
@@ -38,7 +38,7 @@ export class QuoteHistory {
    */
   record(atMs: number, { bid, ask }: Quote): void {
     while (this.#count > 0 && this.#timeOf(this.#count - 1) >= atMs) this.#count -= 1;
-    // The oldest quote holds until the next one begins.
+    // The oldest quote is the current one until the next one begins.
     while (this.#count > 1 && this.#timeOf(1) <= atMs - QUOTE_RETENTION_MS) this.#dropOldest();
     if (this.#count === MAX_QUOTES_PER_SYMBOL) this.#dropOldest();
     if (this.#count === this.#capacity) this.#grow();

@@ -94,7 +94,7 @@ export const CONVERSION_SYMBOLS: Readonly<Record<Exclude<CurrencyCode, "USD">, s
   NGN: "USDNGN",
 };
 
-/** The symbol must exist. */
+/** Returns the terms of a symbol, which must exist. */
 export function symbolSpec(name: string): SymbolSpec {
   return assertDefined(SYMBOLS.get(name), `symbol ${name}`);
 }

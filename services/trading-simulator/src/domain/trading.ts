@@ -19,7 +19,10 @@ export interface OrderRequest {
   readonly takeProfit: number | null;
 }
 
-/** Result of an execution, a placement or a rejection. */
+/**
+ * Result of an execution, a placement or a rejection. `position` is the position that was opened,
+ * or closed in whole or in part; null: none was.
+ */
 export interface OrderResult {
   readonly order: TradingOrder;
   readonly position: Position | null;

@@ -48,7 +48,10 @@ export class Engine {
     this.servers = options.servers;
   }
 
-  /** Throws an ApiError 503 for an unknown server: the caller configures it and retries. */
+  /**
+   * Returns a server by its id. @throws ApiError 503 for an unknown server: the caller configures
+   * it and retries.
+   */
   server(serverId: string): TradingServer {
     const server = this.servers.get(serverId.toLowerCase());
     if (server !== undefined) return server;

@@ -30,7 +30,8 @@ export function runTick(engine: Engine, server: TradingServer, intervalMs: numbe
 
 /** Records new prices of `symbols`, and applies them to the accounts that depend on them. */
 export function applyMovedPrices(engine: Engine, server: TradingServer, symbols: readonly string[]): void {
-  // Before any valuation at these prices: a quote is not later than the values that it gives.
+  // Quotes are recorded before any valuation at their prices, so that the time of a quote is never
+  // after the time of a valuation that uses it.
   const context = engine.context(server);
   server.recordQuotes(symbols, context.nowMs);
   const moved = new Set(symbols);

@@ -36,8 +36,9 @@ export interface AttemptOutcome {
 }
 
 /**
- * 2xx succeeds. 410 fails the delivery and disables the endpoint. Every other reply, including 3xx,
- * is retried on the schedule (decisions, 11).
+ * Classifies the reply to an attempt (decisions, 11). 2xx succeeds. 410 fails the delivery, and the
+ * caller disables the endpoint. Every other reply, including 3xx, is retried on the schedule, and
+ * fails the delivery after the last attempt.
  * @param failures failed attempts before this attempt, since the delivery started.
  * @param random from 0 (inclusive) to 1, for the jitter.
  */

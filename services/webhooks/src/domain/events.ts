@@ -103,7 +103,7 @@ export function fromFinanceEvent(event: FinanceEvent): IncomingEvent {
   return { ...common, record: transaction, place: placeOf("finance", transaction.sequence, event.place) };
 }
 
-/** Maps a message of `risk.events`. The account's trading events do not count it. */
+/** Maps a message of `risk.events`. `accountSequence` does not count the event. */
 export function fromRiskEvent(event: RiskEvent): IncomingEvent {
   const { eventId, organizationId, serverId, accountNumber, type, occurredAt } = event;
   const common = { eventId, organizationId, serverId, accountNumber, type, timestamp: occurredAt, onlyFor: null };

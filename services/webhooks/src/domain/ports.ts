@@ -138,7 +138,10 @@ export type EndpointDraft = Pick<
   "id" | "organizationId" | "url" | "description" | "kinds" | "serverIds" | "secret"
 >;
 
-/** Each change writes an audit entry with its caller in the same transaction. */
+/**
+ * Each change writes an audit entry with its caller in the same transaction. The result is null if
+ * the organization has no such endpoint.
+ */
 export interface EndpointStore {
   /** Stores the endpoint; null if the organization already has `maxEndpoints`. */
   create(draft: EndpointDraft, maxEndpoints: number, nowMs: number, by: ChangedBy): Promise<Endpoint | null>;
@@ -237,7 +240,7 @@ export interface DeliveryQuery extends ListDeliveriesQuery {
   readonly nowMs: number;
 }
 
-/** Daily partitions. `day` as YYYY-MM-DD. */
+/** Daily partitions. `keep` creates those of a day, if they do not exist. `day` as YYYY-MM-DD. */
 export interface DayStore {
   keep(day: string): Promise<void>;
   /** Returns the number of dropped days. */

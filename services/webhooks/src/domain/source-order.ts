@@ -263,9 +263,10 @@ function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: Recorde
 }
 
 /**
- * An event of release 0.1.0 has no `through`. It makes the `through` of its source unknown, so that
- * no event waits for this source in vain. If the other source is given up, its `through` is unknown
- * until the next event of that source is recorded.
+ * Advances `recorded` by an event that is ready. An event of release 0.1.0 has no `through`. It
+ * makes the `through` of its source unknown, so that no event waits for this source in vain. If the
+ * other source is given up, its `through` is unknown until the next event of that source is
+ * recorded.
  */
 function advance(recorded: RecordedSequences, place: SourcePlace): void {
   const own = recorded[place.source];

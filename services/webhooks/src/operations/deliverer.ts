@@ -104,6 +104,7 @@ export class Deliverer {
     return this.#queues.running;
   }
 
+  /** Queues deliveries that this process has leased. Releases those of paused endpoints. */
   add(deliveries: readonly LeasedDelivery[]): void {
     const nowMs = this.#options.clock.nowMs();
     const paused = deliveries.filter((delivery) => !this.#queues.add(delivery, nowMs));

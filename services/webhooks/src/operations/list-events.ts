@@ -24,7 +24,8 @@ export async function listEvents(
   const last = await events.lastPosition(organizationId);
   const from = after === FEED_NOW ? last : after === undefined ? 0 : givenPosition(after);
   const first = from >= last ? null : await events.firstPositionAfter(organizationId, from);
-  // A cursor beyond the end is returned unchanged: it came from a longer feed.
+  // A cursor beyond the end is returned unchanged: the feed was longer before its database was
+  // restored.
   if (first === null || first > last) return page([], Math.max(from, last));
   const upTo = Math.min(last, first - 1 + MAX_SCANNED_POSITIONS);
   const rows = await events.list(organizationId, { after: first - 1, upTo, kinds, limit });

@@ -38,13 +38,16 @@ export interface WebhookDependencies {
   readonly clock: Clock;
 }
 
-/** @throws ApiError ENDPOINT_NOT_FOUND if the organization has no such endpoint. */
+/**
+ * Returns the endpoint. @throws ApiError ENDPOINT_NOT_FOUND for null: the organization has no such
+ * endpoint.
+ */
 export function requireEndpoint<T>(endpoint: T | null): T {
   if (endpoint === null) throw new ApiError("ENDPOINT_NOT_FOUND");
   return endpoint;
 }
 
-/** @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED. */
+/** Reads an endpoint that is enabled. @throws ApiError ENDPOINT_NOT_FOUND, ENDPOINT_DISABLED. */
 export async function enabledEndpoint(
   { endpoints }: Pick<WebhookDependencies, "endpoints">,
   { organizationId, endpointId }: EndpointName,
@@ -55,6 +58,7 @@ export async function enabledEndpoint(
 }
 
 /**
+ * Checks the URL of an endpoint that is saved.
  * @throws ApiError WEBHOOK_URL_REFUSED with the reason; TOO_MANY_CONCURRENT_REQUESTS if the
  * organization's share of concurrent saves is used up (decisions, 1.7).
  */

@@ -20,7 +20,10 @@ interface HistoryRouteDependencies {
   readonly digests: DealDigestReader;
 }
 
-/** All routes of one account return 404 for an unknown or deleted account. */
+/**
+ * Registers the reads of the history. All routes of one account return 404 for an unknown, deleting
+ * or deleted account.
+ */
 export function registerHistoryRoutes(app: FastifyInstance, dependencies: HistoryRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.listTradingAccountOrders, async ({ params, query }) =>
     found(await listTradingAccountOrders(dependencies.reader, params, query)),

@@ -8,7 +8,7 @@ import { type AccountCommandsOptions, createAccountCommands } from "./account-co
 
 class NotSent extends Error {}
 
-it("retries the commands whose call was not sent, beside those that were sent", async () => {
+it("retries commands whose call was not sent; other commands of the batch keep their outcomes", async () => {
   const notSent = (): Promise<never> => Promise.reject(new NotSent("not sent"));
   const creations: Pick<AccountCommandsOptions["creations"], "createTradingAccounts" | "passwordOf" | "clock"> = {
     createTradingAccounts: () => Promise.resolve([{ outcome: { kind: "closed" }, account: null }]),

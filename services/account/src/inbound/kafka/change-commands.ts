@@ -37,7 +37,7 @@ export type ChangeEffect =
 
 type Outcome = CommandOutcome<ChangeEffect>;
 
-/** Runs commands of one server, each on another account; returns one result for each, in order. */
+/** Runs commands of one server, at most one per account; returns one result for each, in order. */
 export function executeChanges(
   options: ChangeCommandsOptions,
   serverId: string,
@@ -55,7 +55,10 @@ export function settleChanges(
   return outcomesOf(options, options.settleTradingAccounts, serverId, commands);
 }
 
-/** Writes the effects of commands and their events; returns the results. */
+/**
+ * Writes the effects of commands and their events. Returns results by command id, of the succeeded
+ * commands whose rows were written; every other command keeps the result of its outcome.
+ */
 export async function applyChanges(
   options: ChangeCommandsOptions,
   transaction: WorkTransaction,

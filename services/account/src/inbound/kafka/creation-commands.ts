@@ -23,16 +23,14 @@ export interface CreationCommandsOptions {
   readonly recordEvents: RecordEvents;
   /** The supplied password, decrypted, or the derived one. */
   readonly passwordOf: (message: CommandMessage, kind: PasswordKind) => string;
-  /** When kapi learned of a rejection, or closed a creation. */
+  /** Gives the time at which kapi learned of a rejection, or closed a creation. */
   readonly clock: Clock;
 }
 
-/**
- * When the trading server opened the account. For a rejected creation, when kapi learned of the
- * rejection.
- */
+/** The effect of a creation that was opened or rejected. */
 export interface CreationEffect {
   readonly kind: "creation";
+  /** When the trading server opened the account, or when kapi learned of the rejection. */
   readonly at: string;
 }
 
@@ -85,7 +83,7 @@ export async function applyCreations(
   const nowIso = toIso(clock.nowMs());
   const moved = await repository.close(
     transaction,
-    applied.flatMap((ended) => toEnd(ended, nowIso)),
+    applied.flatMap((one) => toCreationResult(one, nowIso)),
   );
   const created = moved.filter((account) => account.status === "active");
   const spanOf = new Map(applied.map(({ message }) => [message.managedAccountId, message.traceparent]));
@@ -153,7 +151,7 @@ function effectAt(at: string): CreationEffect {
   return { kind: "creation", at };
 }
 
-function toEnd({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationResult[] {
+function toCreationResult({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationResult[] {
   const { managedAccountId } = message;
   if (managedAccountId === null) return [];
   switch (outcome.kind) {

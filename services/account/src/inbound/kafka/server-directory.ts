@@ -20,7 +20,10 @@ interface ServerDirectoryOptions {
   readonly logger: Logger;
 }
 
-/** Resolves once the currently known servers are saved. */
+/**
+ * Starts to save the servers of the directory. Resolves once the servers that the directory has now
+ * are saved. `stop` waits for the running round.
+ */
 export async function startServerFollower(options: ServerDirectoryOptions): Promise<Started<void>> {
   const { serverRepository, logger } = options;
   const waiting = new Map<string, ServerEntry>();

@@ -4,7 +4,7 @@ import { assert } from "@kapi/kernel";
 
 import type { Samples } from "../../domain/ports.ts";
 
-/** Reads the last samples of accounts from the metrics service. */
+/** Reads the last live samples of accounts from the metrics service. */
 export function createSamples(metrics: InternalClient): Samples {
   return {
     async latest(serverId, accountNumbers) {

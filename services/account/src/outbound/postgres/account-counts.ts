@@ -50,7 +50,7 @@ const COUNT_BY_STATE = statement<{ server_id: string; status: StoredStatus; acco
    group by server_id, status having sum(accounts) > 0`,
 );
 
-/** Adds the transitions of `tx` to the counts. */
+/** Adds `moves`, the transitions of the transaction `tx`, to the counts. */
 export async function countMoves(tx: Queryable, moves: readonly StatusMove[]): Promise<void> {
   const byServer = new Map<string, Map<StoredStatus, number>>();
   for (const { serverId, from, to } of moves) {

@@ -20,7 +20,10 @@ interface CountedRow {
   readonly account_number: string;
   readonly fact_sequence: number;
   readonly status: StoredStatus;
-  /** Null if nothing of the account is booked, or events are no longer booked. */
+  /**
+   * Null if nothing of the account is booked, or 0.1.0 removed its feed. Above every real sequence
+   * if its last events were skipped.
+   */
   readonly booked_sequence: number | null;
   readonly ledger_sequence: number | null;
 }

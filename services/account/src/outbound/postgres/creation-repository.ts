@@ -99,14 +99,14 @@ async function insertPending(tx: Queryable, serverId: string, creations: readonl
   );
 }
 
-async function close(tx: Queryable, ends: readonly CreationResult[]): Promise<Account[]> {
-  if (ends.length === 0) return [];
+async function close(tx: Queryable, results: readonly CreationResult[]): Promise<Account[]> {
+  if (results.length === 0) return [];
   const rows = await tx.query(CLOSE, [
-    ends.map((end) => end.managedAccountId),
-    ends.map((end) => ACCOUNT_MOVES[end.move].to),
-    ends.map((end) => (end.move === "fail" ? end.reason : null)),
-    ends.map((end) => end.at),
-    ends.map((end) => end.move === "activate"),
+    results.map((result) => result.managedAccountId),
+    results.map((result) => ACCOUNT_MOVES[result.move].to),
+    results.map((result) => (result.move === "fail" ? result.reason : null)),
+    results.map((result) => result.at),
+    results.map((result) => result.move === "activate"),
     column([PENDING]),
   ]);
   const closed = rows.map(fromRow);

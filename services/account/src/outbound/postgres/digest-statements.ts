@@ -6,7 +6,7 @@ import { DEAL_COLUMNS, type DealRow } from "./history-rows.ts";
 /** The deals of an account are complete: it is not deleted, and its deals are not being deleted. */
 const HAS_DEALS = "a.status <> 'deleted' and a.deals_digested_at is null";
 
-/** $1 server, $2 last account number before these, $3 limit. */
+/** $1 server, $2 account number to begin after, $3 limit. */
 export const NEXT_ACCOUNTS: Statement<{ account_number: string }> = statement(
   "digest-next-accounts",
   `select a.account_number from accounts a where a.server_id = $1 and a.account_number > $2 and ${HAS_DEALS}
@@ -51,7 +51,7 @@ export const DEALS_BETWEEN: Statement<DealRow & { readonly account_number: strin
 
 /**
  * $1 server, $2 now; arrays: $3 day, $4 account number, $5 count, $6 commission, $7 realized
- * profit, $8 swap, $9 hash, $10 revision of a digest that is new. A digest whose content differs
+ * profit, $8 swap, $9 hash, $10 the revision that a new digest gets. A digest whose content differs
  * gets the next revision; an equal one stays as it is. A day without deals gets no new digest.
  */
 export const WRITE_DIGESTS: Statement<never> = statement(

@@ -96,7 +96,7 @@ export function createDigestTable(database: Database, clock: Clock): DealDigestT
 
 type DaysOfAccount = ReadonlyMap<string, DealDay>;
 
-/** Every day of the range of each account, by account number and day. */
+/** The deals of each account on every day of the range, by account number and day. */
 async function readDays(
   tx: Transaction,
   serverId: string,
@@ -109,20 +109,20 @@ async function readDays(
   const counts = await tx.query(COUNT_DEALS, [serverId, column(accountNumbers), start, end]);
   const computed = new Map(accountNumbers.map((accountNumber) => [accountNumber, emptyDays(days)]));
   for (const chunk of chunksOf(counts)) {
-    // A deal of the first instant has this time, and a number above 0.
-    let places = chunk.map((accountNumber) => ({ accountNumber, at: start, n: 0 }));
-    while (places.length > 0) {
+    // The position before the first deal: a deal at `start` has a number above 0.
+    let lastRead = chunk.map((accountNumber) => ({ accountNumber, at: start, n: 0 }));
+    while (lastRead.length > 0) {
       const rows = await tx.query(DEALS_BETWEEN, [
         serverId,
-        column(places.map(({ accountNumber }) => accountNumber)),
-        column(places.map(({ at }) => at)),
-        column(places.map(({ n }) => n)),
+        column(lastRead.map(({ accountNumber }) => accountNumber)),
+        column(lastRead.map(({ at }) => at)),
+        column(lastRead.map(({ n }) => n)),
         end,
         READ_DEALS,
       ]);
       for (const row of rows) add(computed.get(row.account_number)?.get(utcDay(row.executed_at)), row);
       const read = Map.groupBy(rows, (row) => row.account_number);
-      places = Array.from(read).flatMap(([accountNumber, ofAccount]) => {
+      lastRead = Array.from(read).flatMap(([accountNumber, ofAccount]) => {
         const last = ofAccount.at(-1);
         if (last === undefined || ofAccount.length < READ_DEALS) return [];
         return [{ accountNumber, at: last.executed_at, n: last.n }];

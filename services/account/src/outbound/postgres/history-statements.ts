@@ -19,8 +19,8 @@ export interface AccountStatusRow {
 }
 
 /**
- * A row of `feeds`: how far an account is booked, and its number of records of each kind. Accounts
- * without booked events have no row.
+ * A row of `feeds`: how far an account is booked, and its number of records of each kind. An
+ * account without booked events has no row, unless it is being deleted.
  */
 export interface FeedRow {
   readonly server_id: string;

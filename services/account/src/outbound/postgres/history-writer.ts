@@ -29,7 +29,7 @@ export interface AccountRun {
  * Reads and writes one set of tables. Before `write`, the caller locks the rows of the accounts.
  */
 export interface HistoryWriter {
-  /** Feeds by `serverId/accountNumber`; accounts without booked events are missing. */
+  /** Feeds by `serverId/accountNumber`; accounts without a row in `feeds` are missing. */
   feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
   /**
    * Books runs of different accounts; returns the results in order. The write is not awaited:

@@ -55,7 +55,10 @@ export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: nu
    where ${IS_ASKED} order by r.n desc`,
 );
 
-/** The positions that were open at `at`; null if the account does not exist or is deleted. */
+/**
+ * The newest `limit` positions that were open at the end of the millisecond `at`; null if the
+ * account does not exist, or is deleting or deleted.
+ */
 export async function openPositionsAt(
   database: Database,
   { serverId, accountNumber }: AccountName,

@@ -22,8 +22,8 @@ interface ServerRow {
 }
 
 /**
- * Maximum number of sends in one call while other processes send the configuration too. After them
- * a later round sends it again.
+ * Maximum number of sends in one call while other processes send the configuration too. If the last
+ * one was concurrent too, a later call sends the configuration again.
  */
 const MAX_CONFIGURE_ROUNDS = 10;
 
@@ -151,7 +151,7 @@ async function sendConfiguration(database: Database, serverId: string, configure
   }
 }
 
-/** A server's configuration; null if it is unknown. */
+/** A server's configuration; null if the server is unknown. */
 export async function selectServer(database: Queryable, serverId: string): Promise<ServerConfiguration | null> {
   const [row] = await database.query(SELECT_SERVER, [serverId]);
   return row === undefined ? null : fromRow(row);

@@ -11,10 +11,11 @@ const SERVICE_UNAVAILABLE = 503;
 
 interface RouteDependencies {
   readonly repository: CommandRepository;
+  /** The commands of an organization that are not final, by server. */
   readonly waitingOf: (organizationId: string) => Promise<WaitingCommands[]>;
   readonly endOffsets: LogEndOffsets;
   readonly topics: TopicIdRepository;
-  /** The callers that wait for the topics. */
+  /** Makes the consumers read without a pause while a caller waits. */
   readonly urgency: Urgency;
   readonly clock: Clock;
 }

@@ -33,13 +33,13 @@ interface ConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly ingestion: CommandIngestion;
   readonly topics: TopicIdRepository;
-  /** The callers that wait for commands. */
+  /** Says whether a caller waits: then the consumers read without a pause. */
   readonly urgency: Urgency;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }
 
-/** Joins the consumer group of `commands.*`. */
+/** Starts the consumer that ingests the messages of `commands.*`. Resolves once it has joined. */
 export function startMessageConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
   return startIngestionConsumer(options, {
     groupId: "command-status.commands",
@@ -51,7 +51,7 @@ export function startMessageConsumer({ ingestion, ...options }: ConsumerDependen
   });
 }
 
-/** Joins the consumer group of `command.events`. */
+/** Starts the consumer that ingests `command.events`. Resolves once it has joined. */
 export function startEventConsumer({ ingestion, ...options }: ConsumerDependencies): Promise<Started<Consumer>> {
   return startIngestionConsumer(options, {
     groupId: "command-status.events",
@@ -172,7 +172,7 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The value as JSON, or undefined, which no contract accepts. */
+/** The parsed value; undefined, which no schema accepts, if the value is not JSON. */
 function jsonOf(message: Message): unknown {
   try {
     return JSON.parse(message.value.toString());

@@ -8,7 +8,8 @@ export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
   /**
-   * Time since the oldest of them was accepted, in seconds. A command that closes positions does
+   * Time since the oldest of them was accepted, in seconds; 0 without one. Of a command whose
+   * message has not arrived, the time since its newest event. A command that closes positions does
    * not count after its first attempt: it may wait for a market to open (decisions, 15.8).
    */
   readonly oldest_seconds: number;
@@ -23,7 +24,7 @@ const OPEN_STATES = statement<OpenState>(
      ) is not true)), 0)::float8 as oldest_seconds
    from commands_by_month where status in ('queued', 'leased') group by status`,
 );
-// Along the same index, of one organization.
+// Reads the same index, for one organization.
 const WAITING = statement<WaitingRow>(
   "waiting_commands",
   `select server_id, count(*)::integer as waiting, min(created_at) as oldest
@@ -55,7 +56,7 @@ export function createCommandAges(database: Database, nowMs: () => number): () =
   };
 }
 
-/** Counts an organization's commands without a final state, by server. */
+/** Counts an organization's commands that are not final, by server. */
 export async function countWaitingCommands(database: Database, organizationId: string): Promise<WaitingCommands[]> {
   const rows = await database.query(WAITING, [organizationId]);
   return rows.map(({ server_id: serverId, waiting, oldest }) => ({

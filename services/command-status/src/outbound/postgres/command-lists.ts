@@ -4,7 +4,7 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { type CommandListQuery, dayRangesOf, PREFIX_MATCHES, timeRangeOf } from "../../domain/command-list.ts";
 import { type FinalCommandRepository, type CommandLists, TooManyMatches } from "../../domain/ports.ts";
-import { REQUESTED_COMMANDS, detailsOf, OLD_MONTH } from "./command-places.ts";
+import { REQUESTED_COMMANDS, detailsOf, OLD_MONTH } from "./command-details.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
 
 /**

@@ -3,7 +3,7 @@ import { isMissingPartition, type Queryable, type Statement, statement } from "@
 
 import type { CommandRepository, LogPosition, OpenCommand, IngestedCommand } from "../../domain/ports.ts";
 import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } from "./command-row.ts";
-import { REQUESTED_COMMANDS } from "./command-places.ts";
+import { REQUESTED_COMMANDS } from "./command-details.ts";
 import { INGEST_EVENTS, INGEST_MESSAGES, type IngestedRow } from "./ingest-statements.ts";
 import { createMonthPartitions } from "./month-repository.ts";
 
@@ -81,7 +81,7 @@ async function ingest<T extends { readonly commandId: string }>(
 ): Promise<readonly IngestedCommand[]> {
   const sorted = values.toSorted(byCommandId);
   const write = async (written: readonly T[]): Promise<IngestedCommand[]> =>
-    (await database.query(statementOf, [...placesOf(positions), ...columnsOf(written)])).map(toIngestedCommand);
+    (await database.query(statementOf, [...positionColumns(positions), ...columnsOf(written)])).map(toIngestedCommand);
   try {
     return await write(sorted);
   } catch (error) {
@@ -113,7 +113,7 @@ function byCommandId(left: { commandId: string }, right: { commandId: string }):
   return left.commandId.toLowerCase() < right.commandId.toLowerCase() ? -1 : 1;
 }
 
-function placesOf(positions: readonly LogPosition[]): [string[], number[], string[]] {
+function positionColumns(positions: readonly LogPosition[]): [string[], number[], string[]] {
   return [
     positions.map(({ topic }) => topic),
     positions.map(({ partition }) => partition),

@@ -3,7 +3,7 @@ import { assert } from "@kapi/kernel";
 import { instantText, type Queryable, statement } from "@kapi/postgres";
 
 import type { StoredCommand } from "../../domain/ports.ts";
-import { REQUESTED_COMMANDS } from "./command-places.ts";
+import { REQUESTED_COMMANDS } from "./command-details.ts";
 
 /**
  * Maximum size of a result that is read with its row, in bytes. Larger ones, which only exports

@@ -1,12 +1,13 @@
 import type { CommandStatus } from "@kapi/contracts";
 import { statement } from "@kapi/postgres";
 
-import { MONTH_OF_NEW, OLD_MONTH, PLACEMENT } from "./command-places.ts";
+import { MONTH_OF_NEW, OLD_MONTH, PLACEMENT } from "./command-details.ts";
 
 /**
  * The statements that ingest batches. Lock order: rows of `command_ids` by id, rows of details by
- * id, counters, positions. The ids of a batch are sorted and unique. So the months that an earlier
- * part of the statement finds, sorted by id, are one more array of the same order.
+ * id, counters, positions. The ids of a batch are sorted and unique, and all arrays of its columns
+ * have their order. An earlier part of the statement finds the month of each command. It returns
+ * the months sorted by id, so this array has the same order.
  */
 
 /** The state of a row after its batch. */
@@ -61,7 +62,7 @@ export const INGEST_MESSAGES = statement<IngestedRow>(
       created_by = coalesce(known.created_by, excluded.created_by)
     returning command_id, month
   ),
-  places as (select array_agg(month order by command_id) as months from placed),
+  batch as (select array_agg(month order by command_id) as months from placed),
   taken as (
     insert into commands_by_month as commands (command_id, organization_id, server_id, account_number,
       managed_account_id, operation, request_id, idempotency_key, fingerprint, derivation_key_id, payload,
@@ -70,8 +71,8 @@ export const INGEST_MESSAGES = statement<IngestedRow>(
       case month when ${OLD_MONTH} then idempotency_key end, case month when ${OLD_MONTH} then fingerprint end,
       case month when ${OLD_MONTH} then derivation_key_id end, payload, reserved_credits, created_at, deadline_at,
       0, 'queued', 0, created_at, 1, month
-    from places, unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
-        $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[], places.months)
+    from batch, unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::text[], $11::text[],
+        $12::text[], $13::text[], $14::json[], $15::integer[], $16::timestamptz[], $17::timestamptz[], batch.months)
       as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, request_id,
         idempotency_key, fingerprint, derivation_key_id, payload, reserved_credits, created_at, deadline_at, month)
     on conflict (month, command_id) do update set
@@ -117,7 +118,7 @@ export const INGEST_EVENTS = statement<IngestedRow>(
     on conflict (command_id) do update set month = known.month
     returning command_id, month
   ),
-  places as (
+  batch as (
     select array_agg(month order by command_id) as months
     from (select command_id, month from located where month is not null union all select * from placed) as known
   )
@@ -125,8 +126,8 @@ export const INGEST_EVENTS = statement<IngestedRow>(
     managed_account_id, operation, version, status, attempts, result, error_code, error_message, updated_at,
     completed_at, month)
   select given.*
-  from places, unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::integer[], $11::text[],
-      $12::integer[], $13::json[], $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], places.months)
+  from batch, unnest($4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::integer[], $11::text[],
+      $12::integer[], $13::json[], $14::text[], $15::text[], $16::timestamptz[], $17::timestamptz[], batch.months)
     as given (command_id, organization_id, server_id, account_number, managed_account_id, operation, version, status,
       attempts, result, error_code, error_message, updated_at, completed_at, month)
   on conflict (month, command_id) do update set

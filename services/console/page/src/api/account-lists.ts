@@ -24,7 +24,7 @@ interface Answers {
   audit: AuditAnswer;
 }
 
-/** Fields of the query of a list, by their names in the API; empty texts are left out. */
+/** Fields of the query of a list, by their names in the API. Empty texts filter nothing. */
 export type ListQuery = Readonly<Record<string, string | number>>;
 
 /** Identifies an account. */
@@ -41,6 +41,7 @@ export class AccountLists {
     this.#client = client;
   }
 
+  /** A page of one list: the records that match the query, with the position of the next page. */
   page<List extends keyof Answers>(
     list: List,
     account: AccountName,

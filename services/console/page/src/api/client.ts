@@ -31,19 +31,19 @@ export class Client {
   #csrfToken = "";
   #sessionEnded: () => void = () => undefined;
 
-  /** CSRF token of the current session. */
+  /** Sets the CSRF token of the current session. */
   useToken(csrfToken: string): void {
     this.#csrfToken = csrfToken;
   }
 
-  /** Called when a request finds no session. */
+  /** Sets the function that is called when the session has ended. */
   onSessionEnded(listener: () => void): void {
     this.#sessionEnded = listener;
   }
 
   /**
    * Begins a read, so that its page does not wait for the session first. The next GET of this path
-   * gets the answer if that was a success. Any change, such as a sign-in, drops it.
+   * gets the answer if that was a success. A request other than GET, such as a sign-in, drops it.
    */
   begin(path: string): void {
     const response = fetch(BASE + path, { signal: AbortSignal.timeout(DEADLINE_MS) });
@@ -64,9 +64,9 @@ export class Client {
   }
 
   /**
-   * Returns a file that the server streams, for as long as bytes arrive. Its first row is a
-   * heading, which `progress` does not count. Throws a {@link Failure} on any error, also in the
-   * middle.
+   * Returns a file that the server streams. The first row has the column names, and `progress` does
+   * not count it. Throws a {@link Failure} on any error, also in the middle of the file, and if no
+   * byte arrives for 30 s.
    */
   async download(path: string, signal: AbortSignal, progress: DownloadProgress): Promise<Blob> {
     const idle = new AbortController();

@@ -72,8 +72,8 @@ export interface DeliveryFilter {
 export type RequestFilter = Readonly<Record<string, string | number>>;
 
 /**
- * Usage is looked for this long before and after its request: the clocks of the gateway and of
- * Redis differ by less.
+ * The usage of a request is searched from this long before its start to this long after its end:
+ * the clocks of the gateway and of Redis differ by less.
  */
 const USAGE_WINDOW_MS = 60_000;
 
@@ -156,7 +156,10 @@ export class ConsoleApi {
     return this.#client.request(`/credits/usage${queryOf({ page, limit })}`, { signal });
   }
 
-  /** The lines of one request, at about its time: a caller may use a request id again. */
+  /**
+   * The usage lines of one request. Only lines of about its time are returned: a caller may have
+   * used the request id before.
+   */
   usageOfRequest(
     { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,
     page: number,
@@ -266,8 +269,8 @@ export class ConsoleApi {
   }
 
   /**
-   * An action on an account. Every attempt has the same key: the action is carried out once. Only
-   * this answer has the new password of a reset.
+   * Requests an action on an account. Every attempt has the same key, so the action is carried out
+   * once. Only this answer has the new password of a reset; the command does not.
    */
   act(
     serverId: string,
@@ -290,7 +293,10 @@ export class ConsoleApi {
     return (await this.#client.request<{ names: Record<string, string> }>(path, { signal })).names;
   }
 
-  /** Commands by who requested them (`by`), or by `amount`; other filters as for `commands`. */
+  /**
+   * Commands that a person or a key requested (`by`), or of an `amount`; other filters as for
+   * `commands`.
+   */
   findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
     return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });
   }

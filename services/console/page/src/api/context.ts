@@ -13,12 +13,12 @@ export interface SignedIn {
 /** The session and the API, for all components of a signed-in page. */
 export const SignedInContext = createContext<SignedIn | null>(null);
 
-/** The signed-in user and their organization. */
+/** The session: the signed-in person, the organization and the permissions. */
 export function useSession(): ConsoleSession {
   return useSignedIn().session;
 }
 
-/** The console's routes. */
+/** The requests of the console. */
 export function useApi(): ConsoleApi {
   return useSignedIn().api;
 }

@@ -44,7 +44,7 @@ export class Failure extends Error {
   }
 }
 
-/** Converts an error answer. */
+/** The failure that an error answer describes. */
 export async function failureOf(response: Response): Promise<Failure> {
   const { status, headers } = response;
   const body = await response.json().catch(() => null);
@@ -57,7 +57,7 @@ export async function failureOf(response: Response): Promise<Failure> {
   return new Failure(`${sentence(body.error)}${wait}`, status, { issues: body.issues ?? [], code, requestId });
 }
 
-/** Converts anything thrown during a request. */
+/** The failure for anything that was thrown during a request. */
 export function asFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure(error instanceof DOMException && error.name === "TimeoutError" ? TOO_SLOW : UNREACHABLE);

@@ -12,7 +12,7 @@ export class RiskApi {
     this.#client = client;
   }
 
-  /** In the order of their precedence. */
+  /** The templates of a server, in the order of their precedence. */
   async templates(serverId: string, signal: AbortSignal): Promise<RiskTemplate[]> {
     const { riskTemplates } = await this.#client.request<{ riskTemplates: RiskTemplate[] }>(templates(serverId), {
       signal,
@@ -31,7 +31,7 @@ export class RiskApi {
     });
   }
 
-  /** Every attempt has the same key: the change is carried out once. */
+  /** Requests a change of a template. Every attempt has the same key, so it is carried out once. */
   changeTemplate(
     serverId: string,
     name: string,

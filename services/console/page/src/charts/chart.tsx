@@ -13,9 +13,7 @@ interface ChartProps {
   readonly label: string;
   readonly heightPx: number;
   readonly data: uPlot.AlignedData;
-  /**
-   * Options of the chart; recreated when `lookKey`, the colours or the time zone change.
-   */
+  /** Makes the options of the chart; called when `lookKey`, the colours or the time zone change. */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
   /** Identity of the options: while it is equal, only the data is replaced. */
   readonly lookKey: string;
@@ -87,8 +85,8 @@ export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
 }
 
 /**
- * Writes the labels of an axis with this step: full numbers for steps below a thousand, so that
- * neighbouring labels differ; otherwise compact.
+ * The function that writes the labels of an axis with this step. A step below a thousand has full
+ * numbers, so that neighbouring labels differ. Other labels are compact.
  */
 export function labelled(step: number): (amount: number) => string {
   const decimals = step < 1 ? 2 : 0;

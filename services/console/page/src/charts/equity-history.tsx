@@ -25,7 +25,7 @@ const NUMBERS_PX = 72;
 const TIMES_PX = 32;
 /** About the height of the chart, in lines of text. */
 const SKELETON_LINES = 12;
-/** Interval in which unchanged lines are extended. */
+/** Interval in which the lines are extended to the present time. */
 const TICK_MS = 1_000;
 /** Opacity of the shaded drawdown, as the last two digits of a colour. */
 const SHADE = "2e";
@@ -50,7 +50,10 @@ interface Range {
   readonly title: string;
   readonly words: string;
   readonly lengthMs: number;
-  /** Interval in which the history is read again; live samples are kept longer. */
+  /**
+   * Interval in which the history is read again. At one sample a second, live samples are kept
+   * longer.
+   */
   readonly againMs: number;
 }
 
@@ -133,7 +136,7 @@ export function EquityHistory({ account }: { readonly account: TradingAccount })
 
 function emptyText({ activatedAt }: TradingAccount, isLoaded: boolean): string {
   if (!isLoaded) return "The chart begins with the first live sample.";
-  if (activatedAt === null) return "This account is not open yet. Its chart begins when it is.";
+  if (activatedAt === null) return "This account is not open yet. The chart begins when it is opened.";
   return (
     "The equity of this account did not change in the last 30 days. The chart begins when a position, a deposit or a " +
     "withdrawal changes it."
@@ -225,8 +228,7 @@ function Legend({ samples }: { readonly samples: number }) {
         </span>
       ))}
       <span class="quiet" data-samples={samples}>
-        {samples === 1 ? "1 live sample" : `${samples} live samples`} since this page was opened. Times in{" "}
-        {currentZone()}.
+        {samples === 1 ? "1 live sample" : `${samples} live samples`} in this page. Times in {currentZone()}.
       </span>
     </figcaption>
   );
@@ -296,7 +298,7 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
       }),
       axis(colour, { size: NUMBERS_PX, values: (_chart, splits, _index, _space, step) => splits.map(labelled(step)) }),
     ],
-    // In the order of `linesOf`; later ones are drawn above earlier ones.
+    // In the order of `linesOf`. A later series is drawn above an earlier one.
     series: [
       {},
       edge,
@@ -310,7 +312,7 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
   };
 }
 
-/** Writes the labels of a time axis with this step, in seconds. */
+/** The function that writes the labels of a time axis with this step, in seconds. */
 function timeLabelled(step: number): (seconds: number) => string {
   if (step < MINUTE_S) return clockTime;
   return step < DAY_S ? minuteTime : dayTime;

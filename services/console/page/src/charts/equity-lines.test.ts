@@ -56,12 +56,12 @@ describe("the lines of the equity of an account", () => {
     expect(at(known, 58.75 - 1 / 60)?.equity).toBe(1_010);
   });
 
-  it("have the live samples alone while the history is not known", () => {
+  it("have only the live samples while the history is not known", () => {
     const rows = equityRows(null, [sample(-300, 980), sample(59, 1_000)], HOUR);
     expect([at(rows, 0)?.equity, at(rows, 59)?.equity, at(rows, 60)?.equity]).toEqual([980, 1_000, 1_000]);
   });
 
-  it("have no point before the range, and keep its highest equity", () => {
+  it("have no point before the range, but keep the highest equity of a point before it", () => {
     const rows = equityRows({ before: null, points: [point(-2, 1_100), point(10, 1_050)] }, [], HOUR);
     expect(minutesOf(rows)[0]).toBe(0);
     expect(at(rows, 0)).toMatchObject({ equity: 1_100, peak: 1_100 });
@@ -87,7 +87,7 @@ describe("the summary of a range", () => {
     expect(summaryOf(rows)).toEqual({ change: 150, lowest: 700, highest: 1_150, drawdown });
   });
 
-  it("does not exist without a known equity", () => {
+  it("is null without a known equity", () => {
     expect(summaryOf(equityRows({ before: null, points: [] }, [], HOUR))).toBeNull();
   });
 });

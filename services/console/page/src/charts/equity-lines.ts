@@ -2,11 +2,11 @@
 import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
 import type { Samples } from "./samples.ts";
 
-/** If a live sample is later than this after the one before, the equity was unchanged between. */
+/** If the pause between two live samples is longer, the equity was unchanged in the pause. */
 const STEP_MS = 1_000;
 /**
- * Longer than it takes until a minute is stored. In this time before the first sample, values may
- * be missing.
+ * A minute is stored within this time. So in this time before the first live sample, the history
+ * may lack changes of the equity.
  */
 const STORED_WITHIN_MS = 90_000;
 
@@ -15,6 +15,7 @@ export interface EquityRow {
   readonly atMs: number;
   readonly equity: number;
   readonly balance: number;
+  /** The lowest equity since the row before. */
   readonly lowest: number;
   /** The highest equity so far. */
   readonly peak: number;
@@ -30,7 +31,7 @@ export interface EquitySummary {
   readonly drawdown: EquityPoint["drawdown"];
 }
 
-/** A time in which the equity changed. */
+/** An interval in which the equity changed. */
 interface Segment extends Omit<EquityPoint, "startsAt" | "endsAt"> {
   readonly startMs: number;
   readonly endMs: number;
@@ -79,7 +80,7 @@ export function equityRows(
   return rows;
 }
 
-/** Stored points, then the samples after the last stored minute. */
+/** The stored points, followed by the samples after the last stored minute. */
 function segmentsOf(history: StoredEquity | null, samples: Samples): Segment[] {
   const stored = (history?.points ?? []).map(storedSegment);
   const before = history?.before ?? null;
@@ -103,7 +104,7 @@ function storedSegment({ startsAt, endsAt, ...values }: EquityPoint): Segment {
   return { ...values, startMs: Date.parse(startsAt), endMs: Date.parse(endsAt) };
 }
 
-/** Null without a row. */
+/** The summary of the rows; null if there are none. */
 export function summaryOf(rows: readonly EquityRow[]): EquitySummary | null {
   const [first, last] = [rows[0], rows.at(-1)];
   if (first === undefined || last === undefined) return null;

@@ -9,7 +9,7 @@ import { type EvidenceLines, evidenceLines, type Point } from "./evidence-lines.
 
 const HEIGHT_PX = 300;
 const PAPER_HEIGHT_PX = 250;
-/** The chart for printing is drawn this many times larger, and shown smaller: it is sharper. */
+/** The chart for printing is drawn this many times larger, and is then scaled down to be sharp. */
 const PAPER_SCALE = 2;
 const TIMES_PX = 32;
 const NUMBERS_PX = 76;
@@ -23,8 +23,9 @@ const MAX_POINTS = 60;
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
 
 /**
- * The compared value from a minute before a breach to a minute after it, the threshold and the
- * reference. Paper has a chart of its own, in light colours and as wide as the paper.
+ * The compared value from a minute before a breach to a minute after it, the threshold, and the
+ * reference: the value from which the rule counts the loss or profit. Paper has a chart of its own,
+ * in light colours and as wide as the paper.
  */
 export function EvidenceChart({ document }: { readonly document: BreachEvidence }) {
   const lines = useMemo(() => evidenceLines(document), [document]);

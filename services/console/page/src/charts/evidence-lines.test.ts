@@ -25,7 +25,7 @@ function withValuations(...given: [second: number, equity: string, netDeposits: 
 }
 
 describe("the chart of evidence", () => {
-  it("has every valuation, the threshold, the reference, the breach and the lowest value", () => {
+  it("has every valuation, the threshold, the reference value, the breach and the lowest value", () => {
     const lines = evidenceLines(DOCUMENT);
     expect(lines.times.map((timeS) => timeS - START_S)).toEqual([-20, 0, 10, 20, 30, 40, 50, 60, 100]);
     expect(lines.values).toEqual([null, 9_812.4, 9_703.15, 9_640, 9_503.75, 9_500, 9_431.2, 9_466.9, null]);
@@ -48,7 +48,7 @@ describe("the chart of evidence", () => {
     expect(new Set(unknown.thresholds)).toEqual(new Set([9_500]));
   });
 
-  it("leaves out a valuation that was measured before an earlier one", () => {
+  it("leaves out a valuation that is older than the valuation before it", () => {
     const lines = evidenceLines(withValuations([0, "9600.00", "0.00"], [9, "9500.00", "0.00"], [4, "9700.00", "0.00"]));
     expect(lines.values).toEqual([null, 9_600, 9_500, null]);
   });

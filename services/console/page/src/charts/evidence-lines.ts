@@ -3,8 +3,8 @@ import type { BreachEvidence } from "../api/shapes.ts";
 import { amountsShown } from "./samples.ts";
 
 /**
- * The reference is outside of the chart if it is further from the other lines than this share of
- * their range: they would look flat.
+ * The reference is left out if its distance from the other lines is more than this share of their
+ * range: those lines would look flat.
  */
 const MAX_REFERENCE_DISTANCE = 1;
 
@@ -21,6 +21,7 @@ export interface EvidenceLines {
   /** In units of currency; null at the ends of the interval. */
   readonly values: (number | null)[];
   readonly thresholds: number[];
+  /** The value from which the rule counts the loss or profit. */
   readonly references: number[];
   readonly breach: Point;
   /** The value furthest beyond the threshold. */
@@ -29,13 +30,14 @@ export interface EvidenceLines {
   readonly fromS: number;
   readonly toS: number;
   readonly isReferenceShown: boolean;
+  /** The range of the vertical axis. */
   readonly amounts: readonly [low: number, high: number];
 }
 
 /**
- * The lines of a document. Deposits and withdrawals move the threshold and the reference: they are
- * neither profit nor loss. Valuations that were measured before an earlier one are left out:
- * trading servers repeat valuations.
+ * The lines of a document. Deposits and withdrawals move the threshold and the reference, because
+ * they are neither profit nor loss. A valuation that is older than the valuation before it is left
+ * out: trading servers repeat valuations.
  */
 export function evidenceLines({ breach, records, from, to }: BreachEvidence): EvidenceLines {
   const valuations = records.filter((record) => record.kind === "valuation");

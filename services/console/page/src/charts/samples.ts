@@ -1,6 +1,6 @@
 import type { AccountMetricsFrame } from "../api/shapes.ts";
 
-/** Maximum number of samples of a chart: about ten minutes at one a second. */
+/** Maximum number of samples of a chart: ten minutes at one sample a second. */
 export const MAX_SAMPLES = 600;
 
 /** Samples of an account in order, the newest last. */
@@ -8,7 +8,10 @@ export type Samples = readonly AccountMetricsFrame[];
 
 export const NO_SAMPLES: Samples = [];
 
-/** Appends a sample unless it is known; drops the oldest above the limit. */
+/**
+ * The samples with a newer one appended; the same samples if it is not newer. Drops the oldest
+ * above the limit.
+ */
 export function keptWith(samples: Samples, sample: AccountMetricsFrame): Samples {
   const last = samples.at(-1);
   // A reopened stream starts with the newest sample, which may be known.
@@ -16,7 +19,7 @@ export function keptWith(samples: Samples, sample: AccountMetricsFrame): Samples
   return [...samples.slice(Math.max(0, samples.length + 1 - MAX_SAMPLES)), sample];
 }
 
-/** Range of amounts of a chart, with a margin, also for flat lines. */
+/** The range of the vertical axis for amounts from `low` to `high`, with a margin on both sides. */
 export function amountsShown(low: number, high: number): [number, number] {
   const room = Math.max((high - low) * ROOM, Math.abs(high) * FLAT_ROOM, LEAST_ROOM);
   return [low - room, high + room];

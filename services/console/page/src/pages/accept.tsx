@@ -14,7 +14,10 @@ import { roleInWords } from "./role-words.ts";
 const NAME_CHARACTERS = 100;
 const NOT_FOUND = 404;
 
-/** The token of a link: the fragment of the address, which no server gets. */
+/**
+ * The token of an invitation or recovery link: the fragment of the address, which browsers send to
+ * no server.
+ */
 function tokenInAddress(): string {
   return location.hash.slice(1);
 }
@@ -24,7 +27,7 @@ interface AcceptProps {
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
 
-/** An invitation: the person chooses a name and a password, and is signed in. */
+/** The page of an invitation link: the person chooses a name and a password, and is signed in. */
 export function AcceptPage({ api, onSignedIn }: AcceptProps) {
   const [token] = useState(tokenInAddress);
   const invitation = useData(token, (signal) => api.people.openInvitation(token, signal));
@@ -61,7 +64,7 @@ interface UsedLinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link that works no more: trying it again would not help. */
+/** Shown for a link that no longer works. */
 function UsedLink({ text, children }: UsedLinkProps) {
   return (
     <>
@@ -122,7 +125,7 @@ function AcceptForm({ api, token, email, name: offered, onSignedIn }: AcceptForm
   );
 }
 
-/** A link for a forgotten password: the person chooses a new one, and signs in with it. */
+/** The page of a recovery link: the person chooses a new password, and then signs in with it. */
 export function RecoverPage({ api }: { readonly api: ConsoleApi }) {
   const [token] = useState(tokenInAddress);
   const [password, setPassword] = useState("");
@@ -141,7 +144,7 @@ export function RecoverPage({ api }: { readonly api: ConsoleApi }) {
       <Page title="Choose a new password">
         {recover.failure?.status === NOT_FOUND ? (
           <UsedLink text={recover.failure.message}>
-            Sign in if you have chosen a new password already. Otherwise ask for a new link there.
+            If you have already chosen a new password, sign in. Otherwise ask for a new link on the sign-in page.
           </UsedLink>
         ) : done ? (
           <>

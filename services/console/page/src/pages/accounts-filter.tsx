@@ -18,7 +18,7 @@ const STATES: Readonly<Record<AccountStatus, string>> = {
   failed: "Failed",
   deleting: "Deleting",
 };
-/** States whose accounts have no stored values, so that only their creation orders them. */
+/** States whose accounts have no stored values: such accounts can only be sorted by creation. */
 const WITHOUT_VALUES: ReadonlySet<string> = new Set<AccountStatus>(["pending", "failed", "deleting"]);
 
 /** Filters by value: the name of the query's field, and the label. */
@@ -32,10 +32,10 @@ const VALUES = [
   ["marginLevelMax", "Margin level to, %"],
 ] as const;
 const FIELDS = ["status", "search", ...VALUES.map(([field]) => field)];
-/** Every field of the filters, for a link without filters. */
+/** The changes of the address that remove every filter. */
 const CLEARED = Object.fromEntries([...FIELDS, "range", "from", "to"].map((field) => [field, null]));
 
-/** The filters in the address, by their names in the API. */
+/** The filters in the address, by their names in the API; filters without a value are left out. */
 export function filtersIn(state: UrlState, created: { from: string; to: string }): Record<string, string> {
   const given = FIELDS.map((field) => [field, state.get(field)] as const);
   const all = [...given, ["createdFrom", created.from] as const, ["createdTo", created.to] as const];
@@ -53,7 +53,7 @@ interface FilterProps {
   readonly reload: () => void;
 }
 
-/** The form of the filters. Values apply with the button, choices at once. */
+/** The form of the filters. The button applies entered texts; a choice applies at once. */
 export function AccountsFilter({ state, created, reload }: FilterProps) {
   const [open, setOpen] = useState(VALUES.some(([field]) => state.get(field) !== "") || created.name !== "all");
   const submit = (event: SubmitEvent): void => {
@@ -67,7 +67,7 @@ export function AccountsFilter({ state, created, reload }: FilterProps) {
     state.set({ search: text("search"), ...Object.fromEntries(values) });
   };
   const chooseState = (status: string): void => {
-    // Only the creation orders accounts without values.
+    // Accounts without stored values can only be sorted by creation, and not filtered by values.
     const others = WITHOUT_VALUES.has(status) ? { ...CLEARED, sort: null, search: state.get("search") } : {};
     state.set({ ...others, status });
   };

@@ -1,4 +1,7 @@
-/** The value of a `datetime-local` input for a time in UTC; empty for none or a malformed one. */
+/**
+ * The value of a `datetime-local` input for a time in UTC: in the browser's time zone. Empty if the
+ * time is missing or malformed.
+ */
 export function localTime(iso: string | null): string {
   const date = new Date(iso ?? "");
   if (Number.isNaN(date.getTime())) return "";
@@ -7,7 +10,10 @@ export function localTime(iso: string | null): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
-/** The time in UTC of the value of a `datetime-local` input; empty for an empty value. */
+/**
+ * The time in UTC for the value of a `datetime-local` input, which is in the browser's time zone;
+ * empty for an empty value.
+ */
 export function timeInUtc(value: string): string {
   return value === "" ? "" : new Date(value).toISOString();
 }

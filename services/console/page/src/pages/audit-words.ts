@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../api/shapes.ts";
 
-/** What happened, by action, in the order of the filter. */
+/** Each action of the audit log in words, in the order of the filter. */
 export const ACTION_WORDS: Readonly<Record<string, string>> = {
   "session.opened": "Signed in",
   "session.failed": "Failed to sign in",
@@ -64,8 +64,8 @@ export function actorInWords(actor: AuditEntry["actor"]): string | null {
 }
 
 /**
- * Describes what was changed: a user by the e-mail address, anything else by its id. `emails` has
- * the known users by id.
+ * Describes what was changed: a user by the e-mail address, anything else by its id; null if
+ * unknown. `emails` has the e-mail addresses of known users, by user id.
  */
 export function subjectInWords({ subject, actor }: AuditEntry, emails: ReadonlyMap<string, string>): string | null {
   if (subject === null) return null;
@@ -76,7 +76,7 @@ export function subjectInWords({ subject, actor }: AuditEntry, emails: ReadonlyM
   return emails.get(id) ?? `user ${id}`;
 }
 
-/** The details of an entry, as lines of `name: value`. */
+/** The details of an entry, as lines of `name: value`. Details without a value are left out. */
 export function detailsInWords(details: AuditEntry["details"]): string[] {
   return Object.entries(details)
     .filter(([, value]) => value !== null)

@@ -14,7 +14,7 @@ import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWor
 
 const PATH = "/audit";
 const ENTRIES_A_PAGE = 25;
-/** Number of people who are offered as a filter and whose names are shown. */
+/** Maximum number of people who are offered as a filter and whose e-mail addresses are shown. */
 const MAX_PEOPLE = 100;
 const MAX_CHARACTERS = 100;
 
@@ -144,7 +144,7 @@ function TextFilter({ query, label, field }: FilterProps) {
   );
 }
 
-/** A time of the viewer's time zone; the address of the page has it in UTC. */
+/** A time in the browser's time zone; the address of the page has it in UTC. */
 function TimeFilter({ query, label, field }: FilterProps) {
   return (
     <Field label={label}>
@@ -169,7 +169,7 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
     { head: "From", cell: ({ address }) => address ?? <Nothing /> },
     {
       head: "Details",
-      // The command is a link beside what was changed.
+      // The column "To" has a link to the command.
       cell: ({ details: { commandId: _command, ...details } }) => (
         <ul class="chips">
           {detailsInWords(details).map((line) => (
@@ -181,7 +181,7 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
   ];
 }
 
-/** What happened. A command names its outcome, unless it succeeded. */
+/** What happened. For a command that failed or expired, its state is shown too. */
 function What({ entry: { action, details } }: { readonly entry: AuditEntry }) {
   const { status } = details;
   const isUndone = status === "failed" || status === "expired";

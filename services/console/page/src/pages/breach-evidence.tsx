@@ -58,7 +58,10 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
   );
 }
 
-/** The extreme value; the breach if the account was flat at the extreme value. */
+/**
+ * The time of the positions in words: that of the extreme value, or that of the breach if the
+ * account had no open positions at the extreme value.
+ */
 function timeOfPositions({ breach: { side, compared, at, extremeAt }, records, positions }: BreachEvidence): string {
   const extreme = records.findLast((record) => record.kind === "valuation" && record.measuredAt === extremeAt);
   const isAtBreach = extreme?.openPositionCount === 0 && positions !== null && positions.length > 0;
@@ -132,7 +135,7 @@ function DocumentDetails({ loaded: { document, bytes } }: { readonly loaded: Loa
       <p class="screen-only">
         <DownloadLink bytes={bytes} name={file} />
       </p>
-      <p>Send the document to the trader. Anybody verifies it, without an account of kapi, with this command:</p>
+      <p>Send the document to the trader. Anybody can verify it with this command, without a key of kapi:</p>
       <Block text={command} label="Command that verifies the document" wraps />
       <div class="screen-only">
         <Copy text={command} what="the command" />

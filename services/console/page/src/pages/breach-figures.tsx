@@ -11,14 +11,17 @@ interface FiguresProps {
   readonly evidence?: BreachEvidence;
 }
 
-/** The compared value, the threshold, the reference, and with evidence the most extreme value. */
+/**
+ * The compared value, the threshold, the reference (the value from which the rule counts the loss
+ * or profit), and with evidence the most extreme value.
+ */
 export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
   const { rule, value, threshold, reference } = breach;
   const isProfit = rule.type === "profitTarget";
   const compared = isProfit && rule.basis === "balance" ? "Balance" : "Equity";
   const moved = isProfit ? difference(value, reference) : difference(reference, value);
   const shown = (amount: number | string): string => money(amount, currency);
-  // Only evidence has the value of which a limit in percent is a share.
+  // A limit in percent is a share of this value. Only evidence has it.
   const base = evidence?.breach.reference.base ?? "0";
   const share = exactShare(moved, base);
   return (
@@ -54,7 +57,7 @@ function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; re
 interface FigureProps {
   readonly name: string;
   readonly value: string;
-  /** Where the value comes from. */
+  /** A remark below the value, such as its time. */
   readonly children?: ComponentChildren;
 }
 

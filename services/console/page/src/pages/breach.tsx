@@ -29,11 +29,11 @@ interface BreachProps {
   readonly breachId: string;
 }
 
-/** A breach, and the currency of its account; null for a deleted account. */
+/** A breach, and the currency of its account; the currency is null for a deleted account. */
 interface LoadedBreach {
   readonly breach: RiskBreach;
   readonly currency: string | null;
-  /** By the browser's clock, in milliseconds. */
+  /** When the breach was loaded, by the browser's clock. */
   readonly loadedAtMs: number;
 }
 

@@ -1,4 +1,7 @@
-/** Browsers, in the order in which they are looked for: many name others, for compatibility. */
+/**
+ * Browsers, in the order in which they are looked for. For compatibility, the `User-Agent` of many
+ * browsers also names other browsers.
+ */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\/(\d+)/, "Edge"],
   [/\bOPR\/(\d+)/, "Opera"],
@@ -17,7 +20,10 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
 ];
 const MAX_CHARACTERS = 60;
 
-/** The browser and the system of a `User-Agent`; its beginning if the browser is unknown. */
+/**
+ * The browser and the system of a `User-Agent`; its beginning if the browser is unknown, null if
+ * there is none.
+ */
 export function browserInWords(userAgent: string | null): string | null {
   if (userAgent === null) return null;
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];

@@ -35,7 +35,7 @@ const EVERY_OPERATION: Readonly<Record<CommandOperation, true>> = {
 /** The operations of commands, in the order of the filter. */
 export const OPERATIONS = Object.keys(EVERY_OPERATION);
 
-/** The columns of a list of commands; `withAccount`: of several accounts. */
+/** The columns of a list of commands; without `withAccount`, the accounts are not shown. */
 export function commandColumns(
   names: ActorNames,
   currency: string,

@@ -43,9 +43,10 @@ const FILTERS = ["status", "operation", "accountNumber", "by", "amount"] as cons
 
 interface ListedCommands {
   readonly commands: readonly Command[];
-  /** Null: the commands were found by comparing them, which counts nothing. */
+  /** Null if commands were searched by `by` or `amount`: such a search does not count them. */
   readonly pagination: Pagination | null;
   readonly nextCursor: string | null;
+  /** The time back to which commands were searched; null: all of them. */
   readonly searchedTo: string | null;
 }
 
@@ -182,7 +183,10 @@ function Filter({ query, state, range, server, reload }: FilterProps) {
   );
 }
 
-/** Filters by who requested a command: a key, the person who looks, or whoever a link names. */
+/**
+ * Filters by who requested a command: a key, the signed-in person, kapi's risk rules, or the person
+ * or key that a link names.
+ */
 function ByChoice({ state }: { readonly state: UrlState }) {
   const api = useApi();
   const { user } = useSession();

@@ -183,8 +183,8 @@ const LINES: readonly Column<CreditUsage>[] = [
   { head: "Credits", numeric: true, cell: (line) => credits(line.credits) },
 ];
 
-// Lines have no id: a bulk has several with the same request, operation and time, but different
-// commands.
+// A line has no id. A bulk request has several lines with the same request, operation and time, but
+// with different commands.
 function keyOfLine(line: CreditUsage): string {
   return [line.at, line.xRequestId, line.operation, line.commandId, line.credits].join(" ");
 }

@@ -1,9 +1,12 @@
-/** Exact arithmetic on money: integers of minor units, never fractions of binary numbers. */
+/** Exact arithmetic on money, with integers instead of binary fractions. */
 
 const DECIMALS = 4;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 
-/** A decimal text or an amount with at most `decimals` decimals, in units of 10^-decimals. */
+/**
+ * An amount as an integer in units of 10^-decimals; null for a text that is not a decimal number of
+ * at most `decimals` decimals. A number is rounded.
+ */
 function unitsOf(amount: number | string, decimals: number): bigint | null {
   const text = typeof amount === "number" ? amount.toFixed(decimals) : amount;
   const [, sign = "", whole, fraction = ""] = DECIMAL.exec(text) ?? [];
@@ -18,8 +21,8 @@ export function difference(left: number, right: number): number {
 }
 
 /**
- * How many percent `amount` is of `base`, rounded half away from zero to four decimals, as a
- * decimal text; null without a positive base.
+ * How many percent `amount` is of `base`, as a decimal text, rounded half away from zero to four
+ * decimals. Null if `base` is not positive, or if a text is not a number of at most four decimals.
  */
 export function exactShare(amount: number | string, base: number | string): string | null {
   const [part, whole] = [unitsOf(amount, DECIMALS), unitsOf(base, DECIMALS)];

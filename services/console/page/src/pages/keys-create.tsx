@@ -127,13 +127,13 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
   );
 }
 
-/** The texts between spaces, commas and line ends; null: none. */
+/** The parts of a text between spaces, commas and line ends; null if there are none. */
 function listOf(text: string): string[] | null {
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
   return parts.length === 0 ? null : parts;
 }
 
-/** Expiry of a key created now; null for never. */
+/** When a key that is created now expires, in UTC; null: never. */
 function endOf(life: string, date: string): string | null {
   if (life === ON_A_DATE) return new Date(date).toISOString();
   const days = LIVES[life]?.days ?? null;

@@ -6,11 +6,11 @@ import { Block, Copy } from "../parts/values.tsx";
 
 interface NewKeyProps {
   readonly created: CreatedConsoleKeyAnswer;
-  /** The user has stored the key. */
+  /** Called when the person confirms that the key is stored. */
   readonly onDone: () => void;
 }
 
-/** A new key, shown once: until it is confirmed or the page is left. */
+/** A new key. It is shown once, until the person confirms that it is stored or leaves the page. */
 export function NewKey({ created, onDone }: NewKeyProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { apiUrl } = useSession();
@@ -40,7 +40,7 @@ export function NewKey({ created, onDone }: NewKeyProps) {
   );
 }
 
-/** An example request that needs only the key. */
+/** A `curl` command that needs only the key, and a text about it. */
 function curlLine(
   apiUrl: string,
   managementKey: string,
@@ -48,7 +48,7 @@ function curlLine(
 ): { readonly title: string; readonly command: string } {
   const call = `curl -s ${apiUrl}/api/v1/management/credits/balance -H 'Authorization: Management ${managementKey}'`;
   const title = scopes.includes("credits:read")
-    ? "Try it in a terminal. This request reads the balance, and costs one read."
+    ? "Try it in a terminal. This request reads the credit balance, and is billed as one read."
     : "Try it in a terminal. The key works if the response names the missing scope credits:read.";
   return { title, command: call };
 }

@@ -15,7 +15,7 @@ describe("leverages", () => {
     ["10001", "“10001” is not a whole number from 1 to 10000."],
     ["5, 10, 5", "5 is listed twice."],
     [Array.from({ length: 101 }, (_, index) => index + 1).join(" "), "Enter at most 100 leverages."],
-  ])("return an error text: %j", (text, words) => {
+  ])("of an invalid text give a sentence about the error: %j", (text, words) => {
     expect(leveragesOf(text)).toBe(words);
   });
 });

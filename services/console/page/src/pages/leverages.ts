@@ -3,8 +3,9 @@ const HIGHEST = 10_000;
 const MAX_LEVERAGES = 100;
 
 /**
- * Parses leverages: whole numbers separated by commas, semicolons or white space. If the text is
- * invalid, returns a sentence about the error (interface, "Server configuration"; decisions, 4.10).
+ * The leverages of a text: whole numbers separated by commas, semicolons or white space. If the
+ * text is invalid, the result is a sentence about the error (interface, "Server configuration";
+ * decisions, 4.10).
  */
 export function leveragesOf(text: string): readonly number[] | string {
   const parts = text.split(/[\s,;]+/).filter((part) => part !== "");

@@ -74,7 +74,7 @@ function Filter({ state, servers }: { readonly state: UrlState; readonly servers
   const names = servers.map(({ serverId, configuration }) => [serverId, configuration.serverName] as const);
   return (
     <form class="inline" role="search" aria-label="Limits" onSubmit={(event) => event.preventDefault()}>
-      <Select label="Limit" state={state} field="type" all="All limits of losses" options={Object.entries(TYPES)} />
+      <Select label="Limit" state={state} field="type" all="All loss limits" options={Object.entries(TYPES)} />
       <Select
         label="Distance"
         state={state}
@@ -91,7 +91,7 @@ interface SelectProps {
   readonly label: string;
   readonly state: UrlState;
   readonly field: string;
-  /** The name of no filter. */
+  /** Name of the choice that filters nothing. */
   readonly all: string;
   readonly options: readonly (readonly [value: string, name: string])[];
 }

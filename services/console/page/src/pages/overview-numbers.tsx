@@ -53,7 +53,7 @@ function Equity({ sums }: { readonly sums: Ok<"equity">["sums"] }) {
   );
 }
 
-/** Each server while there are few; the sums of all otherwise. */
+/** With at most this many servers, each is shown; otherwise the sums of all servers. */
 const MAX_SERVER_ROWS = 10;
 
 function AccountStates({ servers }: { readonly servers: Servers }) {
@@ -108,7 +108,7 @@ function CreditsLeft({ credits: { available, daysLeft, perDay } }: { readonly cr
   );
 }
 
-/** What should be zero: silent servers, waiting commands, failing webhooks, breaches. */
+/** Numbers that should be zero: silent servers, waiting commands, failing webhooks, breaches. */
 export function Attention({ overview: { servers, commands, webhooks, breaches } }: NumbersProps) {
   const names = new Map(
     servers.status === "ok" ? servers.servers.map(({ serverId, serverName }) => [serverId, serverName]) : [],

@@ -54,8 +54,8 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
       </p>
       {isDirectoryAvailable ? null : (
         <Notice kind="warning">
-          <strong>The list of your servers is unavailable now.</strong> What needs it is missing: equity, accounts,
-          limits, drawdowns and breaches. Trading goes on. This page reads it again in a few seconds.
+          <strong>The list of your servers is unavailable now.</strong> These parts need the list, and are missing:
+          equity, accounts, limits, drawdowns and breaches. Trading goes on. This page reads it again in a few seconds.
         </Notice>
       )}
       <Totals overview={overview} />

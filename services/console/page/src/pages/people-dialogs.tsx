@@ -80,7 +80,9 @@ interface NewInvitationProps {
   readonly onDone: () => void;
 }
 
-/** A new invitation: its link, shown once, or that the link was sent. */
+/**
+ * A new invitation: its link, which is shown once, or the note that a mail with the link was sent.
+ */
 export function NewInvitation({ invited: { invitation, token }, onDone }: NewInvitationProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);

@@ -246,8 +246,8 @@ function Requirement({ answer: { requireTwoFactor }, reload }: RequirementProps)
       <h2>Two-factor authentication</h2>
       <p>
         {requireTwoFactor
-          ? "Everybody must use it. People without it set it up before they see anything else."
-          : "Everybody may use it. If you require it, people without it set it up before they see anything else."}
+          ? "Everybody must use it. People who have not set it up must do so before they see anything else."
+          : "Everybody may use it. If you require it, people who have not set it up must do so before they see anything else."}
       </p>
       <Problem failure={change.failure} />
       <button type="button" disabled={change.busy} onClick={change.run}>

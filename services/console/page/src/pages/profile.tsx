@@ -12,13 +12,13 @@ import { roleInWords } from "./role-words.ts";
 import { TwoFactorSection } from "./two-factor.tsx";
 
 interface ProfileProps {
-  /** Gets a session that replaces the current one. */
+  /** Called with the session that replaces the current one. */
   readonly onNewSession: (session: ConsoleSession) => void;
   /** Reads the session again after a change. */
   readonly onChanged: () => Promise<void>;
 }
 
-/** The signed-in user: password, second factor and sessions. */
+/** The profile of the signed-in person: password, second factor and sessions. */
 export function ProfilePage({ onNewSession, onChanged }: ProfileProps) {
   const { user, organization } = useSession();
   return (

@@ -58,5 +58,5 @@ const OPERATIONS: Readonly<Record<OperationId, true>> = {
 /** Operation of a connection to the live stream. */
 const LIVE_STREAM = "liveMetrics";
 
-/** The operations that the request log has, by name. */
+/** The names of the operations that the request log has, sorted. */
 export const LOGGED_OPERATIONS: readonly string[] = [...Object.keys(OPERATIONS), LIVE_STREAM].toSorted();

@@ -4,7 +4,7 @@ import { credits as whole } from "../format.ts";
 const FIRST_ERROR = 400;
 const FIRST_SERVER_ERROR = 500;
 
-/** The status of a response, with its error code. */
+/** The status of the response to a request, with the error code if there is one. */
 export function RequestStatus({ of: { status, errorCode } }: { readonly of: ConsoleRequest }) {
   if (status === null) return <span class="state neutral">no response</span>;
   const tone = status >= FIRST_SERVER_ERROR ? "bad" : status >= FIRST_ERROR ? "waiting" : "good";
@@ -15,7 +15,7 @@ export function RequestStatus({ of: { status, errorCode } }: { readonly of: Cons
   );
 }
 
-/** Says how many requests of the shown time are missing, if any. */
+/** Says how many requests of the shown time were not logged; shows nothing if all were logged. */
 export function OmittedRequests({ of: { reads, others } }: { readonly of: ConsoleRequestsAnswer["omitted"] }) {
   if (reads === 0 && others === 0) return null;
   const parts = [

@@ -12,7 +12,7 @@ import { CommandLink, Moment, Nothing } from "../parts/values.tsx";
 
 const LINES_A_PAGE = 20;
 
-/** A bulk has one line for each of its commands. */
+/** The usage lines of a request, in pages. A bulk request has one line for each of its commands. */
 export function RequestUsage({ request }: { readonly request: ConsoleRequest }) {
   const api = useApi();
   const [page, setPage] = useState(1);

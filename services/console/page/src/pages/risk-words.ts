@@ -1,4 +1,4 @@
-/** Risk rules, their breaches and what evidence lacks, in words for a trader. */
+/** Risk rules, actions at a breach, and parts that evidence lacks, in words for a trader. */
 import type { MissingEvidence, RiskAction, RiskLimit, RiskRule } from "../api/shapes.ts";
 import { exactPercent, money, zonedMoment } from "../format.ts";
 
@@ -65,7 +65,7 @@ export function missingInWords({ what, reason, from, to }: MissingEvidence): str
   return `${PARTS[what]}${intervalInWords(from, to)}: ${REASONS[reason]}.`;
 }
 
-/** A percentage is a share of a value; an amount is counted from it. */
+/** The word before the value: a limit in percent is a share `of` it, an amount counts `from` it. */
 function counted({ percent }: RiskLimit): string {
   return percent === undefined ? " from" : " of";
 }

@@ -8,7 +8,7 @@ export const ROLES: readonly (readonly [role: ConsoleRole, name: string, descrip
   ["owner", "Owner", "Does everything, including people, keys and the audit log"],
 ];
 
-/** The name of a role. */
+/** The name of a role; the role itself if a later release added it. */
 export function roleInWords(role: string): string {
   return ROLES.find(([known]) => known === role)?.[1] ?? role;
 }

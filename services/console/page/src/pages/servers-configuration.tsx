@@ -23,7 +23,7 @@ interface EditProps {
   readonly onClose: () => void;
 }
 
-/** Changes the configuration of a server. */
+/** Dialog that changes the configuration of a server. */
 export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
   const api = useApi();
   const { serverName, ...before } = server.configuration;
@@ -38,7 +38,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
         issues: [{ path: ["supportedLeverage"], code: "custom", message: leverages }],
       });
     }
-    // The choice is also empty if the list no longer has the former default.
+    // No default either if the list no longer has the chosen one.
     const defaultLeverage = leverages.find((leverage) => String(leverage) === byDefault) ?? null;
     await api.changeServer(server.serverId, { supportedLeverage: [...leverages], defaultLeverage, currency });
     onSaved();

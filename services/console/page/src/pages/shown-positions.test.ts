@@ -11,7 +11,7 @@ const PROFITS = ["-2.00", "30.00", "-100.00", "4.00", "-5.50", "0.00", "7.00", "
 const VALUED = PROFITS.map((profit, index) => position(`P-${index}`, profit));
 
 describe("of many positions", () => {
-  it("those with the largest losses are shown, for a profit target those with the largest profits", () => {
+  it("those with the largest losses are shown; for a profit target, those with the largest profits", () => {
     const losses = shownPositions(VALUED, "atOrBelow");
     expect(losses.shown.map(({ profit }) => profit)).toEqual(["-100.00", "-5.50", "-2.00", "-1.00", "0.00", "4.00"]);
     const profits = shownPositions(VALUED, "atOrAbove");
@@ -19,7 +19,7 @@ describe("of many positions", () => {
     expect([losses.isValued, profits.isValued]).toEqual([true, true]);
   });
 
-  it("the first ones of the document are shown if a profit is unknown, as not the largest losses", () => {
+  it("the first ones of the document are shown if the profit of any position is unknown", () => {
     const { shown, isValued } = shownPositions([...VALUED, position("P-8", null)], "atOrBelow");
     expect(shown).toEqual(VALUED.slice(0, MAX_SHOWN_POSITIONS));
     expect(isValued).toBe(false);

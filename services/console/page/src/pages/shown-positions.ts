@@ -1,16 +1,19 @@
 import type { BreachEvidence, EvidencePosition } from "../api/shapes.ts";
 
-/** Maximum number of positions that are shown: with them the breach fits on one printed page. */
+/** Maximum number of positions that are shown, so that a breach fits on one printed page. */
 export const MAX_SHOWN_POSITIONS = 6;
 
-/** Some positions of evidence, and why these. */
+/** The positions of evidence that the page shows. */
 export interface ShownPositions {
   readonly shown: readonly EvidencePosition[];
   /** Whether the profit of every position is known. Otherwise the order is that of the document. */
   readonly isValued: boolean;
 }
 
-/** Chooses the positions with the largest losses; for a profit target, with the largest profits. */
+/**
+ * Chooses the positions with the largest losses; for a profit target, with the largest profits. If
+ * a profit is unknown, it chooses the first positions.
+ */
 export function shownPositions(
   positions: readonly EvidencePosition[],
   side: BreachEvidence["breach"]["side"],

@@ -11,7 +11,7 @@ import { useAction, useData } from "../parts/use-data.ts";
 
 interface SignInProps {
   readonly api: ConsoleApi;
-  /** Whether a session has ended. */
+  /** Whether the sign-in is shown because a session has ended. */
   readonly ended: boolean;
   readonly onSignedIn: (session: ConsoleSession) => void;
 }
@@ -21,7 +21,7 @@ const PROVIDER_PROBLEMS: Readonly<Record<string, string>> = {
   failed: "The sign-in at your provider failed. Try again, or sign in with your password.",
   expired: "The sign-in at your provider took too long. Try again.",
   unknown:
-    "Nobody in this console has the verified e-mail address of your provider. Ask an owner of your organization to invite you.",
+    "Nobody in this console has a verified e-mail address of your account at the provider. Ask an owner of your organization to invite you.",
 };
 
 /**

@@ -15,7 +15,10 @@ interface TwoFactorProps {
   readonly onChanged: () => Promise<void>;
 }
 
-/** The page before all others, if the organization requires a second factor. */
+/**
+ * Shown in place of every page while the person lacks the second factor that the organization
+ * requires.
+ */
 export function EnrolPage({ onChanged }: TwoFactorProps) {
   return (
     <Page title="Set up two-factor authentication" focused>

@@ -18,8 +18,8 @@ interface AttemptsProps {
 }
 
 /**
- * One delivery with its attempts, newest first. Replies of the receiver are shown as text, never as
- * markup.
+ * Dialog with one delivery and its attempts, newest first. Replies of the receiver are shown as
+ * text, never as markup.
  */
 export function Attempts({ delivery, busy, redeliver, onClose, children }: AttemptsProps) {
   const { type, status, eventId, attempts, createdAt, completedAt, nextAttemptAt } = delivery;
@@ -86,7 +86,7 @@ function Attempt({ attempt }: { readonly attempt: WebhookAttempt }) {
   );
 }
 
-/** Describes the outcome of an attempt. */
+/** The outcome of an attempt in words: the status of the response, or the error. */
 export function outcomeOf({ status, error }: WebhookAttempt): string {
   if (error === null) return `answered ${status ?? ""}`;
   return error;

@@ -99,7 +99,7 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   );
 }
 
-/** Whether a delivery is about to change. */
+/** Whether a delivery is being sent, or is due within 10 seconds. */
 export function isUnderWay({ status, nextAttemptAt }: Pick<WebhookDelivery, "status" | "nextAttemptAt">): boolean {
   if (status === "delivering") return true;
   return status === "pending" && (nextAttemptAt === null || Date.parse(nextAttemptAt) - Date.now() < SOON_MS);

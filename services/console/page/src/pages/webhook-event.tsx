@@ -12,7 +12,7 @@ import { AttemptList } from "./webhook-attempts.tsx";
 import { isUnderWay } from "./webhook-deliveries.tsx";
 import { whyNotSent } from "./webhook-not-sent.ts";
 
-/** How often the page is loaded again while a delivery is about to be sent. */
+/** Interval in which the page is loaded again while a delivery is about to be sent. */
 const RELOAD_INTERVAL_MS = 2_000;
 
 type ShownEvent = EventDeliveriesAnswer["event"];

@@ -24,7 +24,7 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
-/** Form of a new or changed endpoint: its address, kinds and servers. */
+/** Dialog with the form of a new or changed endpoint: its address, kinds and servers. */
 export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));

@@ -17,7 +17,7 @@ interface ReplayProps {
   readonly onClose: () => void;
 }
 
-/** Dialog that replays events to the endpoint. */
+/** Dialog that sends events since a chosen time to the endpoint again. */
 export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   const api = useApi();
   const zone = currentZone();

@@ -12,13 +12,15 @@ const event = webhook.verify(rawBody, request.headers);`;
 
 interface NewSecretProps {
   readonly given: WebhookSecret;
-  /** Whether the secret replaces a former secret, which also signs for a day. */
+  /** Whether the secret replaces an earlier one, which also signs for 24 hours. */
   readonly rotated: boolean;
-  /** The user has stored the secret. */
+  /** Called when the person confirms that the secret is stored. */
   readonly onDone: () => void;
 }
 
-/** A new secret, shown once: until it is confirmed or the page is left. */
+/**
+ * A new secret. It is shown once, until the person confirms that it is stored or leaves the page.
+ */
 export function NewSecret({ given, rotated, onDone }: NewSecretProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
@@ -30,7 +32,7 @@ export function NewSecret({ given, rotated, onDone }: NewSecretProps) {
       <p>
         <strong>You won't be able to see this secret again.</strong> Store it with your receiver before you leave this
         page.
-        {rotated ? " For 24 hours each event is signed with both the former secret and this one." : ""}
+        {rotated ? " For 24 hours each event is signed with both the previous secret and this one." : ""}
       </p>
       <Block text={given.secret} label="The secret" wraps />
       <Copy text={given.secret} what="the secret" />

@@ -57,7 +57,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const api = useApi();
   const [opened, open] = useState<Opened>(null);
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
-  /** Number of sends from this page; a change reloads the list. */
+  /** Number of tests and replays that this page has sent; a change reloads the list. */
   const [sent, setSent] = useState(0);
   const [message, setMessage] = useState("");
   const showMessage = (text: string): void => {
@@ -119,7 +119,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
 /** A problem that the endpoint's owner must solve. */
 function Trouble({ endpoint: { disabledReason, failingSince } }: Pick<ViewProps, "endpoint">) {
   if (disabledReason !== null) return <Notice kind="warning">{REASONS[disabledReason]}</Notice>;
-  // Undefined from a service of the previous release.
+  // A service of the previous release does not send this field.
   if (!failingSince) return null;
   return (
     <Notice kind="warning">
@@ -200,7 +200,7 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
       >
         <p>
           Creates a new secret and shows it once. For 24 hours each event is signed with both secrets, so that you can
-          update your receiver. After that the present secret stops working.
+          update your receiver. After that the current secret stops working.
         </p>
       </ConfirmDialog>
     );

@@ -1,4 +1,4 @@
-/** Who did something: a key, a person, or kapi itself, with its name. */
+/** The actor of a change: a key, a person, or kapi itself. */
 import { useApi } from "../api/context.ts";
 import type { Actor } from "../api/shapes.ts";
 import { useData } from "./use-data.ts";
@@ -10,12 +10,12 @@ export type ActorNames = Readonly<Record<string, string>>;
 const NO_NAMES: ActorNames = {};
 const WORDS: Readonly<Record<Actor["type"], string>> = { key: "key", user: "person", system: "kapi" };
 
-/** The text of an actor in addresses: `key/<id>`. */
+/** The text of an actor in addresses: `key/<id>`, `user/<id>`. */
 export function actorText({ type, id }: Actor): string {
   return `${type}/${id}`;
 }
 
-/** The names of the actors of a list, read in one request. */
+/** The known names of the actors of a list, read in one request. */
 export function useActorNames(actors: readonly (Actor | null | undefined)[]): ActorNames {
   const api = useApi();
   const named = actors.filter((actor) => actor !== null && actor !== undefined && actor.type !== "system");
@@ -31,7 +31,7 @@ interface ActorNameProps {
   readonly names: ActorNames;
 }
 
-/** The name of an actor, and what it is; the id if the name is unknown. */
+/** The name of an actor and its type: "Ada (person)". The id, if the name is unknown. */
 export function ActorName({ of: actor, names }: ActorNameProps) {
   if (actor === null || actor === undefined) return <Nothing />;
   if (actor.type === "system") return <>kapi ({actor.id})</>;

@@ -11,7 +11,7 @@ interface ChoiceProps {
   readonly options: readonly (readonly [value: string, name: string])[];
 }
 
-/** Filters a list by one field of its query. */
+/** A choice that filters a list by one field of its query. */
 export function Choice({ label, path, query, field, options }: ChoiceProps) {
   return (
     <SelectField

@@ -20,14 +20,14 @@ interface ConfirmDialogProps {
   readonly typed?: string;
   /** Fields in `children` that show their own issues. */
   readonly fields?: readonly string[];
-  /** The dialog stays open with the failure if it rejects. */
+  /** The action. If it rejects, the dialog stays open and shows the failure. */
   readonly work: () => Promise<void>;
   readonly onClose: () => void;
 }
 
 /**
- * Asks before an action, and shows its failure. While the action runs, the dialog cannot be closed:
- * its outcome would not be seen.
+ * Asks before an action, and shows its failure. While the action runs, the dialog cannot be closed,
+ * because the person would not see the outcome.
  */
 export function ConfirmDialog({
   title,

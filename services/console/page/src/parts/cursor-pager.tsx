@@ -6,13 +6,13 @@ interface CursorPagerProps {
   readonly next: string | null;
   /** The listed items: "deals". */
   readonly what: string;
-  /** Labels of the buttons; absent: of a list whose newest items come first. */
+  /** Labels of the buttons; absent: "Newer" and "Older". */
   readonly labels?: readonly [back: string, on: string];
 }
 
 const BY_TIME = ["Newer", "Older"] as const;
 
-/** Buttons for the page before and the page after; nothing if there is only one page. */
+/** Buttons for the previous and the next page; nothing if there is only one page. */
 export function CursorPager({ state, next, what, labels: [back, on] = BY_TIME }: CursorPagerProps) {
   if (state.cursor === null && next === null) return null;
   return (

@@ -11,7 +11,10 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A native modal dialog, open while it is rendered. Afterwards the focus returns. */
+/**
+ * A native modal dialog, open while it is rendered. Afterwards the focus returns to the element
+ * that had it.
+ */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isUnmounted = useRef(false);
@@ -51,7 +54,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   );
 }
 
-/** The Enter key that opened the dialog, still held, does not press its first button. */
+/** Ignores a held Enter key: the key press that opened the dialog must not press a button in it. */
 function ignoreHeldEnter(event: KeyboardEvent): void {
   if (event.key === "Enter" && event.repeat) event.preventDefault();
 }

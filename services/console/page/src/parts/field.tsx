@@ -15,7 +15,10 @@ interface FieldProps {
   readonly children: (tied: Tied) => ComponentChildren;
 }
 
-/** A control with its label, hint and error. */
+/**
+ * A control with its label, hint and error. `children` renders the control with the given
+ * attributes.
+ */
 export function Field({ label, hint, error = null, children }: FieldProps) {
   const id = useId();
   const described = [hint === undefined ? null : `${id}-hint`, error === null ? null : `${id}-error`];

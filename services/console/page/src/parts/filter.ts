@@ -7,7 +7,10 @@ export function pageIn(query: URLSearchParams): number {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 1;
 }
 
-/** Changes the query of a list. Any change but the page number starts at the first page. */
+/**
+ * Changes fields of the query of a list; an empty text removes a field. The list starts at its
+ * first page, unless `page` is changed.
+ */
 export function filterBy(
   path: string,
   query: URLSearchParams,

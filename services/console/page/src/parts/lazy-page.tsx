@@ -3,10 +3,10 @@ import { useEffect, useState } from "preact/hooks";
 
 import { Notice } from "./notice.tsx";
 
-/** What loads the script of each lazy page. */
+/** The functions that load the scripts of lazy pages, by page. */
 const loaders = new WeakMap<object, () => Promise<unknown>>();
 
-/** Begins to load the script of a lazy page before it is shown. */
+/** Begins to load the script of a lazy page before the page is shown; ignores any other value. */
 export function preloadPage(page: unknown): void {
   if (typeof page !== "function") return;
   // A failure is shown when the page itself loads the script.

@@ -14,11 +14,12 @@ import { liveValues } from "./live-values.ts";
 const RECONNECT_DELAY_MS = 5_000;
 
 /**
- * State of a stream. `lost`: it is opened again. `deleted`: the account does not exist any more.
+ * State of a stream. `lost`: it will be opened again. `deleted`: the account does not exist any
+ * more.
  */
 export type Connection = "connecting" | "live" | "lost" | "deleted";
 
-/** The stream of an account: its connection, and its samples since a part began to watch it. */
+/** The stream of an account: its connection, and its newest samples since it was first opened. */
 export interface LiveState {
   readonly connection: Connection;
   readonly samples: Samples;
@@ -26,7 +27,7 @@ export interface LiveState {
 
 const NOTHING: LiveState = { connection: "connecting", samples: NO_SAMPLES };
 
-/** The samples of an account; parts that watch the same account share the stream. */
+/** The live samples of an account. Parts that watch the same account share the stream. */
 export function useLive(serverId: string, accountNumber: string): LiveState {
   const api = useApi();
   const [state, setState] = useState(NOTHING);

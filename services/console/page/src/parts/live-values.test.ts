@@ -36,7 +36,7 @@ const account: TradingAccount = {
 };
 
 describe("the live values of an account", () => {
-  it("are those of the newest sample, with everything that follows from them", () => {
+  it("are those of the newest sample, with the open profit that follows from them", () => {
     const sample = {
       ...sampleAt(AT_MS + 1, 1_000.1),
       balance: 900.3,
@@ -61,7 +61,7 @@ describe("the live values of an account", () => {
     expect(liveValues(account, sampleAt(AT_MS, 700))).toMatchObject({ equity: 700, marginLevel: null });
   });
 
-  it("are the loaded ones while no sample is as new", () => {
+  it("are the loaded ones if there is no sample, or only an older one", () => {
     expect(liveValues(account, undefined)).toBe(account);
     expect(liveValues(account, sampleAt(AT_MS - 1, 1_000))).toBe(account);
     expect(liveValues({ ...account, metricsMeasuredAt: null }, sampleAt(AT_MS - 1, 1_000)).equity).toBe(1_000);

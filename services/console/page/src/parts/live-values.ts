@@ -3,8 +3,8 @@ import type { AccountMetricsFrame, TradingAccount } from "../api/shapes.ts";
 const MINOR_UNITS_PER_UNIT = 100;
 
 /**
- * An account with the values of its newest sample. The loaded values stay if they are newer: after
- * a change the account service has them before the stream.
+ * An account with the values of its newest sample. The loaded values stay if there is no sample, or
+ * if they are newer: after a change, the account service has new values before the stream.
  */
 export function liveValues(account: TradingAccount, sample: AccountMetricsFrame | undefined): TradingAccount {
   if (sample === undefined) return account;

@@ -45,7 +45,7 @@ export function Problem({ failure, fields = NO_FIELDS }: ProblemProps) {
   );
 }
 
-/** What failed and, if it can help, the id of the request. */
+/** What failed, with the id of the request if the fault is kapi's. */
 function FailureText({ failure }: { readonly failure: Failure }) {
   const { message, requestId, status } = failure;
   if (isForbidden(failure)) return <Forbidden message={message} />;
@@ -99,12 +99,15 @@ interface LoadedProps<T> {
   readonly data: Data<T>;
   /** What is being loaded, within a sentence: "the servers". */
   readonly what: string;
-  /** Height of the content while it is loading, in lines of text: so that nothing jumps. */
+  /** Height of the placeholder while the content is loading, in lines of text. */
   readonly lines?: number;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** Shows loaded data, or that the data is loading, or why loading failed and what to do. */
+/**
+ * Shows loaded data, or that the data is loading. If loading failed, it shows why and what to do,
+ * above data that was loaded before.
+ */
 export function Loaded<T>({ data, what, lines = SKELETON_LINES, children }: LoadedProps<T>) {
   const { value, failure, loading, reload } = data;
   return (

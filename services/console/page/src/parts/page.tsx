@@ -7,7 +7,7 @@ interface PageProps {
   readonly title: string;
   /** Buttons beside the heading. */
   readonly actions?: ComponentChildren;
-  /** Whether the page replaces another page at the same address. */
+  /** Whether the heading gets the focus although the address has not changed. */
   readonly focused?: boolean;
   readonly children: ComponentChildren;
 }

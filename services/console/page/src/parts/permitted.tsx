@@ -5,11 +5,11 @@ import type { ConsolePermission } from "../api/shapes.ts";
 
 interface PermittedProps {
   readonly to: ConsolePermission;
-  /** A button or a form that the role may not allow. */
+  /** A button or a form. */
   readonly children: ComponentChildren;
 }
 
-/** Shows its content only to people whose role permits something. The API checks it too. */
+/** Shows its content only to people whose role has the permission `to`. The API checks it too. */
 export function Permitted({ to, children }: PermittedProps) {
   return useSession().permissions.includes(to) ? <>{children}</> : null;
 }

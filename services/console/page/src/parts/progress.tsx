@@ -10,7 +10,7 @@ interface ProgressProps {
   readonly unit: string;
 }
 
-/** A bar for something that takes long, with its numbers. Without a total the bar only moves. */
+/** A progress bar with its numbers. Without a total, the bar shows activity only. */
 export function Progress({ label, done, total, unit }: ProgressProps) {
   const shown = total === null ? null : Math.min(done, total);
   const count = shown === null || total === null ? whole(done) : `${whole(shown)} of ${whole(total)}`;

@@ -20,7 +20,7 @@ describe("a range of time, in Prague after the clocks changed on 29 March", () =
     ["week", "2026-03-25T10:30:00.000Z", ""],
     ["month", "2026-03-31T22:00:00.000Z", ""],
     ["lastMonth", "2026-02-28T23:00:00.000Z", "2026-03-31T21:59:59.999Z"],
-  ] as const)("%s begins and ends at local times", (name, from, to) => {
+  ] as const)("%s is computed in the time zone", (name, from, to) => {
     expect(fieldsOf(name)).toEqual({ from, to });
   });
 

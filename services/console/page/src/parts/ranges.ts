@@ -1,4 +1,4 @@
-/** Ranges of time of a list, exact about their time zone. */
+/** Ranges of time by which lists are filtered. Days and months are those of a time zone. */
 import { instantOf, offsetMs, startOfDay, startOfMonth } from "../time-zone.ts";
 import type { UrlState } from "./url-state.ts";
 
@@ -37,7 +37,7 @@ export function rangeIn(state: UrlState, initial: RangeName = "all"): RangeName 
   return Object.hasOwn(RANGES, name) ? (name as RangeName) : initial;
 }
 
-/** The times of a range in a zone. A custom range has instants, as texts. */
+/** The times of a range in a zone. `custom` has the instants of a custom range, as texts. */
 export function spanOf(name: RangeName, custom: CustomRange, zone: string, nowMs: number): TimeSpan {
   switch (name) {
     case "all":

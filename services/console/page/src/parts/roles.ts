@@ -1,6 +1,7 @@
-/** Roles in words, and which roles may do what: for people whose role does not allow something. */
+/** Names of roles, and the roles with each permission: for people whose role lacks a permission. */
 import type { ConsolePermission, ConsoleRole } from "../api/shapes.ts";
 
+/** The name of each role within a sentence. */
 export const ROLE_NAMES: Readonly<Record<ConsoleRole, string>> = {
   owner: "owner",
   operator: "operator",
@@ -22,7 +23,10 @@ export const ROLES_WITH: Readonly<Record<ConsolePermission, readonly ConsoleRole
   "audit:read": ["owner"],
 };
 
-/** Who may do what `permission` allows, within a sentence: "owner or operator". */
+/**
+ * The roles that have a permission, within a sentence: "owner or operator". Null: a later release
+ * added the permission.
+ */
 export function rolesInWords(permission: string): string | null {
   const roles = (ROLES_WITH as Readonly<Record<string, readonly ConsoleRole[]>>)[permission];
   if (roles === undefined) return null;

@@ -18,7 +18,7 @@ export interface Rows {
   readonly restPx: number;
 }
 
-/** Heights of rows, and an estimate for those that were never rendered. */
+/** The heights of rendered rows, and an estimate for rows that were never rendered. */
 export class RowHeights {
   readonly #known = new Map<number, number>();
   readonly #initialPx: number;
@@ -30,8 +30,8 @@ export class RowHeights {
   }
 
   /**
-   * Records the heights of rendered rows; returns whether one was another before. The first rows
-   * decide the estimate. It stays: a later change would move all rows.
+   * Records the heights of rendered rows; returns whether any of them is new or changed. The first
+   * recorded rows decide the estimate. It stays, because a later change would move all rows.
    */
   record(heights: readonly (readonly [index: number, heightPx: number])[]): boolean {
     if (this.#known.size === 0 && heights.length > 0) {
@@ -42,6 +42,7 @@ export class RowHeights {
     return changed.length > 0;
   }
 
+  /** Forgets all heights and the estimate. */
   clear(): void {
     this.#known.clear();
     this.#estimatePx = this.#initialPx;
@@ -54,7 +55,7 @@ export class RowHeights {
     return sum;
   }
 
-  /** The row at a height below the top of the first row, and at most `count - 1`. */
+  /** Index of the row that is `heightPx` below the top of the first row; at most `count - 1`. */
   rowAt(heightPx: number, count: number): number {
     let sum = 0;
     for (let index = 0; index < count; index += 1) {

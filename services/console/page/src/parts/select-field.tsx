@@ -10,7 +10,7 @@ interface SelectFieldProps {
   readonly choose: (value: string) => void;
 }
 
-/** The option of a filter that filters nothing. */
+/** The option "All" of a filter, which filters nothing. */
 export const ALL = ["", "All"] as const;
 
 /** A choice of one value, with its label, hint and error. */

@@ -13,7 +13,7 @@ interface WithServerProps {
   readonly children: (server: ConsoleServer) => ComponentChildren;
 }
 
-/** Content for one server, with a choice if there are several. */
+/** Content for one server, below a choice of the server if there are several. */
 export function WithServer({ serverId, choose, children }: WithServerProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));

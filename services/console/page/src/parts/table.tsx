@@ -8,7 +8,7 @@ import { type Rows, useVirtualRows } from "./virtual-rows.ts";
 /** One column of a table. */
 export interface Column<Row> {
   readonly head: string;
-  /** Whether the head is only for screen readers, for example above buttons. */
+  /** Whether only screen readers get the head, for example above buttons. */
   readonly hiddenHead?: boolean;
   readonly numeric?: boolean;
   /** The field by which the column sorts; absent: the column does not sort. */
@@ -30,8 +30,8 @@ interface TableProps<Row> {
 
 /**
  * A table whose first column names the row. On a narrow screen each row becomes a card. Explicit
- * roles keep the table a table for screen readers. Of more than 200 rows only those near the screen
- * are rendered.
+ * roles keep the table a table for screen readers. Of more than 200 rows, only the rows near the
+ * screen and the row with the focus are rendered.
  */
 export function Table<Row>({ caption, columns, rows, keyOf, sort, onSort }: TableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
@@ -135,7 +135,9 @@ function Head<Row>({ column, sort, onSort }: HeadProps<Row>) {
   );
 }
 
-/** Reverses the order of a sorted column. Otherwise numbers begin with the largest. */
+/**
+ * Reverses the order of a sorted column. A newly sorted column of numbers begins with the largest.
+ */
 function nextSort<Row>(field: string, { numeric }: Column<Row>, sort: Sort | undefined): Sort {
   return { field, descending: sort?.field === field ? !sort.descending : numeric === true };
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { Link } from "../router.tsx";
 
-/** One tab: a page of its own address. */
+/** One tab, which has an address of its own. */
 export interface Tab {
   readonly name: string;
   readonly title: string;
@@ -12,7 +12,7 @@ export interface Tab {
 }
 
 interface TabsProps {
-  /** What the tabs belong to: "Account 10000001". */
+  /** Name of the tabs for screen readers: "Parts of account 10000001". */
   readonly label: string;
   readonly tabs: readonly Tab[];
   /** The name of the tab shown. */
@@ -53,7 +53,7 @@ export function Tabs({ label, tabs, current }: TabsProps) {
   );
 }
 
-/** Where each key moves the focus, from the link at `index` of `count`. */
+/** For each key, the index of the link that gets the focus, from the link at `index` of `count`. */
 const MOVES: Readonly<Record<string, (index: number, count: number) => number>> = {
   ArrowRight: (index, count) => (index + 1) % count,
   ArrowLeft: (index, count) => (index + count - 1) % count,
@@ -70,7 +70,7 @@ function moveFocus(nav: HTMLElement | null, event: KeyboardEvent): void {
   links[MOVES[key]?.(index, links.length) ?? index]?.focus();
 }
 
-/** On a narrow screen the tabs scroll sideways: the current one is brought into view. */
+/** Scrolls the current tab into view. On a narrow screen the tabs scroll sideways. */
 function showCurrent(nav: HTMLElement | null): void {
   const link = nav?.querySelector<HTMLElement>("a[aria-current]");
   if (nav === null || link === null || link === undefined) return;

@@ -7,7 +7,7 @@ import { SelectField } from "./select-field.tsx";
 import { type RangeName, rangeIn, RANGES, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
 import type { UrlState } from "./url-state.ts";
 
-/** The range of a list, with inclusive `from` and `to` for a query; empty: without a limit. */
+/** The range of a list, and its ends `from` and `to` (inclusive) for a query; empty: no limit. */
 interface ShownRange {
   readonly name: RangeName;
   readonly span: TimeSpan;
@@ -76,7 +76,7 @@ function customFields({ fromMs, toMs }: TimeSpan) {
 function inWords({ fromMs, toMs }: TimeSpan): string {
   if (fromMs === null && toMs === null) return "";
   const zone = currentZone();
-  // Each time has the short name of its zone already: UTC is not named twice.
+  // Each time already has the short name of its zone, so that UTC would be named twice.
   const suffix = zoneName(zone, fromMs ?? toMs ?? 0) === zone ? "" : ` (${zone})`;
   if (fromMs === null) return `Before ${minuteMoment(toMs ?? 0)}${suffix}`;
   if (toMs === null) return `Since ${minuteMoment(fromMs)}${suffix}`;

@@ -1,6 +1,6 @@
 /**
- * The state of a list in the address: filters, order and page. So it can be reloaded, shared and
- * bookmarked, and the browser's back button restores it.
+ * The state of a list in the address: filters, order and page. So a list can be reloaded, shared
+ * and bookmarked, and the browser's back button restores it.
  */
 import { useMemo } from "preact/hooks";
 
@@ -30,18 +30,23 @@ export interface UrlState {
   set(changes: Changes, options?: { readonly replace?: boolean }): void;
   /** The cursor of the page shown; null: the first page. */
   readonly cursor: string | null;
-  /** Shows the page at a cursor, which follows the page shown. */
+  /** Shows the page at a cursor: the page after the page shown. */
   older(cursor: string): void;
   /** Shows the page before the page shown, or the first page if a link led here. */
   newer(): void;
 }
 
-/** The cursors of the pages before the page shown, oldest last, kept beside the address. */
+/**
+ * The cursors of the pages before the page shown, in the order of the pages; null: the first page.
+ * The trail is kept in the state of the entry of the browser's history.
+ */
 interface Trail {
   readonly trail: readonly (string | null)[];
 }
 
-/** `prefix` tells apart several lists on one page: `deals.` */
+/**
+ * The state of one list in the address. `prefix`, such as `deals.`, begins the names of its fields.
+ */
 export function useUrlState(prefix = ""): UrlState {
   const { query } = usePageAddress();
   const text = query.toString();
@@ -66,7 +71,7 @@ function urlState(query: URLSearchParams, prefix: string): UrlState {
   };
 }
 
-/** The query after a change. A change without a page or cursor removes both. */
+/** The query after a change. Page and cursor are removed, unless the change sets them. */
 export function changedQuery(query: URLSearchParams, prefix: string, changes: Changes): URLSearchParams {
   const changed = new URLSearchParams(query);
   for (const field of [PAGE, CURSOR]) changed.delete(prefix + field);

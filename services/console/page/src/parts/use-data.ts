@@ -2,11 +2,11 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { asFailure, type Failure } from "../api/failure.ts";
 
-/** State of a page's data. Old data stays during a reload. */
+/** Data that a page loads. Earlier data stays while other data is loaded. */
 export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
-  /** From the render that asks for other data on, so that old data never looks like an answer. */
+  /** True from the render that asks for other data, until it has come or failed. */
   readonly loading: boolean;
   /** Loads the data again. */
   readonly reload: () => void;
@@ -44,7 +44,7 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return { ...state, loading: loaded !== wanted, reload, set };
 }
 
-/** A user's change: whether it is running, and why it failed. */
+/** A change that a person makes: whether it is running, and why it failed. */
 export interface Action {
   readonly busy: boolean;
   readonly failure: Failure | null;
@@ -52,7 +52,7 @@ export interface Action {
   readonly run: () => void;
 }
 
-/** `work` as an {@link Action}. */
+/** An action that runs `work`; a rejection of `work` becomes its failure. */
 export function useAction(work: () => Promise<void>): Action {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);

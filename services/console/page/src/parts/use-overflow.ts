@@ -2,8 +2,8 @@ import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 /**
- * Whether the content of an element is wider than the element, so that it scrolls sideways. Only
- * then the keyboard must reach it.
+ * Whether the content of an element is wider than the element, so that the element scrolls
+ * sideways. Only then must the keyboard reach the element.
  */
 export function useOverflow(container: RefObject<HTMLElement | null>): boolean {
   const [overflows, setOverflows] = useState(false);

@@ -9,7 +9,9 @@ const COPIED_SHOWN_MS = 2_500;
 /** Interval in which relative times are compared with the clock. */
 const AGE_INTERVAL_MS = 1_000;
 
-/** A time in the chosen time zone, which it names, with UTC in its title; a dash for none. */
+/**
+ * A time in the chosen time zone, with the name of the zone; UTC in the tooltip. A dash if missing.
+ */
 export function Moment({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;
   return (
@@ -20,8 +22,8 @@ export function Moment({ at }: { readonly at: string | null | undefined }) {
 }
 
 /**
- * How long ago a time is. The exact time is in the title, and visible while the pointer or the
- * focus is on it.
+ * How long ago a time is; a dash if missing. The exact time is in the tooltip, and visible while
+ * the pointer or the focus is on the element.
  */
 export function Ago({ at }: { readonly at: string | null | undefined }) {
   if (at === null || at === undefined) return <Nothing />;
@@ -53,7 +55,7 @@ interface MoneyProps {
   readonly change?: boolean;
 }
 
-/** An amount of money with its currency, in digits of equal width; a dash for none. */
+/** An amount of money with its currency, in digits of equal width; a dash if missing. */
 export function Money({ amount, currency, change = false }: MoneyProps) {
   if (amount === null || amount === undefined) return <Nothing />;
   if (!change) return <span class="number">{money(amount, currency)}</span>;
@@ -63,11 +65,11 @@ export function Money({ amount, currency, change = false }: MoneyProps) {
 
 interface AccountLinkProps {
   readonly serverId: string;
-  /** A dash for none. */
+  /** Shown as a dash if missing. */
   readonly accountNumber: string | null | undefined;
 }
 
-/** The number of an account, which leads to its page. */
+/** The number of an account, as a link to its page. */
 export function AccountLink({ serverId, accountNumber }: AccountLinkProps) {
   if (accountNumber === null || accountNumber === undefined) return <Nothing />;
   return <Link to={`/accounts/${part(serverId)}/${part(accountNumber)}`}>{accountNumber}</Link>;
@@ -98,7 +100,7 @@ export function ExactMoment({ at }: { readonly at: string }) {
   );
 }
 
-/** Placeholder of a missing value. */
+/** A dash in place of a missing value. */
 export function Nothing() {
   return <span class="quiet nothing">–</span>;
 }
@@ -119,7 +121,7 @@ const TONES: Readonly<Record<string, string>> = {
   expired: "bad",
 };
 
-/** The state of a key, server, account, command, webhook endpoint, delivery or evidence. */
+/** The state of something, such as a key, an account or a command, in the colour of the state. */
 export function State({ of: state }: { readonly of: string }) {
   return <span class={`state ${TONES[state] ?? "neutral"}`}>{state}</span>;
 }
@@ -130,7 +132,7 @@ interface CopyProps {
   readonly what: string;
 }
 
-/** A button that copies a text to the clipboard, and confirms it. */
+/** A button that copies a text to the clipboard, and says whether that succeeded. */
 export function Copy({ text, what }: CopyProps) {
   const [message, setMessage] = useState("");
   useEffect(() => {
@@ -166,7 +168,7 @@ export function DetailList({ children }: { readonly children: ComponentChildren 
 
 interface DetailProps {
   readonly name: string;
-  /** Whether the value needs the space of two. */
+  /** Whether the value gets the space of two values. */
   readonly wide?: boolean;
   readonly children: ComponentChildren;
 }

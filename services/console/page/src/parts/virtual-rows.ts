@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { RowHeights, type Rows, rowsToRender } from "./row-window.ts";
 
-/** Tables with more rows are virtual. */
+/** A table with more rows renders only the rows near the screen. */
 const MAX_RENDERED_ROWS = 200;
 const INITIAL_ROW_PX = 40;
 /** Class of a table whose columns have fixed widths. */

@@ -8,7 +8,7 @@ import { Field } from "./field.tsx";
 const BROWSER = "browser";
 const OTHER = "other";
 
-/** The time zone of all times, and its choice. */
+/** The choice of the time zone of all times. */
 export function ZoneChoice() {
   const [isChoosing, setChoosing] = useState(false);
   const zone = currentZone();
@@ -45,7 +45,7 @@ function named(zone: string): string {
   return offset === zone ? zone : `${offset} ${zone}`;
 }
 
-/** Chooses any zone by its IANA name. */
+/** Dialog that chooses any zone by its IANA name. */
 function OtherZone({ onClose }: { readonly onClose: () => void }) {
   const id = useId();
   const [name, setName] = useState("");

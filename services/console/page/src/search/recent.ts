@@ -14,7 +14,7 @@ export function recentHits(userId: string): readonly Hit[] {
   }
 }
 
-/** Adds an opened result to the last ones. */
+/** Adds an opened result to the last opened ones; does nothing if the browser forbids storage. */
 export function keepHit(userId: string, hit: Hit): void {
   const kept = [hit, ...recentHits(userId).filter(({ to }) => to !== hit.to)].slice(0, MAX_KEPT);
   try {

@@ -59,7 +59,7 @@ function hitOf(result: SearchResult): Hit {
     }
     case "transaction": {
       const { serverId, commandId, type, amount, currency, accountNumber, recordedAt } = result;
-      // The page of the command that booked it shows more than the page of the account.
+      // The page of the command that caused the transaction shows more than that of the account.
       const to = commandId === null ? accountPath(result) : `/commands/${part(serverId)}/${part(commandId)}`;
       const title = `${type.replaceAll("_", " ")} ${money(amount, currency)}`;
       return { to, title, detail: `account ${accountNumber} · ${moment(recordedAt)}` };

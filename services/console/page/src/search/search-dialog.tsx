@@ -1,4 +1,4 @@
-/** The global search: one field, and what it finds in groups, with the keyboard alone. */
+/** The global search: one field, and its results in groups. The keyboard alone is enough. */
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
@@ -22,7 +22,7 @@ interface SearchState {
 }
 const NOTHING: SearchState = { text: "", answer: null, failure: null };
 
-/** Searches after a pause in typing. A new text aborts the search of the text before. */
+/** The result of a search for `text`. It begins after a pause in typing; another text aborts it. */
 function useSearch(text: string): SearchState {
   const api = useApi();
   const [state, setState] = useState(NOTHING);
@@ -59,7 +59,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
   const groups = useMemo((): readonly HitGroup[] => {
     if (text !== "") return answer === null ? [] : groupsOf(answer.results);
     const hits = recentHits(user.id);
-    return hits.length === 0 ? [] : [{ title: "Last found", hits }];
+    return hits.length === 0 ? [] : [{ title: "Last opened", hits }];
   }, [text, answer, user.id]);
   const hits = groups.flatMap((group) => group.hits);
   useEffect(() => setActive(0), [groups]);
@@ -86,7 +86,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
         <input
           type="text"
           role="combobox"
-          aria-label="Account, command, request, transaction, breach or key"
+          aria-label="Account, command, transaction, request, webhook event, breach or key"
           aria-autocomplete="list"
           aria-expanded={hits.length > 0}
           aria-controls={`${id}-hits`}
@@ -158,7 +158,7 @@ interface OutcomeProps {
   readonly count: number;
 }
 
-/** What the search found, for screen readers too, and what did not answer. */
+/** The number of results, also for screen readers, and the sources that did not answer. */
 function Outcome({ text, answered, answer, count }: OutcomeProps) {
   const missing = answer?.unavailable.map((source) => SOURCE_NAMES[source]) ?? [];
   return (

@@ -3,7 +3,10 @@ import { useEffect } from "preact/hooks";
 
 type ShortcutDialog = "search" | "shortcuts";
 
-/** Listens for the keys, except in a dialog; single characters also not in a field. */
+/**
+ * Calls `open` when a key is pressed that opens a dialog. While a dialog is open, all keys are
+ * ignored; in a field, single characters are.
+ */
 export function useShortcuts(open: (dialog: ShortcutDialog) => void): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {

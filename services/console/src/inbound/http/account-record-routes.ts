@@ -66,7 +66,7 @@ export function registerAccountRecordRoutes(routes: SignedInRoutes, dependencies
   });
 }
 
-/** Rejects the cursor of another list; a given cursor is known to decode. */
+/** Throws 400 for the cursor of another list. A text has passed validation, so it decodes. */
 export function requireOwnCursor(cursor: unknown, scope: string): void {
   if (typeof cursor !== "string" || cursorScope(cursor) === scope) return;
   const message = "must be nextCursor of an earlier page of this list";

@@ -12,9 +12,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const MAX_REQUEST_ID_CHARACTERS = 100;
 
 /**
- * Actions of people on accounts. Each is one operation of the gateway, under the key that the page
- * keeps until it knows the outcome. Answers, also errors, are the gateway's. The console stores
- * nothing of them: an answer may have a password.
+ * Actions of people on accounts. Each action is one operation of the gateway, under the idempotency
+ * key that the page keeps until it knows the outcome. Responses, also errors, are the gateway's.
+ * The console stores nothing of them: a response may have a password.
  */
 export function registerActionRoutes(
   routes: SignedInRoutes,

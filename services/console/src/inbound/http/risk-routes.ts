@@ -12,7 +12,7 @@ const ACCOUNT = "/servers/:serverId/accounts/:accountNumber";
 const TemplatePath = ServerPath.extend({ templateName: z.string() });
 const BreachPath = AccountPath.extend({ breachId: z.string() });
 
-/** Risk rules, breaches and evidence of accounts: the exact bodies of the risk service. */
+/** Risk rules, templates, breaches and evidence: the exact bodies of the risk service. */
 export function registerRiskRoutes(
   routes: SignedInRoutes,
   dependencies: { readonly directory: Directory; readonly risk: Risk },

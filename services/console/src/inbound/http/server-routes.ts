@@ -19,7 +19,7 @@ const CommandPath = ServerPath.extend({ commandId: z.string() });
 /** The parameters of a path that name an account of a server. */
 export const AccountPath = ServerPath.extend({ accountNumber: AccountNumber });
 
-/** The organization's servers, their accounts and commands. */
+/** The organization's servers, their accounts and commands, and names of those who made changes. */
 export function registerServerRoutes(
   routes: SignedInRoutes,
   dependencies: ServerDependencies & { readonly commands: Commands; readonly users: Users },

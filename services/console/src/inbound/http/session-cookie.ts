@@ -74,12 +74,12 @@ export function setProviderCookie(reply: FastifyReply, id: string | null, secure
   write(PROVIDER, reply, id, secure);
 }
 
-/** Where a request opens a session. */
+/** The address, browser and present session of a request that opens a session. */
 export function originOf(request: FastifyRequest, secure: boolean): SessionOrigin {
   return {
     address: addressOf(request) ?? request.ip,
     userAgent: request.headers["user-agent"] ?? null,
-    formerSessionId: sessionIdOf(request, secure),
+    previousSessionId: sessionIdOf(request, secure),
   };
 }
 

@@ -17,9 +17,9 @@ export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, repl
 type AddSignedInRoute = (path: string, permission: ConsolePermission, handler: SignedInHandler) => void;
 
 /**
- * The only way to add routes of the API other than the sign-in. They require a session (401), and
- * for changes its CSRF token (403), and a permission of the person's role (403). All are checked
- * before the body.
+ * Adds routes of the API that require a session (401), for changes its CSRF token (403), and a
+ * permission of the person's role (403). All are checked before the body. Routes of people without
+ * a session are added to the application itself: sign-in, recovery, acceptance of an invitation.
  */
 export interface SignedInRoutes {
   readonly get: AddSignedInRoute;

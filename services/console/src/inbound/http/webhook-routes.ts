@@ -11,9 +11,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const ENDPOINT = "/webhooks/:endpointId";
 
 /**
- * Webhook endpoints and deliveries: routes, bodies and answers of the management API below
- * `/webhooks`; events and deliveries by event and by account. The organization is always that of
- * the session.
+ * Webhook endpoints and their deliveries, with the routes, bodies and responses of the management
+ * API below `/webhooks`. Two routes are only of the console: an event with its deliveries, and the
+ * deliveries of an account. The organization is always that of the session.
  */
 export function registerWebhookRoutes(
   routes: SignedInRoutes,

@@ -7,7 +7,7 @@ import type { Logger, Started } from "@kapi/runtime";
 const GROUP = "console.requests";
 /** Maximum number of records in one transaction: up to 20,000 requests. */
 const MAX_BATCH_RECORDS = 100;
-/** Fewer and larger batches: a request appears in the log about a second later. */
+/** Makes fewer and larger batches. Other processes publish their requests every 500 ms. */
 const MIN_INTERVAL_MS = 200;
 
 interface RequestConsumerDependencies {

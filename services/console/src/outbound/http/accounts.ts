@@ -23,7 +23,7 @@ import type { Accounts, ServerOverview } from "../../domain/ports.ts";
 
 /** The account service answers after the change was made on the trading server too. */
 const CHANGE_TIMEOUT_MS = 10_000;
-/** Above the longest wait for a turn in the account service. */
+/** In the account service, a request for many accounts waits up to 3 s for other requests. */
 const RECORDS_TIMEOUT_MS = 8_000;
 /** A read: safe to repeat. */
 const REPEATABLE = { repeatable: true };

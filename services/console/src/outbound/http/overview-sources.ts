@@ -50,7 +50,7 @@ export function createOverviewSources(
   };
 }
 
-/** Reads at most `size` servers with each request, at the same time. Answers are in order. */
+/** Sends concurrent requests for at most `size` servers each. Returns the answers in order. */
 async function inParts<T>(
   serverIds: readonly string[],
   size: number,

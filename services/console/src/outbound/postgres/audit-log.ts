@@ -101,8 +101,8 @@ export function createAuditLog(database: Queryable): AuditLog {
 }
 
 /**
- * The statement whose index has the fewest matching entries: by subject, else by actor, else by
- * action, else by organization.
+ * The statement whose index usually has the fewest matching entries: by subject, else by actor,
+ * else by action, else by organization. For all organizations, entries are read by id.
  */
 function selectFor(organizationId: string | null, { actorId, action, subjectId }: AuditFilters): typeof SELECT_ALL {
   if (organizationId === null) return SELECT_ALL;

@@ -82,8 +82,8 @@ type ListedRow = { readonly [Name in keyof RequestRow]: RequestRow[Name] | null 
   readonly last_searched: string | null;
 };
 
-// $1 organization, $2 and $3: time and id before the page, $4 from (inclusive), $5 to (exclusive),
-// $6 and $7: the days of both.
+// $1 organization, $2 and $3: the page has earlier requests than this time and id, $4 from
+// (inclusive), $5 to (exclusive), $6 and $7: the days of `from` and `to`.
 const IN_TIME = `organization_id = $1 and (at, id) < ($2::timestamptz, $3::uuid)
          and at >= $4::timestamptz and at < $5::timestamptz and day >= $6::date and day <= $7::date`;
 /**
@@ -146,7 +146,10 @@ const GET = statement<RequestRow>(
   `select ${COLUMNS} from requests where organization_id = $1 and id = $2 and day = $3::date`,
 );
 
-/** The newest request of each key; older uses are in `key_uses`. */
+/**
+ * The last use of each key: its newest stored request, or its use in `key_uses`. That table also
+ * has uses whose requests are not stored, but changes at most once a minute.
+ */
 const LAST_USES = statement<{ key_id: string; used_at: Date; address: string | null }>(
   "requests_last_key_uses",
   `select distinct on (key_id) key_id, used_at, address from (
@@ -285,7 +288,7 @@ async function list(
   };
 }
 
-/** The statuses of a filter: one, or all of a class such as `4xx`. */
+/** The statuses of a filter: one, all of a class such as `4xx`, or `none` for no response. */
 function statusesOf(status: string): number[] {
   if (status === "none") return [NO_RESPONSE];
   if (!status.endsWith("xx")) return [Number(status)];

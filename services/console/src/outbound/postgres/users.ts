@@ -66,7 +66,7 @@ const SET_SIGN_IN = statement<Record<string, never>>(
   `update users set last_sign_in_at = $2 where id = $1`,
 );
 // By id: transactions that lock several owners lock them in one order. A row that a concurrent
-// transaction changes is read again after the wait: a former owner is left out.
+// transaction changes is read again after the wait: a user who is no longer an owner is left out.
 const LOCK_OWNERS = statement<{ id: string }>(
   "users_lock_owners",
   `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null order by id for update`,
@@ -95,8 +95,8 @@ const COUNT_ROWS = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// `session_version` is the version of a user: every change raises it, in both services. A disabled
-// user stays disabled.
+// In both services, a new password and the disabling of a user raise `session_version`: the row
+// with the higher version has the newer password. A disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept

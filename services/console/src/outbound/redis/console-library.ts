@@ -1,4 +1,4 @@
 import { readFileSync } from "node:fs";
 
-/** The Redis functions that this folder calls. */
+/** The source text of the Redis functions that this folder calls. */
 export const CONSOLE_LIBRARY = readFileSync(new URL("console.lua", import.meta.url), "utf8");

@@ -17,7 +17,10 @@ interface RouteDependencies extends TransactionDependencies {
   readonly digests: DigestReader;
 }
 
-/** A deleted account is 404 for every read. */
+/**
+ * Registers the routes. Every read of an account is 404 once the account is deleted;
+ * `findTransaction` then finds none of its transactions.
+ */
 export function registerTransactionRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>
     found(await listTradingAccountTransactions(dependencies, params, query)),

@@ -37,8 +37,8 @@ const ACCOUNT = `a.account_number, a.currency, a.balance_minor, a.transaction_se
      and p.account_number = a.account_number`;
 
 /**
- * $1 server, $2 day, $3 last account number before these, $4 limit. Without accounts that were
- * deleted before the day.
+ * $1 server, $2 day, $3 account number to begin after, $4 limit. Without accounts that were deleted
+ * before the day.
  */
 export const NEXT_ACCOUNTS: Statement<DigestAccountRow> = statement(
   "finance_digest_next_accounts",
@@ -66,7 +66,7 @@ export const TRANSACTIONS_BETWEEN: Statement<Omit<TransactionRow, "currency">> =
    ) t`,
 );
 
-/** $1 server, $2 account number, $3 days: those on which the account has a digest. */
+/** $1 server, $2 account number, $3 days. Returns the days of which the account has a digest. */
 export const DAYS_WITH_DIGEST: Statement<{ day: string }> = statement(
   "finance_digest_days",
   `select k.day::text as day from unnest($3::date[]) k (day)
@@ -76,7 +76,7 @@ export const DAYS_WITH_DIGEST: Statement<{ day: string }> = statement(
 
 /**
  * $1 server, $2 now; arrays: $3 day, $4 account number, $5 currency, $6 count, $7 amount, $8 hash,
- * $9 closing balance, $10 settled sequence, $11 revision of a digest that is new. A digest whose
+ * $9 closing balance, $10 settled sequence, $11 the revision that a new digest gets. A digest whose
  * content differs gets the next revision; an equal one stays as it is.
  */
 export const WRITE_DIGESTS: Statement<{ day: string; is_new: boolean }> = statement(

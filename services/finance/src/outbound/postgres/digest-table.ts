@@ -24,8 +24,8 @@ import { fromRow } from "./transaction-row.ts";
 /** Maximum number of accounts per transaction. */
 const BATCH_ACCOUNTS = 500;
 /**
- * After this many transactions a batch takes no further account, so that it stays short. One
- * account may have more.
+ * Maximum number of unsettled transactions of the accounts in a batch, so that the batch stays
+ * short. A batch of one account may have more.
  */
 const BATCH_TRANSACTIONS = 20_000;
 /** Maximum number of transactions per read. Other work of the process waits for their hashes. */
@@ -38,7 +38,7 @@ interface MadeDigest extends AccountDay {
   readonly accountNumber: string;
   readonly currency: string;
   readonly hash: string;
-  /** The revision of the digest if it is new. */
+  /** The revision that the digest gets if it is new. */
   readonly revision: number;
 }
 
@@ -172,8 +172,9 @@ function existing(
 }
 
 /**
- * From the day of its opening, or of its first transaction, to the day of its deletion. Without a
- * known opening (an earlier release booked it): on every day until its deletion.
+ * Whether the account existed on the day: from the day of its opening, or of its first transaction,
+ * to the day of its deletion. If its opening is not stored, because an earlier release booked it:
+ * every day until its deletion.
  */
 function existedOn(account: DigestAccountRow, { day, hasBegun }: AccountDay): boolean {
   const { opened_at: openedAt, deleted_at: deletedAt, settled_sequence: settled } = account;
@@ -181,7 +182,7 @@ function existedOn(account: DigestAccountRow, { day, hasBegun }: AccountDay): bo
   return openedAt === null || utcDay(openedAt) <= day || settled > 0 || hasBegun;
 }
 
-/** Leaves out the day that is being made, unless the account already has its digest. */
+/** Leaves out the day that is being made, unless the account already has a digest of that day. */
 async function withoutUnmadeDay(
   tx: Transaction,
   progress: ServerProgress,

@@ -44,8 +44,8 @@ const BALANCES_AT: Statement<BalanceRow> = statement(
 export function createLedgerBalances(database: Database): LedgerBalances {
   return {
     after: async (previous, limit) => {
-      const place = [previous?.serverId ?? FIRST_SERVER, previous?.accountNumber ?? ""];
-      const rows = await database.query(ACCOUNTS_AFTER, [...place, limit]);
+      const position = [previous?.serverId ?? FIRST_SERVER, previous?.accountNumber ?? ""];
+      const rows = await database.query(ACCOUNTS_AFTER, [...position, limit]);
       return rows.map((row) => ({ serverId: row.server_id, accountNumber: row.account_number }));
     },
     balancesAt: async (accounts) => {

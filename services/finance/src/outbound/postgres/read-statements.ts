@@ -109,7 +109,7 @@ export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
    order by t.recorded_at desc, t.sequence desc limit $5`,
 );
 
-/** $1 servers, $2 id: the primary key. Not of a deleted account. */
+/** $1 servers, $2 id of the transaction. Finds no transaction of a deleted account. */
 export const FIND_TRANSACTION: Statement<TransactionRow & { readonly server_id: string }> = statement(
   "finance_find_transaction",
   `select t.server_id, a.currency, ${ROW}
@@ -128,6 +128,7 @@ export const BOOKED_SO_FAR: Statement<StandingRow> = statement(
    left join ledger_accounts a on a.server_id = k.server_id and a.account_number = k.account_number`,
 );
 
+/** The balance at a time, and the state of the account in the ledger. */
 export type BalanceRow = StandingRow & {
   /** 0 before the first transaction; null only if a row of the ledger is missing. */
   readonly balance_minor: number | null;
@@ -135,9 +136,9 @@ export type BalanceRow = StandingRow & {
 
 /**
  * $1 server, $2 account number, $3 time. The balance after the last transaction within the
- * millisecond $3. Times follow the sequence, so halving the sequences finds it with 17 rows of
- * 100,000. If the trading server's clock was set back, $3 may lie between two transactions at
- * several places; the balance is that of one of them. Always one row.
+ * millisecond $3. Times follow the sequence, so a binary search over the sequences finds it: it
+ * reads 17 rows of 100,000. If the trading server's clock was set back, several transactions may
+ * count as the last one up to $3; the balance is that after one of them. Always one row.
  */
 export const BALANCE_AT: Statement<BalanceRow> = statement(
   "finance_balance_at",

@@ -77,7 +77,7 @@ export const NOTE_GAPS: Statement<never> = statement(
      set needed_sequence = greatest(g.needed_sequence, excluded.needed_sequence)`,
 );
 
-/** Booked transactions of open commands. */
+/** $1 servers, $2 command ids: the booked transactions of these commands. */
 export const TRANSACTIONS_OF_COMMANDS: Statement<{
   id: string;
   server_id: string;
@@ -101,6 +101,7 @@ export interface GapRow {
   readonly booked_sequence: number;
 }
 
+/** $1 limit. The gaps that are due, the earliest first. */
 export const DUE_GAPS: Statement<GapRow> = statement(
   "finance_due_gaps",
   `select g.server_id, g.account_number, g.needed_sequence, g.attempts, coalesce(a.last_sequence, 0) as booked_sequence
@@ -108,11 +109,13 @@ export const DUE_GAPS: Statement<GapRow> = statement(
    where g.retry_at <= now() order by g.retry_at limit $1`,
 );
 
+/** $1 maximum: gaps are counted up to this number. */
 export const COUNT_GAPS: Statement<{ gaps: number }> = statement(
   "finance_count_gaps",
   "select count(*) as gaps from (select from ledger_gaps limit $1) as counted",
 );
 
+/** $1 server, $2 account number. */
 export const FIND_GAP: Statement<GapRow> = statement(
   "finance_find_gap",
   `select g.server_id, g.account_number, g.needed_sequence, g.attempts, coalesce(a.last_sequence, 0) as booked_sequence
@@ -120,6 +123,7 @@ export const FIND_GAP: Statement<GapRow> = statement(
    where g.server_id = $1 and g.account_number = $2`,
 );
 
+/** $1 server, $2 account number. Deletes the gap if it is filled. */
 export const CLOSE_GAP: Statement<never> = statement(
   "finance_close_gap",
   `delete from ledger_gaps g using ledger_accounts a
@@ -127,6 +131,7 @@ export const CLOSE_GAP: Statement<never> = statement(
      and a.server_id = g.server_id and a.account_number = g.account_number and g.needed_sequence <= a.last_sequence`,
 );
 
+/** $1 server, $2 account number, $3 delay in milliseconds. */
 export const POSTPONE_GAP: Statement<never> = statement(
   "finance_postpone_gap",
   `update ledger_gaps set attempts = attempts + 1, retry_at = now() + $3 * interval '1 millisecond'

@@ -16,7 +16,7 @@ const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 
 /**
- * What every answer needs, to a management key and to a person alike. `refunds` repeats in the
+ * Dependencies of every answer, to a management key or to a person. `refunds` repeats in the
  * background the refunds that Redis did not confirm.
  */
 export interface AnswerDependencies {
@@ -36,8 +36,9 @@ export interface AnswerDependencies {
 export type UnchargedCall = Omit<Call, "charge">;
 
 /**
- * Carries out an operation for a management key or for a person, and sends its answer. A failure is
- * refunded, and thrown.
+ * Carries out an operation for a management key or for a person, and sends its answer. If the
+ * operation throws, credits are refunded for a 429 or 5xx, the headers of the charge are set, and
+ * the error is thrown on.
  */
 export async function answerCall(
   dependencies: AnswerDependencies,

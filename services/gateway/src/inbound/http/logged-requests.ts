@@ -15,8 +15,9 @@ interface RequestLogging {
 }
 
 /**
- * Logs the request of an authenticated caller when its response ends, or its connection. Call it
- * before the request is handled: the address is unknown once the caller has disconnected.
+ * Logs the request of an authenticated caller when its response ends, or when its connection closes
+ * before. Returns the part of the log entry that the handler fills in. Call it before the request
+ * is handled: the address is unknown once the caller has disconnected.
  */
 export function logWhenAnswered(
   { requestLog, clock }: RequestLogging,
@@ -30,7 +31,8 @@ export function logWhenAnswered(
   const startedMs = performance.now();
   const { serverId, accountNumber, commandId } = request.params as Readonly<Record<string, string | undefined>>;
   const logged: LoggedCommand = { commandId: uuidOrNull(commandId) };
-  // Emitted at every end, also of a broken connection; Fastify's own hook costs more.
+  // `close` is emitted after every response, and also if the connection breaks. Fastify's hook
+  // costs more.
   reply.raw.once("close", () => {
     requestLog.add({
       organizationId,

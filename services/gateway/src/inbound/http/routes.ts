@@ -19,7 +19,7 @@ const NO_CREDITS = "0";
 /** Error text for a key that is limited to servers. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
-/** The key of the caller, and the server of the path. */
+/** The key of the caller, the server of the path, and what the handler adds to the log entry. */
 interface Caller {
   readonly key: KeyEntry;
   readonly server: ServerEntry | undefined;

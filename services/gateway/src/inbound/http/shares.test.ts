@@ -301,7 +301,7 @@ describe("a search", () => {
 });
 
 describe("details of an account", () => {
-  it("use at most the organization's share of calls; further calls wait, and other organizations are not affected", async () => {
+  it("use at most the organization's share of calls; further calls wait, too many waiting calls are 429, and other organizations are not affected", async () => {
     const held: ServerResponse[] = [];
     answer = (request, response) => {
       if (String(request.url).includes(one.server.serverId)) held.push(response);

@@ -48,7 +48,7 @@ export async function startDeletionReader(dependencies: AccountDeletionsDependen
 
 /**
  * The deletions among account events.
- * @throws Error for a malformed deletion: our own service published it.
+ * @throws Error for a malformed deletion: the account service publishes it, so this is a defect.
  */
 export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof AccountEvent>[] {
   return (

@@ -123,7 +123,8 @@ async function retryWhileLater<V>(load: () => Promise<V | typeof LATER>): Promis
 }
 
 /**
- * Splits a body into `count` lines, without copying; an empty line is null.
+ * Splits a body into `count` lines, without copying. An empty line is returned as null, and the
+ * line of a command that did not fit as LATER.
  * @throws DependencyError if the body has fewer lines.
  */
 export function linesOf(body: Buffer, count: number): (Buffer | null | typeof LATER)[] {

@@ -3,7 +3,10 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { Digests } from "../../domain/ports.ts";
 
-/** Daily digests. `organizationOf` returns the organization of a server. */
+/**
+ * Reads the two parts of daily digests over internal HTTP. `organizationOf` returns the
+ * organization of a server.
+ */
 export function createDigests(
   finance: InternalClient,
   account: InternalClient,

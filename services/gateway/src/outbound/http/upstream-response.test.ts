@@ -16,13 +16,13 @@ it("a page of release 0.1.0 is an error if that release ignored a cursor or a fi
   }
 });
 
-it("a page of release 0.1.0 is returned for a query that it knows, and so is no page", () => {
+it("a page of release 0.1.0, or the null of a 404, is returned for a query that this release knows", () => {
   const query = { page: 2, limit: 20, status: "open", type: undefined };
   expect(knowing(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
   expect(knowing(ROUTE, { cursor: "c" }, [], null)).toBeNull();
 });
 
-it("only an owner's own code says that an account does not exist", async () => {
+it("an account does not exist only if the owner's 404 has the code ACCOUNT_NOT_FOUND", async () => {
   const read = (status: number, body: object, code?: string) => {
     const response = {
       status,

@@ -8,7 +8,7 @@ import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
 /** Stands for a deletion: an account event has no such status. */
 const DELETED = "deleted";
 const GROUP = "metrics-account-statuses";
-/** Statuses are not urgent, and a batch of a thousand costs little more than one. */
+/** Statuses are not urgent, and a batch of a thousand costs little more than a batch of one. */
 const MIN_INTERVAL_MS = 250;
 
 /**

@@ -187,13 +187,13 @@ function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<n
     from: "nothing",
     ...idleWait(options),
     onBatch: (partition, records) => {
-      const placed = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
+      const positioned = records.map(({ key, value, offset }) => ({ key, value, offset: offset + first }));
       const restoration = restoring.get(partition);
-      if (restoration !== undefined) restoration.addRecords(partition, placed);
+      if (restoration !== undefined) restoration.addRecords(partition, positioned);
       else
-        for (const record of placed)
+        for (const record of positioned)
           if (record.key !== markerKey(partition)) readBack(options, record.key, record.value);
-      const last = placed.at(-1);
+      const last = positioned.at(-1);
       if (last !== undefined) checkpoints?.readUpTo(partition, Number(last.offset) + 1);
     },
     logger,

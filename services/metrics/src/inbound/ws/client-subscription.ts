@@ -21,7 +21,7 @@ export class ClientSubscription implements Subscription {
   next: number | null = null;
   readonly #afterSequence: number | undefined;
   readonly #catchUpTimeoutMs: number;
-  /** Until when to wait for `afterSequence`; null while it was never above the last sequence. */
+  /** Until when to wait for `afterSequence`; null: it has not been above the last sequence. */
   #catchUpUntilMs: number | null = null;
   readonly #onDeleted: () => void;
 

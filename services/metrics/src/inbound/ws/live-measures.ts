@@ -12,7 +12,7 @@ const closes = counter(
 export interface LiveLoad {
   readonly sockets: number;
   readonly subscriptions: number;
-  /** Sockets that get nothing until their buffer has drained. */
+  /** Sockets that get no samples until their buffer has drained. */
   readonly stalled: number;
   readonly bufferedBytes: number;
   /** Unsent bytes of the socket with the most. */

@@ -57,7 +57,7 @@ export class LiveSocket {
   readonly #writer: SocketWriter;
   readonly #rate: ReadRateLimiter;
   readonly #subscriptions = new Map<string, ClientSubscription>();
-  /** The follow of each account that has a subscription or waiting messages. */
+  /** Accounts that the source must keep: those with a subscription or waiting messages. */
   readonly #follows = new Map<string, Follow>();
   /** Messages that wait until it is known whether their account exists, by account. */
   readonly #waiting = new Map<string, ClientMessage[]>();
@@ -101,7 +101,7 @@ export class LiveSocket {
     return this.#writer.bufferedBytes;
   }
 
-  /** Whether the socket gets nothing until its buffer has drained. */
+  /** Whether the socket gets no samples until its buffer has drained. */
   get isStalled(): boolean {
     return this.#writer.stalledSinceMs !== null;
   }
@@ -315,7 +315,7 @@ export class LiveSocket {
     this.#follows.delete(key);
   }
 
-  /** Whether the key may not read the account's server; then sends the error. */
+  /** Sends the error and returns true if the key may not read the account's server. */
   #rejectAccess(account: { readonly serverId: string; readonly accountNumber: string }): boolean {
     try {
       authorize(this.#key, LIVE_METRICS_SCOPE, this.#context.directory, account.serverId);

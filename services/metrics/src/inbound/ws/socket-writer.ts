@@ -1,9 +1,9 @@
 import type { Writable } from "node:stream";
 
 /**
- * Writes frames to one socket. Frames pushed in one turn share one write. They go to the raw
- * socket, as do the few frames that `ws` writes itself (ping, pong, close). Without compression
- * both write whole frames, so frames are never mixed.
+ * Writes frames to one socket. Frames pushed in one turn of the event loop share one write. They go
+ * to the raw socket, as do the few frames that `ws` writes itself (ping, pong, close). Without
+ * compression both write whole frames, so frames are never mixed.
  *
  * The writer has no queue of samples. Above the limit of unsent bytes the writer is stalled: the
  * caller pushes no samples until `onDrain`.

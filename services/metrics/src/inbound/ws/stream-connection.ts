@@ -63,7 +63,7 @@ export class StreamConnection {
     return stalledSinceMs !== null && nowMs - stalledSinceMs >= timeoutMs;
   }
 
-  /** Ends every follow. */
+  /** Stops following every account. */
   end(): void {
     for (const channel of this.#follows.keys()) this.#unfollow(channel);
     this.#ahead.clear();
@@ -144,8 +144,9 @@ class FollowedAccount implements Subscription {
   }
 
   /**
-   * Starts after the last sequence that the stream process has. If the window does not keep the
-   * sequence after it, starts at the first kept one.
+   * Starts after the last sequence that the stream process has. Starts at the first kept sequence
+   * if samples in between are no longer kept, or if the stream process has a later sequence than
+   * this process.
    */
   open(kept: KeptRange): Cursor {
     const follows = this.#afterSequence + 1;

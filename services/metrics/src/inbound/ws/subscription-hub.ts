@@ -15,7 +15,7 @@ const MAX_UNSENT = 100;
  * next piece.
  */
 const MAX_PIECE_BYTES = 64 * 1_024;
-/** Interval at which waiting subscriptions are opened again. */
+/** Interval of the attempts to open subscriptions that wait. */
 const OPEN_INTERVAL_MS = 100;
 const NOTHING_KEPT: KeptRange = { first: 1, last: 0 };
 
@@ -36,7 +36,7 @@ export interface Subscription {
   readonly writer: SocketWriter;
   /** The next sequence to send; null until the subscription is open. */
   next: number | null;
-  /** Returns where the subscription starts; null: it waits, and is opened again later. */
+  /** Returns where the subscription starts; null: it waits, and `open` is called again later. */
   open(kept: KeptRange, nowMs: number): Cursor | null;
   /** Sends the notice of a replay. */
   sendReplay(replay: Replay): void;

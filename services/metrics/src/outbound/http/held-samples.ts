@@ -6,12 +6,18 @@ import type { AccountId } from "../../domain/sample.ts";
 
 type Samples = readonly (AccountMetricsFrame | null)[];
 
-/** Asks the processes that have the samples of all accounts for the newest ones of accounts. */
+/**
+ * Returns a function that asks a metrics process with the samples of all accounts for the newest
+ * sample of each account, in order.
+ */
 export function createAllSamples(client: InternalClient): (accounts: readonly AccountId[]) => Promise<Samples> {
   return (accounts) => ask(client, METRICS_ROUTES.readLatestSamples, accounts);
 }
 
-/** Asks the windows process of an instance for the newest samples that it holds. */
+/**
+ * Returns a function that asks one windows process for the newest samples that it holds. `clients`
+ * has a client of each windows process, in order of their instances.
+ */
 export function createHeldSamples(
   clients: readonly InternalClient[],
 ): (instance: number, accounts: readonly AccountId[]) => Promise<Samples> {

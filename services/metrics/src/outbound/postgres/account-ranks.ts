@@ -10,7 +10,7 @@ import { type Database, instantText, type Statement, statement } from "@kapi/pos
 
 import type { AccountRanks, EquitySummary, RankQuery } from "../../domain/ports.ts";
 
-/** The server's current day (UTC). */
+/** The current day (UTC). */
 const TODAY = "(now() at time zone 'UTC')::date";
 /** The equity at the start of the day: the last equity if the account did not change today. */
 const DAY_START = `case when v.day >= ${TODAY} then v.day_start_minor else v.equity_minor end`;
@@ -35,8 +35,9 @@ const SORTS: Readonly<Record<AccountSort, { readonly value: string; readonly typ
   marginLevel: { value: MARGIN_LEVEL, type: "float8" },
 };
 
-// The pool's other statements read along an index. These read all accounts of a server, so the
-// planner chooses for their values, and may read and join whole tables.
+// The pool's settings are for statements that read along an index. The statements here read all
+// accounts of a server: they are planned for their values, and may use sequential scans and hash
+// joins.
 const SETTINGS = statement<unknown>(
   "ranks_settings",
   `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true),
@@ -45,15 +46,15 @@ const SETTINGS = statement<unknown>(
 
 /** The tables from which the accounts of a page are read. */
 interface Source {
-  /** In the names of its statements. */
+  /** Part of the names of its statements. */
   readonly name: string;
   readonly tables: string;
   /** The column with the account number. */
   readonly number: string;
   readonly conditions: string;
 }
-// $1 server, $2 status, $3 pattern of number or name, $4 and $5 first creation time and the time
-// after the last, $6 to $15 lowest and highest values; null: no filter.
+// $1 server, $2 status, $3 pattern of number or name, $4 creation from (inclusive), $5 to
+// (exclusive), $6 to $15 lowest and highest values; null: no filter.
 const RANGES = `($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
   and ($8::bigint is null or v.equity_minor >= $8) and ($9::bigint is null or v.equity_minor <= $9)
   and ($10::float8 is null or ${DAILY_DRAWDOWN} >= $10) and ($11::float8 is null or ${DAILY_DRAWDOWN} <= $11)
@@ -131,11 +132,11 @@ export function createAccountRanks(database: Database): AccountRanks {
   return {
     rank: async (query) => {
       const { sort, after, limit } = query;
-      const place = [after?.accountNumber ?? null, after?.value ?? null];
-      const values = [...filterValues(query), ...place, limit];
+      const start = [after?.accountNumber ?? null, after?.value ?? null];
+      const values = [...filterValues(query), ...start, limit];
       const withValues = hasOnlyRanges(query.filters) ? RANKS_WITH_VALUES.get(sort) : undefined;
       let rows = withValues === undefined ? [] : await readAll(database, withValues, values);
-      // Accounts without a value follow those with one: only the other source has them.
+      // Accounts without a value follow those with a value: only the source ALL has them.
       if (rows.length < limit) {
         rows = await readAll(database, assertDefined(RANKS.get(sort), "a statement for each sort"), values);
       }

@@ -157,8 +157,8 @@ class Connection implements WindowLink {
   }
 
   /**
-   * Sends the requests of one turn in shared messages. Follows are sent first: an unfollow of the
-   * same turn may end one of them.
+   * Sends the requests of one turn of the event loop in shared messages. Requests to follow are
+   * sent first: a request to unfollow may be about the same channel.
    */
   #schedule(): void {
     if (this.#scheduled) return;

@@ -62,5 +62,6 @@ export interface WalletChecks {
   ): Promise<T>;
   /** Sums up the entries of `asked` up to `throughEpoch`. */
   sumEntries(asked: readonly EntriesAfter[], throughEpoch: number): Promise<ReadonlyMap<string, EntrySums>>;
+  /** Stores checks that found no drift. The next check of their wallets starts from them. */
   keep(checks: readonly WalletCheck[]): Promise<void>;
 }

@@ -30,7 +30,10 @@ export interface WalletDelta {
 
 const NOTHING: WalletDelta = { purchased: 0, reserved: 0, consumed: 0 };
 
-/** Invariant of any set of entries: purchased = available + reserved + consumed. */
+/**
+ * The change of a wallet by one entry. The sum of any set of entries keeps the invariant purchased
+ * = available + reserved + consumed.
+ */
 export function deltaOf({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): WalletDelta {
   switch (kind) {
     case "purchase":

@@ -34,7 +34,7 @@ const walletsInDrift = gauge(
 );
 const greatestDrift = gauge("organization.greatest_drift", "Greatest drift of a wallet, in credits", "{credit}");
 
-/** What the drift check needs besides the ledger. */
+/** Dependencies of the drift check. */
 export interface DriftContext extends LedgerContext {
   readonly checks: WalletChecks;
   /** Shorter in tests. */

@@ -16,7 +16,10 @@ export async function getCreditBalance(
   return walletOrError(await readWallet(redis, organizationId));
 }
 
-/** Throws 404 without a wallet, and 500 with Retry-After while the shard is unsynced. */
+/**
+ * The wallet of a reply of Redis. Throws 404 without a wallet, and 500 with Retry-After while the
+ * shard is unsynced.
+ */
 export function walletOrError(reply: WalletReply): Wallet {
   switch (reply.kind) {
     case "wallet":

@@ -14,8 +14,8 @@ export interface CreateOrganization {
 }
 
 /**
- * Creates an organization with its wallet. The wallet is usable when this resolves, unless Redis is
- * unavailable.
+ * Creates an organization with its wallet, and returns the ids of both. The wallet is usable when
+ * this resolves, unless Redis is unavailable.
  */
 export async function createOrganization(
   context: Omit<LedgerContext, "store"> & { readonly store: Store },

@@ -18,7 +18,10 @@ export async function listOrganizations(
   return { organizations: rows, pagination: pageNumbersOf(query, total) };
 }
 
-/** Newest first, revoked keys last. Throws 404 for an unknown organization. */
+/**
+ * A page of an organization's keys, newest first, revoked keys last. Throws 404 for an unknown
+ * organization.
+ */
 export async function listOrganizationKeys(
   { store, clock }: Pick<DirectoryContext, "store" | "clock">,
   organizationId: string,
@@ -29,7 +32,7 @@ export async function listOrganizationKeys(
   return { keys: rows.map((key) => consoleKeyOf(key, clock.nowMs())), pagination: pageNumbersOf(query, total) };
 }
 
-/** Oldest first. Throws 404 for an unknown organization. */
+/** A page of an organization's servers, oldest first. Throws 404 for an unknown organization. */
 export async function listOrganizationServers(
   { store }: Pick<DirectoryContext, "store">,
   organizationId: string,
@@ -49,7 +52,10 @@ export async function listAllServers(
   return { servers: rows.map(shownServerOf), pagination: pageNumbersOf(query, total) };
 }
 
-/** Throws 404 for a removed server, and for one outside the organization. */
+/**
+ * A server of an organization. Throws 404 for a removed server, and for a server of another
+ * organization.
+ */
 export async function getServer(
   { store }: Pick<DirectoryContext, "store">,
   organizationId: string,

@@ -6,7 +6,10 @@ import { auditTransaction } from "./audit-outbox.ts";
 import { creditStore, creditTransaction } from "./credits/credit-store.ts";
 import { directoryStore, directoryTransaction } from "./directory/directory-store.ts";
 
-/** After each commit `outbox` publishes what the transaction enqueued. */
+/**
+ * The directory and the ledger in PostgreSQL. After each commit, `outbox` publishes the messages
+ * that the transaction enqueued.
+ */
 export function createStore(database: Database, outbox: Pick<Outbox, "publish">): Store {
   return {
     ...directoryStore(database),

@@ -110,7 +110,8 @@ const DELETE = statement<{ version: number }>(
    union all select version from templates where server_id = $1 and name = $2
    order by version desc limit 1`,
 );
-// Only with the first deletion: a second one must not forget the accounts whose rules are removed.
+// Only with the first deletion: a second one must keep the accounts that wait for the removal of
+// their rules.
 const DELETE_WAITING = statement<never>(
   "risk-delete-accounts-of-template",
   `delete from template_accounts w using templates t

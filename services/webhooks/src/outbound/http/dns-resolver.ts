@@ -12,8 +12,8 @@ import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 
 /**
- * Resolves to at least one address. Rejects otherwise, with {@link DnsUnavailableError} after a
- * failure.
+ * Resolves to at least one address. Rejects if the name has no address, and with {@link
+ * DnsUnavailableError} if no name server gave a usable answer.
  */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 

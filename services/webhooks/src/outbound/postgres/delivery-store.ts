@@ -66,9 +66,10 @@ export const LEASE = statement<LeasedRow>(
 
 /**
  * $1-$7 attempts, $8 now. The number of attempts is the fencing token: if two processes made an
- * attempt, the second record changes neither the delivery nor the endpoint. An endpoint fails since
- * its first failure without a success in the same call. The condition uses the status instead of
- * `due_at`, so that no plan scans all open deliveries of an endpoint.
+ * attempt, the second record changes neither the delivery nor the endpoint. The first failure of an
+ * endpoint, without a success in the same call, sets `failing_since`; a success clears it. The
+ * condition uses the status instead of `due_at`, so that no plan scans all open deliveries of an
+ * endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
@@ -135,7 +136,7 @@ export interface DeliveryRow {
   readonly completed_at: Date | null;
 }
 
-/** The place before the first delivery of a list. */
+/** The position before the first delivery of a list. */
 const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000"] as const;
 
 /** A delivery with an expired lease is shown as pending. */

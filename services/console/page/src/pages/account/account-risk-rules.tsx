@@ -1,4 +1,4 @@
-/** The risk rules of an account: in words, and their change and deletion. */
+/** The risk rules of an account in words, with buttons that change and delete them. */
 import { useState } from "preact/hooks";
 
 import { useApi } from "../../api/context.ts";
@@ -23,7 +23,10 @@ interface RiskRulesProps {
   readonly round: number;
 }
 
-/** The rules that kapi compares the account with. Who may change accounts can change them. */
+/**
+ * The rules that kapi compares the account with. A person with the permission `accounts:manage` can
+ * change them.
+ */
 export function RiskRules({ serverId, accountNumber, currency, round }: RiskRulesProps) {
   const api = useApi();
   const data = useData(`rules ${round}`, (signal) => api.riskRules(serverId, accountNumber, signal));
@@ -31,7 +34,8 @@ export function RiskRules({ serverId, accountNumber, currency, round }: RiskRule
     serverId,
     subject: `${accountNumber} rules`,
     send: ({ action, key, fields }) => {
-      if (action !== "set-risk-rules" && action !== "delete-risk-rules") throw new TypeError(`${action} of rules`);
+      if (action !== "set-risk-rules" && action !== "delete-risk-rules")
+        throw new TypeError(`${action} is not an action on risk rules`);
       return api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
     },
   };
@@ -61,7 +65,7 @@ interface RulesProps {
 }
 
 function Rules({ rules: value, currency, current, reload }: RulesProps) {
-  /** The version that is being changed: it stays while a newer one is loaded. */
+  /** The version that is being changed. It stays, also if a newer version is loaded. */
   const [edited, setEdited] = useState<AccountRiskRules | null>(null);
   const [isDeleting, setDeleting] = useState(false);
   const isBusy = current.intent !== null && !isFinal(current.command);
@@ -130,8 +134,8 @@ function ChangeWarning({ rules: { template } }: { readonly rules: AccountRiskRul
     <>
       <p>
         All rules of the account are replaced together. A rule that keeps its name and type keeps its breach and its
-        highest value; any other rule starts anew. If the account exceeds a limit already, it is breached at once, and
-        the action is carried out.
+        highest value; any other rule starts anew. If the account already exceeds the limit of a rule, the rule is
+        breached at once, and its action is carried out.
       </p>
       {template === null ? null : (
         <p>
@@ -155,7 +159,7 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
   return (
     <ConfirmDialog
       title={`Delete the risk rules of account ${accountNumber}?`}
-      confirm={useTemplate ? "Replace by the template" : "Delete rules"}
+      confirm={useTemplate ? "Replace with the template" : "Delete rules"}
       dangerous
       work={() => start("delete-risk-rules", fields)}
       onClose={onClose}

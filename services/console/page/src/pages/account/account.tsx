@@ -28,7 +28,7 @@ interface AccountProps {
   readonly query: URLSearchParams;
 }
 
-/** One account: what it has is in tabs, and each tab loads its data when it is chosen. */
+/** One account, in tabs. Each tab loads its data when it is chosen. */
 export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
   const api = useApi();
   const { permissions } = useSession();

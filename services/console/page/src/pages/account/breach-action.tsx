@@ -2,7 +2,7 @@ import type { RiskBreach } from "../../api/shapes.ts";
 import { Link, part } from "../../router.tsx";
 import { actionInWords } from "../risk-words.ts";
 
-/** What kapi did at a breach, with a link to the command. */
+/** What kapi does at a breach, with a link to the command if there is one. */
 export function BreachAction({ breach }: { readonly breach: RiskBreach }) {
   const { action, commandId, serverId } = breach;
   const words = actionInWords(action);

@@ -2,8 +2,9 @@ import type { Command } from "../../api/shapes.ts";
 import type { Intent } from "../account/actions/intents.ts";
 
 /**
- * The version that a change made. If somebody else queued a change at the same time, it says so:
- * the check before the change could not see it.
+ * The version that a succeeded change made, as a sentence; empty if the result has none. If
+ * somebody else changed the same rules meanwhile, further sentences say so: the console compares
+ * versions only before a change is queued (decisions, 26.1).
  */
 export function replacedText({ result }: Pick<Command, "result">, intent: Pick<Intent, "fields"> | null): string {
   const { version } = result ?? {};

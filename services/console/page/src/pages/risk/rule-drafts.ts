@@ -3,7 +3,7 @@ import type { Issue, RiskAction, RiskRule } from "../../api/shapes.ts";
 
 /** A rule while it is edited: every field is a text or a choice. */
 export interface RuleDraft {
-  /** Tells rules apart while they are edited. */
+  /** Identifies the rule while it is edited. */
   readonly key: string;
   readonly type: RiskRule["type"];
   readonly id: string;
@@ -12,11 +12,11 @@ export interface RuleDraft {
   readonly basis: string;
   readonly timeZone: string;
   readonly dayStart: string;
-  /** Empty: the loss counts from the start value. */
+  /** Whether the loss counts from the highest equity or balance; empty: from the start value. */
   readonly trailing: string;
   /** Empty: the initial balance. */
   readonly startValue: string;
-  /** Empty: no lock. */
+  /** The value above which the threshold never rises; empty: no such value. */
   readonly lockAt: string;
   /** Empty: no warning. */
   readonly warnAt: string;
@@ -103,24 +103,24 @@ export function rulesOf(
         return { ...common, target: limit, basis: draft.basis, ...optional("startValue") };
     }
   });
-  // The schema of the API decides whether they are rules.
+  // The API checks the rules by its schema.
   return issues.length > 0 ? { issues } : { rules: rules as readonly RiskRule[] };
 }
 
-/** The issue of a field of a rule, as a sentence; null: none. */
+/** The issue of a field of the rule at `index`, as a sentence; null if there is none. */
 export function issueOf(issues: readonly Issue[], index: number, field: string): string | null {
   const found = issues.find(({ path: [list, rule, name] }) => list === "rules" && rule === index && name === field);
   return found === undefined ? null : sentence(found.message);
 }
 
-/** Rules that are new, changed and removed. A rule is the same if its id and type are. */
+/** Rules that are new, changed and removed. A rule is identified by its id and type. */
 export interface RuleChanges {
   readonly added: readonly RiskRule[];
   readonly changed: readonly { readonly from: RiskRule; readonly to: RiskRule }[];
   readonly removed: readonly RiskRule[];
 }
 
-/** The rules in which two versions differ. */
+/** The differences between two versions of rules. */
 export function changesOf(before: readonly RiskRule[], after: readonly RiskRule[]): RuleChanges {
   const find = (rules: readonly RiskRule[], { id, type }: RiskRule): RiskRule | undefined =>
     rules.find((rule) => rule.id === id && rule.type === type);

@@ -1,4 +1,4 @@
-/** The form of risk rules: every field in words, with its own issue. */
+/** The form of risk rules. Every field has a label in words, and shows its own issue. */
 import type { Issue, RiskAction, RiskRule } from "../../api/shapes.ts";
 import { Field } from "../../parts/field.tsx";
 import { SelectField } from "../../parts/select-field.tsx";
@@ -18,7 +18,7 @@ const ACTIONS: readonly RiskAction[] = ["notify", "close_only", "disable", "flat
 const TYPE_TEXTS: Readonly<Record<RiskRule["type"], string>> = {
   dailyLoss: "The loss of equity since the start of the day.",
   maxLoss: "The loss of equity since the start, or from the highest value.",
-  profitTarget: "The profit since the start. Reaching it is reported like a loss.",
+  profitTarget: "The profit since the start. Reaching it is reported as a breach.",
 };
 const ZONES_ID = "risk-time-zones";
 
@@ -30,7 +30,7 @@ interface RuleFieldsProps {
   readonly currency: string;
 }
 
-/** The rules that are edited, and buttons that add a rule. */
+/** The fields of the edited rules, and buttons that add a rule. */
 export function RuleFields({ drafts, change, issues, currency }: RuleFieldsProps) {
   const general = issues.filter(({ path }) => path[0] === "rules" && path.length === 1);
   return (

@@ -38,7 +38,7 @@ interface RuleChangeListProps {
   readonly currency: string;
 }
 
-/** What a change does to each rule, before it is made. */
+/** Lists the rules that a change adds, changes and removes. */
 export function RuleChangeList({ before, after, currency }: RuleChangeListProps) {
   const { added, changed, removed } = changesOf(before, after);
   if (added.length + changed.length + removed.length === 0) return <p>No rule changes.</p>;

@@ -16,21 +16,22 @@ interface RulesEditorProps {
   /** The rules before the change. */
   readonly rules: readonly RiskRule[];
   readonly currency: string;
-  /** Question of the dialog: "Change the risk rules of account 1001?" */
+  /** Title of the dialog that asks before the change: "Change the risk rules of account 1001?" */
   readonly question: string;
+  /** Label of the buttons that send the change: "Change rules". */
   readonly confirm: string;
   /** What the change means, in sentences. */
   readonly warning: ComponentChildren;
   /** Other fields of the form, with their issues. */
   readonly children?: (issues: readonly Issue[]) => ComponentChildren;
-  /** Rejects with the Failure of a certain rejection. */
+  /** Rejects with a Failure if the change was certainly not accepted. */
   readonly save: (rules: readonly RiskRule[]) => Promise<void>;
   /** Reads the newest version; the changes of the form are lost. */
   readonly readAgain: () => void;
   readonly onClose: () => void;
 }
 
-/** The form, and the question before the change is sent. */
+/** The form of the rules, and the dialog that asks before the change is sent. */
 export function RulesEditor(props: RulesEditorProps) {
   const { rules: before, currency, question, confirm, warning, children, save, readAgain, onClose } = props;
   const [drafts, setDrafts] = useState<readonly RuleDraft[]>(() => before.map((rule) => draftOf(rule)));
@@ -38,7 +39,8 @@ export function RulesEditor(props: RulesEditorProps) {
   const [asked, setAsked] = useState<readonly RiskRule[] | null>(null);
   const [conflict, setConflict] = useState<Failure | null>(null);
   const change = (changed: readonly RuleDraft[]): void => {
-    // A change of a rule removes its issues; a change of the order of rules removes all issues.
+    // The change of a rule removes the issues of this rule. Adding or removing a rule removes the
+    // issues of all rules.
     const isSame = (index: unknown): boolean =>
       changed.length === drafts.length && typeof index === "number" && changed[index] === drafts[index];
     setIssues(issues.filter(({ path: [list, index] }) => list !== "rules" || isSame(index)));
@@ -68,7 +70,7 @@ export function RulesEditor(props: RulesEditorProps) {
       <RuleFields drafts={drafts} change={change} issues={issues} currency={currency} />
       {conflict === null ? null : (
         <Notice kind="problem">
-          <strong>{conflict.message}</strong> Nothing was changed by you. Read the newest version, and make your change
+          <strong>{conflict.message}</strong> Your change was not made. Read the newest version, and make your change
           again if it is still wanted.{" "}
           <button type="button" onClick={readAgain}>
             Read the newest version

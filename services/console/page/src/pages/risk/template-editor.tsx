@@ -113,15 +113,15 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
       {isNew
         ? "Every account that matches and has no rules of its own gets these rules."
         : "Every account that has rules of this template gets the new version, also if it no longer matches."}{" "}
-      Rules that were set on an account stay. An account that exceeds a limit already is breached at once, and the
-      action is carried out.
+      Rules that were set on an account stay. If an account already exceeds the limit of a rule, the rule is breached at
+      once, and its action is carried out.
     </p>
   );
 }
 
 function messageOf(issues: readonly Issue[], field: string): string | null {
   const issue = issues.find(({ path }) => path[0] === field);
-  // The whole selection is wrong if it has no condition.
+  // An issue of the whole selection means that it has no condition.
   if (field === "appliesTo" && issue?.path.length === 1) return "Choose a state, or enter how the name begins.";
   const message = issue?.message ?? null;
   return message === null ? null : `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;

@@ -19,10 +19,10 @@ export function selectionInWords({ status, nameStartsWith }: RiskTemplateSelecti
   return nameStartsWith === undefined ? accounts : `${accounts} whose name begins with “${nameStartsWith}”`;
 }
 
-/** How far a template is applied. */
+/** To how many accounts a template is applied, in words. */
 export function progressInWords({ progress, accounts: { applied, waiting, failed } }: RiskTemplate): string {
   const has = `${whole(applied)} ${applied === 1 ? "account has" : "accounts have"} it`;
   const waits = waiting === 0 ? "" : `, ${whole(waiting)} will get it`;
-  const fails = failed === 0 ? "" : `, ${whole(failed)} failed and are tried again`;
-  return `${has}${waits}${fails}${progress === "applying" && waiting + failed === 0 ? ", others are looked for" : ""}`;
+  const fails = failed === 0 ? "" : `, ${whole(failed)} failed and will be tried again`;
+  return `${has}${waits}${fails}${progress === "applying" && waiting + failed === 0 ? ", searching for more accounts" : ""}`;
 }

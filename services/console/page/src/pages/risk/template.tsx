@@ -25,7 +25,7 @@ interface TemplateProps {
   readonly name: string;
 }
 
-/** One risk template: its rules, its accounts, its change and deletion. */
+/** One risk template: its rules and accounts, with buttons that change and delete it. */
 export function RiskTemplatePage({ serverId, name }: TemplateProps) {
   const list = `/risk-templates?server=${part(serverId)}`;
   return (
@@ -81,7 +81,7 @@ interface PartsProps {
 }
 
 function Parts({ template, currency, current, refresh }: PartsProps) {
-  /** The version that is being changed: it stays while a newer one is loaded. */
+  /** The version that is being changed. It stays, also if a newer version is loaded. */
   const [edited, setEdited] = useState<RiskTemplate | null>(null);
   const [isDeleting, setDeleting] = useState(false);
   const isBusy = current.intent !== null && !isFinal(current.command);
@@ -203,7 +203,7 @@ interface DeleteProps {
   readonly onClose: () => void;
 }
 
-/** Both choices can be expensive, so neither is chosen at first. */
+/** A wrong choice can be expensive, so neither is chosen at first. */
 function DeleteDialog({ template: { name, version }, start, onClose }: DeleteProps) {
   const [accountRules, setAccountRules] = useState<"remove" | "keep" | null>(null);
   return (

@@ -15,7 +15,7 @@ const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   never: "No. The same request fails again.",
   corrected: "Yes, corrected.",
   "new key":
-    "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The former key stays bound to the failed command.",
+    "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The earlier key stays bound to the failed command.",
   "same key": "Yes, with the same idempotency key. The client of this documentation does it for you.",
   reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
@@ -46,7 +46,8 @@ export function errorCodes(): string[] {
 }
 
 /**
- * The page of a code, which can come as an HTTP error, as a command's error and on the live stream.
+ * Returns the Markdown of the page of a code. A code can come as an HTTP error, as a command's
+ * error and on the live stream, and the page has a part for each.
  */
 export function errorPage(code: string): string {
   const parts = [`# ${code}`];
@@ -90,7 +91,7 @@ function costOf(code: string, status: number): string {
   return `**Cost:** ${isFree ? "nothing" : "the price of a read"}.`;
 }
 
-/** The tables of all codes, for the page about errors. */
+/** Returns the Markdown tables of all codes, for the page about errors. */
 export function errorTables(): string {
   return [
     "### Answers to requests",

@@ -18,7 +18,9 @@ interface Section {
   readonly pages: readonly PageEntry[];
 }
 
-/** Path of the page about an error code, below `/docs`. */
+/**
+ * Path of the page about errors, below `/docs`. The page of a code is below it: `errors/<code>`.
+ */
 export const ERRORS_PATH = "errors";
 
 export const SECTIONS: readonly Section[] = [

@@ -81,7 +81,7 @@ describe("the documentation site", () => {
     }
   });
 
-  it("has nothing below a path that is no page", () => {
+  it("has no file at a path that is not a page, an asset or an example", () => {
     for (const path of [
       "nothing",
       "examples",
@@ -118,7 +118,7 @@ describe("a page", () => {
     expect(html).toContain('See the code and <a href="/docs/b#c">b</a>.');
   });
 
-  it("escapes what a text contains", () => {
+  it("escapes HTML in a text", () => {
     expect(renderPage("# A <script>\n\n`<b>`\n\n<i>x</i>", nowhere).html).not.toMatch(/<(script|b|i)>/);
   });
 

@@ -12,7 +12,7 @@ import { ERRORS_PATH, PAGES } from "./pages.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "../../../../../../docs");
 const ASSETS_FOLDER = path.resolve(import.meta.dirname, "../../../../assets");
-/** The place of the tables of all codes in the page about errors. */
+/** In the page about errors, this comment is replaced by the tables of all codes. */
 const ERROR_TABLES = "<!-- all codes -->";
 const NOT_FOUND = "# Page not found\n\nThere is no such page. Choose one of the list, or search.\n";
 /** Longest text of a section in the search index, in characters. */

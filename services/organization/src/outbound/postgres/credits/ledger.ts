@@ -30,9 +30,9 @@ import { withoutPast } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
 /**
- * Maximum age of an epoch that still records. Every process raises epochs that are ten minutes old,
- * so a shard is in the current month. An entry that is repeated within `PAST_AGE_MS` is in
- * that month or the month before it.
+ * Maximum age of the epoch of a shard that still records. Every process raises epochs that are ten
+ * minutes old, so a shard is in the current month. An entry that is repeated within `PAST_AGE_MS`
+ * is in that month or the month before it.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 

@@ -13,12 +13,15 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
   readonly listedAt: string;
 }
 
-/** How far back the reservation of a release is looked for: no command is open for longer. */
+/**
+ * How many days before a release its reservation is looked for. The line of a release that comes
+ * later has no request id.
+ */
 const MAX_RESERVED_DAYS = 62;
 /** Timeout of a read with filters, in milliseconds. It reads every line of the time range. */
 const FILTERED_TIMEOUT_MS = 2_000;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
-/** The place before the first line. */
+/** The position before the first line. */
 const LIST_START = ["infinity", "00000000-0000-0000-0000-000000000000", ""] as const;
 
 /** $1 organization, $2 from (inclusive), $3 to (exclusive); null: unbounded. */

@@ -51,7 +51,7 @@ const LOCK_SHARD = statement<Record<string, never>>(
  * wallets, more than the usual timeout.
  */
 const RAISE_TIMEOUT_MS = 60_000;
-/** The server's timeout comes first. */
+/** Above PostgreSQL's timeout, so that PostgreSQL ends the statement first. */
 const RAISE_ANSWER_TIMEOUT_MS = RAISE_TIMEOUT_MS + 1_000;
 const ALLOW_RAISE = statement<Record<string, never>>(
   "wallets_allow_raise",

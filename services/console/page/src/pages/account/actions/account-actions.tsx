@@ -16,7 +16,7 @@ interface AccountActionsProps {
 
 /**
  * The actions that the person's role and the state of the account allow, and the outcome of the
- * last one. One action at a time: the next has to wait until the outcome is known.
+ * last action. The next action has to wait until this outcome is known.
  */
 export function AccountActions({ account, onChanged }: AccountActionsProps) {
   const api = useApi();
@@ -27,7 +27,7 @@ export function AccountActions({ account, onChanged }: AccountActionsProps) {
     serverId,
     subject: accountNumber,
     send: ({ action, key, fields }) => {
-      if (!isButtonAction(action)) throw new TypeError(`${action} is no action of these buttons`);
+      if (!isButtonAction(action)) throw new TypeError(`${action} has no button`);
       return api.act(serverId, accountNumber, action, { ...fields, idempotencyKey: key });
     },
   };

@@ -20,7 +20,7 @@ interface ActionDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before an action: names the account, the amount, and what will change. */
+/** Asks before an action. The dialog names the account, the amount, and what will change. */
 export function ActionDialog(props: ActionDialogProps) {
   const { action } = props;
   if (action === "deposit" || action === "withdraw") return <MoneyDialog {...props} action={action} />;

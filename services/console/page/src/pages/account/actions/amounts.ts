@@ -1,11 +1,11 @@
-/** Amounts that people enter, in units of currency. Computed in minor units, so they are exact. */
+/** Amounts that people enter. They are computed in minor units, and so are exact. */
 
 const DECIMALS = 2;
 const MINOR_UNITS = 10 ** DECIMALS;
-/** A positive amount with at most two decimals; a comma as well as a point. */
+/** An amount with at most two decimals, after a comma or a point. */
 const AMOUNT = /^(\d{1,12})(?:[.,](\d{1,2}))?$/;
 
-/** The amount in minor units; null for a text that is no positive amount. */
+/** The amount of a text, in minor units; null if the text is not a positive amount. */
 export function minorUnits(text: string): number | null {
   const [, whole, fraction = ""] = AMOUNT.exec(text.trim()) ?? [];
   if (whole === undefined) return null;
@@ -13,12 +13,12 @@ export function minorUnits(text: string): number | null {
   return minor > 0 ? minor : null;
 }
 
-/** Minor units as the API takes them. */
+/** The amount in units of currency, as the API takes it. */
 export function inUnits(minor: number): number {
   return minor / MINOR_UNITS;
 }
 
-/** A balance after a change of `minor`. */
+/** The balance after a change of `minor` minor units; both balances are in units of currency. */
 export function balanceAfter(balance: number, minor: number): number {
   return inUnits(Math.round(balance * MINOR_UNITS) + minor);
 }

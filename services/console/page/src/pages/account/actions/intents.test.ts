@@ -26,7 +26,7 @@ class Tab {
   }
 }
 
-it("a reload while an action is sent keeps its key, and says that the outcome is unknown", () => {
+it("a reload while an intent is sent keeps its key, and says that the outcome is unknown", () => {
   const tab = new Tab();
   const intent = createIntent("deposit", { amount: 100 }, NOW_MS);
   keepIntent(tab, STORAGE_KEY, intent);
@@ -52,17 +52,17 @@ it.each([
   [429, "sending", true],
   [500, "sending", false],
   [null, "sending", false],
-  // An earlier attempt had no answer: it may have been accepted.
+  // An earlier attempt had no answer, so it may have been accepted.
   [402, "unknown", false],
   [404, "unknown", false],
 ] as const)(
-  "an attempt answered %s, of an intent that was %s before: certainly refused is %s",
+  "after an attempt that was answered %s, of an intent that was %s before, it is certainly refused: %s",
   (status, before, refused) => {
     expect(isRefused({ status }, before)).toBe(refused);
   },
 );
 
-it("an unknown outcome is decided a minute after the deadline of the command", () => {
+it("an outcome is decided a minute after the deadline of the command, also of an unknown command", () => {
   const intent: Intent = createIntent("withdraw", {}, NOW_MS);
   expect(decidedAtMs(intent)).toBe(NOW_MS + 16 * 60_000);
   const deadlineAt = "2026-11-27T12:15:00.000Z";

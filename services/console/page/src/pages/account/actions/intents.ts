@@ -1,18 +1,19 @@
 /**
- * What a person wants to do to an account or a template, and how far it is. It is kept in the
- * browser tab, so that a reload neither forgets it nor carries it out again (decisions, 26.2).
+ * An intent: a change of an account or a template that a person began, and its progress. It is kept
+ * in the browser tab, so that a reload neither forgets it nor carries it out again (decisions,
+ * 26.2).
  */
 import type { Failure } from "../../../api/failure.ts";
 import type { AccountAction, Command, TemplateAction } from "../../../api/shapes.ts";
 
 const FIRST_SERVER_ERROR = 500;
 /**
- * A command begins within 15 minutes of its acceptance, or expires (decisions, 3.1). One minute
- * more: the clocks of browser and server may differ.
+ * A command begins within 15 minutes of its acceptance, or expires (decisions, 3.1). One minute is
+ * added, because the clocks of browser and server may differ.
  */
 const DECIDED_WITHIN_MS = 16 * 60_000;
 
-/** A change that a person began, as the browser tab keeps it. */
+/** An intent as the browser tab keeps it. */
 export interface Intent {
   readonly action: AccountAction | TemplateAction;
   /** The same for all attempts: the action is carried out once. */
@@ -22,12 +23,12 @@ export interface Intent {
   /** The time of the last attempt, by the clock of the browser. */
   readonly sentAtMs: number;
   /**
-   * `sending`: an attempt is running. `unknown`: an attempt had no answer, so it may have been
-   * accepted. `accepted`: its command is known.
+   * `sending`: an attempt is running. `unknown`: an attempt had no answer or a 5xx, so it may have
+   * been accepted. `accepted`: its command is known.
    */
   readonly state: "sending" | "unknown" | "accepted";
   readonly commandId: string | null;
-  /** When the command expires, if it has not begun. */
+  /** When the command expires, if it has not begun; null while the command is unknown. */
   readonly deadlineAt: string | null;
 }
 
@@ -43,8 +44,9 @@ export function acceptedAs(intent: Intent, { id, deadlineAt }: Command): Intent 
 }
 
 /**
- * Whether a failed attempt was certainly not accepted. After an attempt without an answer, a
- * rejection of a later one proves nothing about the first.
+ * Whether it is certain that no attempt was accepted, after an attempt that failed with `status`.
+ * `before` is the state before this attempt. If an earlier attempt had no answer, the rejection of
+ * this one proves nothing about the earlier one.
  */
 export function isRefused({ status }: Pick<Failure, "status">, before: Intent["state"]): boolean {
   return before === "sending" && status !== null && status < FIRST_SERVER_ERROR;
@@ -55,14 +57,14 @@ export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;
 }
 
-/** The key under which the person's intent on `subject`, something of a server, is stored. */
+/** The key under which an intent is stored. `subject` names what it changes within the server. */
 export function intentStorageKey(userId: string, serverId: string, subject: string): string {
   return `kapi.action ${userId} ${serverId} ${subject}`;
 }
 
 /**
- * The kept intent; null without one. An attempt that was running when the page was left may have
- * been accepted.
+ * The stored intent; null if there is none. Its state is `unknown` instead of `sending`: an attempt
+ * that was running when the page was left may have been accepted.
  */
 export function loadIntent(storage: Pick<Storage, "getItem">, storageKey: string): Intent | null {
   const text = storage.getItem(storageKey);
@@ -71,7 +73,7 @@ export function loadIntent(storage: Pick<Storage, "getItem">, storageKey: string
   return kept.state === "sending" ? { ...kept, state: "unknown" } : kept;
 }
 
-/** Keeps the intent, before it is sent; null: forgets it. */
+/** Stores the intent; null removes the stored one. */
 export function keepIntent(
   storage: Pick<Storage, "setItem" | "removeItem">,
   storageKey: string,

@@ -21,8 +21,8 @@ interface ProgressProps {
 }
 
 /**
- * How far the last action is. It is called done only after its command has succeeded. Its place is
- * announced to screen readers.
+ * The progress of the last action. It is called done only after its command has succeeded. Screen
+ * readers announce each change.
  */
 export function Progress({ serverId, current, what: nameOf, result }: ProgressProps) {
   const { intent, command } = current;
@@ -56,7 +56,7 @@ function Running({ what, serverId, intent, current }: PartProps & { serverId: st
         ? "sending…"
         : current.isOverdue
           ? "its outcome is not known yet, although its deadline is over. Contact your provider with the command id."
-          : `accepted, not done yet. It will be decided by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
+          : `accepted, not done yet. Its outcome will be known by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
       {commandId === null ? null : (
         <CommandLink serverId={serverId} commandId={commandId}>
           Command
@@ -79,9 +79,9 @@ function Unknown({ what, intent, current }: PartProps & { readonly intent: Inten
   }
   return (
     <Notice kind="warning">
-      <strong>{what}: not known yet whether it was accepted.</strong> Do not start it again. This page looks for it, and
-      it will be decided by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried out
-      at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
+      <strong>{what}: not known yet whether it was accepted.</strong> Do not start it again. This page looks for it. Its
+      outcome will be known by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried
+      out at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
       <div class="buttons">
         <button type="button" disabled={again.busy} onClick={again.run}>
           {again.busy ? "Sending…" : "Send again"}
@@ -116,7 +116,10 @@ function TransactionLink({ command: { id, operation, serverId, accountNumber } }
   return <Link to={tabPath({ serverId, accountNumber }, "transactions", { commandId: id })}>Transaction</Link>;
 }
 
-/** The new password of a reset: shown to the person who reset it, and never stored. */
+/**
+ * The new password of a reset. It is shown to the person who reset it, and never stored. After a
+ * reload, the same request is sent again to get it.
+ */
 function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: CurrentIntent }) {
   const again = useAction(current.sendAgain);
   const { action, commandId } = intent;
@@ -133,7 +136,7 @@ function NewPassword({ intent, current }: { readonly intent: Intent; readonly cu
   return (
     <p class="new-password">
       New password: <code>{current.password}</code> <Copy text={current.password} what="the password" /> It is valid
-      once the reset is done. Copy it now: it is not shown again.
+      once the reset is done. Copy it before you close this message: afterwards it cannot be shown again.
     </p>
   );
 }

@@ -15,7 +15,7 @@ import {
   createIntent,
 } from "./intents.ts";
 
-/** Pauses before the further attempts of a request without an answer; each has the same key. */
+/** Pauses before the second and third attempt of a request that had no answer or a 5xx. */
 const ATTEMPT_PAUSES_MS = [1_000, 2_000];
 /** Pauses between two reads of a command that is not final. */
 const FIRST_READ_PAUSE_MS = 200;
@@ -23,27 +23,27 @@ const MAX_READ_PAUSE_MS = 2_000;
 const PAUSE_GROWTH = 1.5;
 const NOT_FOUND = 404;
 
-/** What an intent changes. */
+/** What an intent changes, and how it is sent. */
 export interface IntentTarget {
   readonly serverId: string;
-  /** Tells apart what has an intent of its own, within the server. */
+  /** Name of what the intent changes, unique within the server: an account number. */
   readonly subject: string;
   readonly send: (intent: Intent) => Promise<CommandEnvelope>;
 }
 
-/** The intent on a target, and how far it is. */
+/** The intent on a target, and its progress. */
 export interface CurrentIntent {
   /** Null: no action is in progress, and no outcome is shown. */
   readonly intent: Intent | null;
   /** The newest state of its command; null while it is unknown. */
   readonly command: Command | null;
-  /** The new password of a reset, as long as the page is open. */
+  /** The new password of a reset; null if there is none, and after a reload. */
   readonly password: string | null;
-  /** Why the last attempt had no answer; null if it had one. */
+  /** Why the last attempt failed; null if it was accepted, and before the first one ended. */
   readonly failure: Failure | null;
-  /** Whether the command is not decided although the time for it is over. */
+  /** Whether the outcome is unknown although it should have been known by now. */
   readonly isOverdue: boolean;
-  /** Sends a new action. Rejects with the Failure of a certain rejection. */
+  /** Sends a new intent. Rejects with a Failure if the intent was certainly not accepted. */
   readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;
   /** Sends the same intent again, under the same key. */
   readonly sendAgain: () => Promise<void>;
@@ -51,7 +51,10 @@ export interface CurrentIntent {
   readonly dismiss: () => void;
 }
 
-/** The action in progress on the target, followed to its end. `onDone`: a command succeeded. */
+/**
+ * The intent on the target. Its command is read until it is final. `onDone` is called when the
+ * command has succeeded.
+ */
 export function useIntent(target: IntentTarget, onDone: () => void): CurrentIntent {
   const { serverId } = target;
   const api = useApi();
@@ -163,7 +166,10 @@ function readCommand(
   return api.commandOfKey(serverId, `user/${userId}/${key}`, signal);
 }
 
-/** Reads a command until it is final, or until it must have been decided. */
+/**
+ * Reads a command until it is final, until an answer after `untilMs` shows that it is not, or until
+ * `signal` aborts.
+ */
 async function watch(
   read: () => Promise<Command | null>,
   untilMs: number,
@@ -176,7 +182,8 @@ async function watch(
     try {
       command = await read();
     } catch (error) {
-      // A command that was accepted a moment ago is 404. Any other failure says nothing about it.
+      // 404 means that the command does not exist, or was accepted a moment ago. Any other failure
+      // says nothing about the command.
       isAnswered = asFailure(error).status === NOT_FOUND;
     }
     if (signal.aborted) return;

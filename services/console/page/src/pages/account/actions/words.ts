@@ -1,4 +1,4 @@
-/** Actions on accounts in words: buttons, what an action does, and what it did. */
+/** Actions on accounts in words: their buttons, their effects and their results. */
 import type { AccountAction, AccountStatus, Command, ConsolePermission, TradingAccount } from "../../../api/shapes.ts";
 import { credits as whole, money } from "../../../format.ts";
 
@@ -7,10 +7,10 @@ export type ButtonAction = Exclude<AccountAction, "set-risk-rules" | "delete-ris
 
 /** The texts of an action that has a button of its own. */
 export interface ActionWords {
-  /** The button. */
+  /** Label of the button. */
   readonly name: string;
   readonly permission: ConsolePermission;
-  /** States of an account in which the action changes something. */
+  /** States of an account in which the button is shown. */
   readonly states: readonly AccountStatus[];
   readonly dangerous?: boolean;
   /** The question, without the account: "Deposit to". */
@@ -26,7 +26,9 @@ function positions({ openPositionCount: count }: TradingAccount): string {
   return count === 1 ? "1 open position" : `${whole(count)} open positions`;
 }
 
-/** Every action, in the order of the buttons; the type ensures that none is missing. */
+/**
+ * Every action with a button, in the order of the buttons. The type ensures that none is missing.
+ */
 export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
   deposit: {
     name: "Deposit",
@@ -50,8 +52,8 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     question: "Disable",
     effect: ({ openPositionCount: count }) =>
       count === 0
-        ? "The account accepts no order."
-        : `The account accepts no order. ${count === 1 ? "Its open position stays" : `Its ${count} open positions stay`} open unless you close ${count === 1 ? "it" : "them"}.`,
+        ? "The account accepts no orders."
+        : `The account accepts no orders. ${count === 1 ? "Its open position stays" : `Its ${count} open positions stay`} open unless you close ${count === 1 ? "it" : "them"}.`,
   },
   enable: {
     name: "Enable",
@@ -86,7 +88,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     question: "Archive",
     effect: (account) =>
       account.openPositionCount === 0
-        ? "The account accepts no order. It can be enabled again."
+        ? "The account accepts no orders. It can be enabled again."
         : `The trading server refuses it: the account has ${positions(account)}. Flatten the account first.`,
   },
   "reset-password": {
@@ -96,7 +98,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     dangerous: true,
     question: "Reset the trading password of",
     effect: () =>
-      "The trader's current password stops working. The new password is shown to you once, and is not stored.",
+      "The trader's current password stops working. The new password is shown only to you, and is not stored.",
   },
   "reset-investor-password": {
     name: "Reset investor password",
@@ -105,7 +107,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     dangerous: true,
     question: "Reset the investor password of",
     effect: () =>
-      "The current password for reading stops working. The new one is shown to you once, and is not stored.",
+      "The current investor password stops working. The new password is shown only to you, and is not stored.",
   },
 };
 
@@ -114,12 +116,12 @@ export function isButtonAction(action: string): action is ButtonAction {
   return Object.hasOwn(ACTIONS, action);
 }
 
-/** The text of each button that confirms; for money with the amount. */
+/** Label of the button that confirms an action; with the amount of money, if it is not null. */
 export function confirmText(action: ButtonAction, amount: number | null, currency: string): string {
   return amount === null ? ACTIONS[action].name : `${ACTIONS[action].name} ${money(amount, currency)}`;
 }
 
-/** What an action was: "Deposit of 100.00 USD". */
+/** Name of a started action: "Deposit of 100.00 USD". `fields` are those of its intent. */
 export function actionText(action: ButtonAction, fields: Readonly<Record<string, unknown>>, currency: string): string {
   const { amount, flatten } = fields;
   if (typeof amount === "number") return `${ACTIONS[action].name} of ${money(amount, currency)}`;
@@ -161,7 +163,7 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   INTERNAL: "It failed on our side. Contact your provider with the command id.",
 };
 
-/** Why a command failed or expired. Nothing was changed. */
+/** Why a command failed or expired, in sentences. */
 export function failureText({ operation, status, errorCode, errorMessage }: Command): string {
   if (errorCode === "INVALID_STATE_TRANSITION" && operation.startsWith("risk.") && typeof errorMessage === "string") {
     return `${errorMessage.charAt(0).toUpperCase()}${errorMessage.slice(1)}.`;

@@ -30,7 +30,7 @@ const FILTERS: readonly RecordFilter[] = [
   { field: "side", label: "Side", options: SIDES },
 ];
 
-/** The positions of an account, newest first: the open ones, unless the address says otherwise. */
+/** The positions of an account, newest first: only open ones, unless the address names a state. */
 export function PositionsTab({ account, stored, round }: TabProps & { readonly stored: TradingAccount }) {
   const { lists } = useApi();
   const [changes, setChanges] = useState(0);
@@ -71,12 +71,12 @@ export function PositionsTab({ account, stored, round }: TabProps & { readonly s
 
 interface OpenProfitProps {
   readonly stored: TradingAccount;
-  /** Called when positions were opened or closed. */
+  /** Called when the number of open positions has changed. */
   readonly onChange: () => void;
 }
 
 /**
- * The open profit of the account: live while the stream is connected, as stored otherwise. Trading
+ * The open profit of the account: live while the stream is connected, otherwise as loaded. Trading
  * servers report it for the account, and not for each position.
  */
 function OpenProfit({ stored, onChange }: OpenProfitProps) {

@@ -18,11 +18,11 @@ export interface RecordFilter {
   readonly field: string;
   readonly label: string;
   /**
-   * The values to choose from, each with its name. Absent: the filter takes any text. Null: nobody
-   * chooses it here. A link sets it, and a button removes it.
+   * The values to choose from, each with its name. Absent: the filter takes any text. Null: the
+   * filter is set by a link only, and a button removes it.
    */
   readonly options?: readonly (readonly [value: string, name: string])[] | null;
-  /** The value without a choice. It replaces the choice "All". */
+  /** The value while nobody has chosen one. The filter then has no choice "All". */
   readonly initial?: string;
 }
 
@@ -39,7 +39,7 @@ interface RecordListProps<Row> {
   /** One record, and several: "deal", "deals". */
   readonly what: readonly [one: string, many: string];
   readonly filters: readonly RecordFilter[];
-  /** Whether the end of a range of time is part of it in the API; null: no filter by time. */
+  /** Whether the API includes the end `to` of a range of time; null: no filter by time. */
   readonly time: "inclusive" | "exclusive" | null;
   readonly load: (query: ListQuery, signal: AbortSignal) => Promise<RecordPage<Row>>;
   /** The rows as a table. */
@@ -52,9 +52,7 @@ interface RecordListProps<Row> {
   readonly round: number;
 }
 
-/**
- * One list about an account. Filters, range of time and page are in the address.
- */
+/** One list about an account. Its filters, range of time and page are in the address. */
 export function RecordList<Row>({ what, filters, time, load, children, empty, csv, round }: RecordListProps<Row>) {
   const state = useUrlState();
   const range = useTimeRange(state, "all", round);

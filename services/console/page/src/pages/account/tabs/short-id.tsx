@@ -3,7 +3,8 @@ const FIRST = 8;
 const LAST = 4;
 
 /**
- * The id of a record of the trading server. A long id is cut in the middle; its title is complete.
+ * The id of a record of the trading server. A long id is shortened in the middle; its tooltip has
+ * the whole id.
  */
 export function ShortId({ id }: { readonly id: string }) {
   if (id.length <= LONGEST_WHOLE) return <code>{id}</code>;

@@ -24,7 +24,7 @@ export function tabIn(query: URLSearchParams): TabName {
   return Object.hasOwn(TABS, name) ? (name as TabName) : "overview";
 }
 
-/** The address of a tab, with filters of its list. */
+/** Path and query of a tab, with filters of its list. */
 export function tabPath(
   { serverId, accountNumber }: AccountName,
   tab: TabName,

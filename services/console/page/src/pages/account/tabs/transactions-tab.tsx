@@ -28,7 +28,7 @@ const FILTERS: readonly RecordFilter[] = [
   { field: "dealId", label: "deal", options: null },
 ];
 
-/** The ledger of an account, newest first. */
+/** The transactions of an account, newest first. */
 export function TransactionsTab({ account, round }: TabProps) {
   const { lists } = useApi();
   return (
