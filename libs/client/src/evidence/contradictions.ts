@@ -118,7 +118,9 @@ function checkBreach(
     report("breach.valuationIndex", `records[${index}] is not a valuation in the order of time`);
     return;
   }
-  if (breaching.measuredAt !== at) report("breach.at", `is ${at}, but the valuation is of ${breaching.measuredAt}`);
+  if (breaching.measuredAt !== at) {
+    report("breach.at", `is ${at}, but the valuation was measured at ${breaching.measuredAt}`);
+  }
   const compared = breaching[breach.compared];
   if (compared !== value) report("breach.value", `is ${value}, but the valuation has ${breach.compared} ${compared}`);
   checkFirst(rule, breach, breaching, valuations, report);
@@ -185,7 +187,7 @@ function checkExtreme(breach: EvidenceBreach, since: readonly IndexedValuation[]
   }
 }
 
-/** Whether a value is at or beyond the threshold, which `shift` minor units of deposits moved. */
+/** Whether a value is at or beyond the threshold plus `shift`, both in minor units. */
 function isReached({ side, threshold }: EvidenceBreach, value: string, shift: bigint): boolean {
   const distance = minorOf(value) - (minorOf(threshold) + shift);
   return side === "atOrBelow" ? distance <= 0n : distance >= 0n;

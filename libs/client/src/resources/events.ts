@@ -11,12 +11,15 @@ export interface EventsOptions {
    * kept.
    */
   readonly after?: string | undefined;
-  /** Events of other kinds are left out. Default: all kinds. */
+  /** Events of other kinds are left out. Default: all kinds except those of commands. */
   readonly kinds?: readonly WebhookKind[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One page of the feed. If `events` is empty, there are no newer events yet. */
+/**
+ * One page of the feed. If `next` equals `after`, there are no newer events yet. A page without
+ * events can have a later `next`: then it left out only events of other kinds.
+ */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly FeedEvent[];
@@ -31,7 +34,7 @@ export interface CursorStore {
   save(cursor: string): Promise<void>;
 }
 
-/** The feed of all events: `kapi.events`. */
+/** The feed of events: `kapi.events`. */
 export class EventsResource {
   readonly #transport: Transport;
 
