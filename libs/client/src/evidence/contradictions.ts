@@ -78,15 +78,15 @@ function checkSample(
   } else if (before !== undefined && sample.from !== before.to) {
     report(`begins after offset ${sample.from}, but the sample before it ends at ${before.to}`);
   }
+  if (minorOf(sample.intervalMinimumEquity) > minorOf(sample.equity)) {
+    report(`intervalMinimumEquity ${sample.intervalMinimumEquity} is above its equity ${sample.equity}`);
+  }
   const last = byOffset.get(sample.to);
   if (last === undefined) return;
   for (const name of ["measuredAt", "balance", "equity", "margin", "freeMargin", "openPositionCount"] as const) {
     if (sample[name] !== last[name]) {
       report(`${name} is ${sample[name]}, but ${last[name]} in the valuation with offset ${sample.to}`);
     }
-  }
-  if (minorOf(sample.intervalMinimumEquity) > minorOf(sample.equity)) {
-    report(`intervalMinimumEquity ${sample.intervalMinimumEquity} is above its equity ${sample.equity}`);
   }
 }
 

@@ -178,13 +178,13 @@ export class Live {
       slot.connection = null;
       for (const follower of slot.followers) follower.detach();
       if (this.#stop.signal.aborted) return;
+      if (slot.followers.size === 0 && !isFatal) break;
       this.#options.onError?.(error, null);
       if (isFatal) {
         this.#end();
         this.#settle.reject(error);
         return;
       }
-      if (slot.followers.size === 0) break;
       if (wasReady) failures = 0;
       await this.#delay(reconnectMs(failures, error.retryAfterS));
     }

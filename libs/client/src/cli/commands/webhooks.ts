@@ -19,11 +19,14 @@ import type { Surroundings } from "../surroundings.ts";
 const POLL_MS = 1_000;
 const DEFAULT_EVENTS = 20;
 
+/** What an endpoint without `kinds` gets. */
+const ALL_KINDS = "all but command.*";
+
 const ENDPOINT_COLUMNS: readonly Column<WebhookEndpoint>[] = [
   { heading: "ID", of: ({ id }) => id },
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "URL", of: ({ url }) => url },
-  { heading: "KINDS", of: ({ kinds }) => kinds?.join(",") ?? "all" },
+  { heading: "KINDS", of: ({ kinds }) => kinds?.join(",") ?? ALL_KINDS },
   { heading: "FAILING SINCE", of: ({ failingSince }) => failingSince },
 ];
 const DELIVERY_COLUMNS: readonly Column<WebhookDelivery>[] = [
@@ -62,7 +65,7 @@ export function addWebhooks(program: Command, surroundings: Surroundings): void 
     async (id: string, options: GlobalOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
       const { kinds: wanted, serverIds, ...fields } = await kapi.webhooks.get(id);
-      const texts = { kinds: wanted?.join(", ") ?? "all", servers: serverIds?.join(", ") ?? "all" };
+      const texts = { kinds: wanted?.join(", ") ?? ALL_KINDS, servers: serverIds?.join(", ") ?? "all" };
       output.print({ ...fields, kinds: wanted, serverIds }, () => output.fields({ ...fields, ...texts }));
     },
   );
