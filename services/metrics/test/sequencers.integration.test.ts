@@ -1,5 +1,5 @@
 /** Processes with the only role `sequencer`: each reads the samples of its own partitions. */
-import { METRICS_ROUTES, type SampleCheckpoint, TOPICS, accountKey } from "@kapi/contracts";
+import { METRICS_ROUTES, type PartitionCheckpoint, type SampleCheckpoint, TOPICS, accountKey } from "@kapi/contracts";
 import { callRoute, serviceCredentials, startInternalClient } from "@kapi/http";
 import { partitionOfKey } from "@kapi/kafka";
 import { eventually } from "@kapi/testkit";
@@ -110,8 +110,9 @@ it(
     await harness.value(idle, [101]);
     await harness.value(deleted, [101]);
     await expectSequences([idle], 101);
-    await waitForCheckpoint(busy, 110);
-    await waitForCheckpoint(idle, 101);
+    // The process that took over has read only the samples after the marker.
+    expect((await waitForCheckpoint(busy, 110)).window.sequence).toBe(1);
+    expect((await waitForCheckpoint(idle, 101)).window.sequence).toBe(1);
 
     const stream = await harness.metrics({ ROLES: "stream" });
     const client = await LiveClient.connect(stream.wsUrl, harness.managementKey);
@@ -167,13 +168,19 @@ async function remove(process: MetricsProcess, accountNumber: string): Promise<v
   harness.accounts.delete(accountKey(harness.serverId, accountNumber));
 }
 
-async function waitForCheckpoint(account: string, sequence: number): Promise<void> {
+/** Waits for the checkpoint of a sample, and for the marker after it. */
+async function waitForCheckpoint(account: string, sequence: number): Promise<SampleCheckpoint> {
   const key = accountKey(harness.serverId, account);
-  await eventually(
+  const markerKey = `partition/${partitionOfKey(key, PARTITIONS)}`;
+  return eventually(
     async () => {
-      const found = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
-      const checkpoint = JSON.parse(found?.message.value.toString() ?? "{}") as SampleCheckpoint;
+      const records = await harness.readAll(TOPICS.metricsLatest);
+      const newest = (wanted: string): unknown =>
+        JSON.parse(records.findLast(({ message }) => message.key === wanted)?.message.value.toString() ?? "{}");
+      const checkpoint = newest(key) as SampleCheckpoint;
       expect(checkpoint.sequence).toBe(sequence);
+      expect((newest(markerKey) as PartitionCheckpoint).samplesOffset).toBeGreaterThan(checkpoint.offset);
+      return checkpoint;
     },
     { timeoutMs: MOVED_TIMEOUT_MS },
   );
