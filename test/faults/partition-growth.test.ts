@@ -1,7 +1,7 @@
 /**
- * `kapi admin partitions grow` raises the number of partitions from 4 to 12, while callers, prices
- * and live clients continue. A whole kapi runs, with one process for each service. The command is
- * killed twice, and continues when it is run again.
+ * `kapi admin partitions grow` raises the number of partitions from 4 to 12, then to 24, while
+ * callers, prices and live clients continue. A whole kapi runs, with one process for each service.
+ * The command is killed twice, and continues when it is run again.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -20,7 +20,7 @@ import { TradingControl } from "../e2e/trading-control.ts";
 import { LiveFollower } from "./live-follower.ts";
 
 const CLI = path.resolve(import.meta.dirname, "../../deploy/cli/src/main.ts");
-const [BEFORE, AFTER] = [4, 12];
+const [BEFORE, AFTER, LAST] = [4, 12, 24];
 const ACCOUNTS = 8;
 const HIGH_LEVERAGE = 500;
 const FIRST_BALANCE = 10_000;
@@ -28,7 +28,7 @@ const MAX_LOSS = { id: "max", type: "maxLoss", limit: { percent: 10 }, action: "
 /** Callers must have their next 202 within this time. */
 const MAX_OUTAGE_MS = 60_000;
 const SETTLE_TIMEOUT_MS = 90_000;
-const TEST_TIMEOUT_MS = 360_000;
+const TEST_TIMEOUT_MS = 480_000;
 
 let stack: TestStack;
 let client: OutsideClient;
@@ -53,9 +53,12 @@ function kafka() {
 }
 
 /** Runs the command as a process; `ended` resolves to its exit code, or null if it was killed. */
-function grow(faultPoint?: string): { process: ChildProcess; said: () => string; ended: Promise<number | null> } {
+function grow(
+  faultPoint?: string,
+  to: number = AFTER,
+): { process: ChildProcess; said: () => string; ended: Promise<number | null> } {
   const { kafkaBrokers: KAFKA_BROKERS, topicPrefix: KAFKA_TOPIC_PREFIX } = stack.environment;
-  const child = spawn(process.execPath, [CLI, "admin", "partitions", "grow", "--to", String(AFTER)], {
+  const child = spawn(process.execPath, [CLI, "admin", "partitions", "grow", "--to", String(to)], {
     env: {
       ...process.env,
       KAFKA_BROKERS,
@@ -107,6 +110,15 @@ class Caller {
       await pause(250);
     }
   }
+}
+
+/** Waits until each caller has several further deposits accepted. */
+async function expectProgress(callers: readonly Caller[]): Promise<void> {
+  const counts = callers.map(({ accepted }) => accepted.length);
+  await eventually(
+    () => callers.forEach(({ accepted }, index) => expect(accepted.length).toBeGreaterThan((counts[index] ?? 0) + 3)),
+    { timeoutMs: SETTLE_TIMEOUT_MS },
+  );
 }
 
 /** Sets a rule for the maximum loss of an account. */
@@ -181,12 +193,12 @@ it(
       },
       { timeoutMs: 1_000 },
     );
-    const counts = callers.map(({ accepted }) => accepted.length);
-    await eventually(
-      () => callers.forEach(({ accepted }, index) => expect(accepted.length).toBeGreaterThan((counts[index] ?? 0) + 3)),
-      { timeoutMs: SETTLE_TIMEOUT_MS },
-    );
+    await expectProgress(callers);
     await control.clearFaults();
+    // A second growth, by one run of the command.
+    const again = grow(undefined, LAST);
+    expect(await again.ended, again.said()).toBe(0);
+    await expectProgress(callers);
     await eventually(async () => expect(await breachesOf(during)).toBe(1), { timeoutMs: SETTLE_TIMEOUT_MS });
     await dip("GBPUSD");
     await eventually(async () => expect(await breachesOf(afterwards)).toBe(1), { timeoutMs: SETTLE_TIMEOUT_MS });
@@ -208,7 +220,7 @@ it(
       expect(samples).toBeGreaterThan(0);
     }
     const sizes = await topicSizes(kafka());
-    expect(sizes.map(({ partitions }) => partitions)).toEqual(GROWING_TOPICS.map(() => AFTER));
+    expect(sizes.map(({ partitions }) => partitions)).toEqual(GROWING_TOPICS.map(() => LAST));
   },
   TEST_TIMEOUT_MS,
 );

@@ -8,7 +8,11 @@ import {
   type TopicContract,
 } from "@kapi/contracts";
 
+import { retry } from "@kapi/kernel";
+import type { Broker } from "kafkajs";
+
 import { withAdmin } from "./admin.ts";
+import { clusterClient } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { readLogRange } from "./log-range.ts";
 import type { Producer } from "./producer.ts";
@@ -16,6 +20,8 @@ import type { Producer } from "./producer.ts";
 const CREATE_TIMEOUT_MS = 30_000;
 const ANSWER_MARGIN_MS = 1_000;
 const READ_TIMEOUT_MS = 10_000;
+/** Pauses while a broker does not know all partitions. */
+const BACK_OFF = { firstMs: 50, maxMs: 500 };
 
 /** The newest record of `partition.growth`; null if the topics never grew. */
 export async function readPartitionGrowth(kafka: KafkaConnection): Promise<PartitionGrowth | null> {
@@ -85,16 +91,46 @@ export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before
 
 /**
  * Raises the number of partitions of {@link GROWING_TOPICS} to `partitions`. Topics that have this
- * number or more stay as they are.
+ * number or more stay as they are. Resolves when every broker knows the partitions and their
+ * leaders: a process that asked another broker would read and choose among the former ones.
  * @throws what {@link topicSizes} throws, or if the cluster cannot be used.
  */
 export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {
   const smaller = (await topicSizes(kafka)).filter((one) => one.partitions < partitions);
-  if (smaller.length === 0) return;
-  const topicPartitions = smaller.map(({ topic }) => ({ topic: kafka.topicName(topic), count: partitions }));
-  await withAdmin(kafka, (admin) => admin.createPartitions({ timeout: CREATE_TIMEOUT_MS, topicPartitions }), {
-    requestTimeoutMs: CREATE_TIMEOUT_MS + ANSWER_MARGIN_MS,
+  if (smaller.length > 0) {
+    const topicPartitions = smaller.map(({ topic }) => ({ topic: kafka.topicName(topic), count: partitions }));
+    await withAdmin(kafka, (admin) => admin.createPartitions({ timeout: CREATE_TIMEOUT_MS, topicPartitions }), {
+      requestTimeoutMs: CREATE_TIMEOUT_MS + ANSWER_MARGIN_MS,
+    });
+  }
+  await untilBrokersKnow(kafka, partitions);
+}
+
+async function untilBrokersKnow(kafka: KafkaConnection, partitions: number): Promise<void> {
+  const { brokers } = await withAdmin(kafka, (admin) => admin.describeCluster());
+  const { client, cluster } = clusterClient(kafka, {});
+  await client.connect();
+  try {
+    await cluster.addMultipleTargetTopics(GROWING_TOPICS.map((topic) => kafka.topicName(topic)));
+    for (const { nodeId } of brokers) {
+      const broker = await cluster.findBroker({ nodeId: String(nodeId) });
+      await retry(() => expectPartitions(kafka, broker, partitions), {
+        backOff: BACK_OFF,
+        timeoutMs: CREATE_TIMEOUT_MS,
+      });
+    }
+  } finally {
+    await client.disconnect();
+  }
+}
+
+/** @throws if a topic has fewer partitions, or one without a leader, in this broker's metadata. */
+async function expectPartitions(kafka: KafkaConnection, broker: Broker, partitions: number): Promise<void> {
+  const { topicMetadata } = await broker.metadata(GROWING_TOPICS.map((topic) => kafka.topicName(topic)));
+  const behind = topicMetadata.find(({ partitionMetadata: known }) => {
+    return known.length < partitions || known.some(({ leader }) => leader < 0);
   });
+  if (behind !== undefined) throw new Error(`a broker does not know all partitions of ${behind.topic} yet`);
 }
 
 /** The consumer groups of kapi that have members now; the names have the topic prefix. */

@@ -52,8 +52,12 @@ async function grow(context: CommandContext, options: GrowOptions): Promise<void
     });
     context.print(options, grown, ({ from, to }) => fields({ "partitions before": from, "partitions now": to }));
   } catch (error) {
-    if (!(error instanceof GrowthRefused)) throw error;
-    throw new CommandLineError(`${error.message}.`, EXIT_CODES.notFinal);
+    if (error instanceof GrowthRefused) throw new CommandLineError(`${error.message}.`, EXIT_CODES.notFinal);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandLineError(
+      `${reason}. If the growth had begun, kapi waits for its end: run the same command again.`,
+      EXIT_CODES.notFinal,
+    );
   }
 }
 

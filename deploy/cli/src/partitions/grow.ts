@@ -159,7 +159,14 @@ class Growth {
     faultPoint("grow.ended");
     await growTopics(kafka, partitions);
     faultPoint("grow.grown");
-    const accounts = await moveCheckpoints({ kafka, producer: this.#producer, partitions, logger });
+    // A producer knows the partitions that there were at its start.
+    const producer = await startProducer(kafka);
+    let accounts: number;
+    try {
+      accounts = await moveCheckpoints({ kafka, producer: producer.value, partitions, logger });
+    } finally {
+      await producer.stop();
+    }
     report(`The topics have grown, and the checkpoints of ${accounts} accounts have moved.`);
     faultPoint("grow.moved");
     const grownAt = toIso(this.#options.clock.nowMs());
