@@ -90,7 +90,7 @@ interface InstantProps {
 }
 
 /** One end of a range, as a local time of the chosen zone. */
-function Instant({ label, ms, set }: InstantProps) {
+export function Instant({ label, ms, set }: InstantProps) {
   const zone = currentZone();
   return (
     <Field label={`${label} (${zone})`}>
