@@ -91,6 +91,12 @@ describe("the overview", () => {
     }
   });
 
+  it("is where an unknown address leads", async () => {
+    await user.open("/nowhere");
+    await user.page.getByRole("link", { name: "Go to the overview" }).click();
+    await user.heading("Overview").waitFor();
+  });
+
   it("shows in three steps which accounts are within 1 % of their daily limit", async () => {
     const [number = ""] = opened;
     const body = { rules: [DAILY_LOSS], requestId: "limits" };

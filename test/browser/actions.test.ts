@@ -169,6 +169,22 @@ it("a new password is shown once to the person who reset it, and stored nowhere"
   expect(JSON.stringify(body)).not.toContain(password);
 });
 
+it("a reset that failed shows no new password, and offers none after a reload", async () => {
+  await user.page.route("**/commands/*", async (route) => {
+    const response = await route.fetch();
+    const { command } = (await response.json()) as { command: object };
+    await route.fulfill({ response, json: { command: { ...command, status: "failed", errorCode: "INTERNAL" } } });
+  });
+  await openAs("owner");
+  await user.button("Reset investor password").click();
+  await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
+  await done("Reset investor password: failed.");
+  expect(await user.page.locator(".new-password").count()).toBe(0);
+  await user.page.reload();
+  await done("Reset investor password: failed.");
+  expect(await user.button("Show the new password").count()).toBe(0);
+});
+
 it("the page of a command is loaded again until the command is final, also after a failed read", async () => {
   const { body } = await client.deposit(number, { amount: 5, requestId: `read-${number}` });
   await client.succeeded(body.command.id);
