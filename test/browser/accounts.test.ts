@@ -78,6 +78,25 @@ describe("the overview", () => {
     expect(await overflowPixels(user.page)).toBe(0);
   });
 
+  it("leads from the breaches of its day, which begins at 00:00 UTC, to the breaches since that time", async () => {
+    for (const link of [user.fact("Breaches today").getByRole("link"), user.page.getByText("All breaches")]) {
+      await user.open("/");
+      await link.click();
+      await user.heading("Breaches").waitFor();
+      // The browser's time zone is an hour ahead of UTC.
+      await user.page.getByText(/^Since .*, 01:00 GMT\+1 \(Africa\/Lagos\)$/).waitFor();
+      expect(await user.page.getByLabel("Time", { exact: true }).locator("option:checked").innerText()).toBe(
+        "Today (UTC)",
+      );
+    }
+  });
+
+  it("is where an unknown address leads", async () => {
+    await user.open("/nowhere");
+    await user.page.getByRole("link", { name: "Go to the overview" }).click();
+    await user.heading("Overview").waitFor();
+  });
+
   it("shows in three steps which accounts are within 1 % of their daily limit", async () => {
     const [number = ""] = opened;
     const body = { rules: [DAILY_LOSS], requestId: "limits" };

@@ -169,6 +169,40 @@ it("a new password is shown once to the person who reset it, and stored nowhere"
   expect(JSON.stringify(body)).not.toContain(password);
 });
 
+it("a reset that failed shows no new password, and offers none after a reload", async () => {
+  await user.page.route("**/commands/*", async (route) => {
+    const response = await route.fetch();
+    const { command } = (await response.json()) as { command: object };
+    await route.fulfill({ response, json: { command: { ...command, status: "failed", errorCode: "INTERNAL" } } });
+  });
+  await openAs("owner");
+  await user.button("Reset investor password").click();
+  await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
+  await done("Reset investor password: failed.");
+  expect(await user.page.locator(".new-password").count()).toBe(0);
+  await user.page.reload();
+  await done("Reset investor password: failed.");
+  expect(await user.button("Show the new password").count()).toBe(0);
+});
+
+it("the page of a command is loaded again until the command is final, also after a failed read", async () => {
+  const { body } = await client.deposit(number, { amount: 5, requestId: `read-${number}` });
+  await client.succeeded(body.command.id);
+  let reads = 0;
+  await user.page.route("**/commands/*", async (route) => {
+    reads += 1;
+    if (reads === 2) return route.fulfill({ status: 500, json: { error: "Internal error" } });
+    const response = await route.fetch();
+    const { command } = (await response.json()) as { command: object };
+    return route.fulfill({ response, json: { command: reads === 1 ? { ...command, status: "queued" } : command } });
+  });
+  await openAs("owner");
+  await user.open(`/commands/${system.demo.serverId}/${body.command.id}`);
+  await user.page.getByText("Could not load the command.").waitFor();
+  await user.fact("State").getByText("succeeded").waitFor();
+  expect(reads).toBe(3);
+});
+
 it("a role sees only what it may do", async () => {
   const actions = user.page.getByRole("region", { name: "Actions" });
   await openAs("read_only");

@@ -135,6 +135,24 @@ describe("the time zone", () => {
   });
 });
 
+describe("a time that a person enters", () => {
+  it("is a time of the chosen zone, which its label names", async () => {
+    await at("/audit");
+    await user.page.getByLabel("Time zone of all times").selectOption("UTC");
+    await user.page.getByLabel("From (UTC)").fill("2026-11-21T10:15");
+    await user.page.waitForURL((url) => url.searchParams.get("from") === "2026-11-21T10:15:00.000Z");
+    await user.page.getByLabel("Before (UTC)").fill("2026-11-22T10:15");
+    await user.page.waitForURL((url) => url.searchParams.get("to") === "2026-11-22T10:15:00.000Z");
+    await user.page.reload();
+    expect(await user.page.getByLabel("From (UTC)").inputValue()).toBe("2026-11-21T10:15");
+    await user.visit("Keys");
+    await user.button("Create a key").click();
+    await user.page.getByLabel("Expires").selectOption("Custom date");
+    await user.page.getByLabel("Expiration date (UTC)").waitFor();
+    expect(user.complaints).toEqual([]);
+  });
+});
+
 describe("a list", () => {
   const failWith = (status: number, code: string, error: string) =>
     user.page.route("**/console/api/servers/*/accounts*", (route) =>

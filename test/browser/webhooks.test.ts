@@ -78,6 +78,19 @@ async function sendTest() {
   return eventually(() => receiver.received[before] ?? false);
 }
 
+/** Shows deliveries as being sent to the first read, and lets the second read fail. */
+async function failSecondRead(address: RegExp): Promise<void> {
+  let reads = 0;
+  await user.page.route(address, async (route) => {
+    reads += 1;
+    if (reads === 2) return route.fulfill({ status: 500, json: { error: "Internal error" } });
+    if (reads > 2) return route.continue();
+    const response = await route.fetch();
+    const body = (await response.text()).replaceAll('"status":"succeeded"', '"status":"delivering"');
+    return route.fulfill({ response, body });
+  });
+}
+
 async function showDelivery(): Promise<void> {
   await user.button("Details of webhook.test").first().click();
   await user.page.getByRole("dialog").waitFor();
@@ -175,6 +188,20 @@ describe("a webhook endpoint", () => {
     await user.page.getByLabel("State", { exact: true }).selectOption("Failed");
     await user.page.getByText("No delivery matches.").waitFor();
     expect(user.complaints).toEqual([]);
+  });
+
+  it("shows the outcome of a delivery that is being sent by itself, also after a failed read", async () => {
+    await addEndpoint("read-again");
+    await sendTest();
+    await user.row("webhook.test").getByText("succeeded").waitFor();
+    await failSecondRead(/\/deliveries\?/);
+    await user.page.reload();
+    await user.page.getByText("Could not load the deliveries.").waitFor();
+    await user.row("webhook.test").getByText("succeeded").waitFor();
+    await failSecondRead(/\/console\/api\/events\//);
+    await user.row("webhook.test").getByRole("link").click();
+    await user.page.getByText("Could not load the event.").waitFor();
+    await user.fact("State").getByText("succeeded").waitFor();
   });
 
   it("can rotate its secret while both secrets sign, and can replay earlier events", async () => {

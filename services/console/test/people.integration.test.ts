@@ -6,6 +6,7 @@ import {
   type ConsolePeopleAnswer,
   type ConsoleSessionEntry,
   type InvitedPersonAnswer,
+  MAX_OPEN_INVITATIONS,
 } from "@kapi/contracts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -79,6 +80,21 @@ describe("an invitation", () => {
     expect((await (await harness.signedIn(other)).ask("DELETE", path)).status).toBe(404);
     expect((await browser.ask("DELETE", path)).status).toBe(204);
     expect(await open(second)).toBe(404);
+  });
+
+  it("is replaced also at the limit of open invitations, which rejects a further address", async () => {
+    const owner = await harness.person();
+    const browser = await harness.signedIn(owner);
+    const emails = Array.from({ length: MAX_OPEN_INVITATIONS }, () => `${randomUUID()}@example.com`);
+    for (const email of emails) await invite(browser, email);
+    const body = { email: `${randomUUID()}@example.com`, name: "One more", role: "operator" };
+    expect(await browser.ask("POST", "/people/invitations", body)).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: ["email"] }] },
+    });
+    await invite(browser, emails[0] ?? "", "operator");
+    const { invitations } = (await browser.ask("GET", "/people")).body as unknown as ConsolePeopleAnswer;
+    expect(invitations).toHaveLength(MAX_OPEN_INVITATIONS);
   });
 
   it("is refused for the address of a user", async () => {

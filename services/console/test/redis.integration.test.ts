@@ -1,4 +1,4 @@
-/** Sessions of the console, and the rate limiter of sign-ins. */
+/** Sessions of the console, the rate limiter of sign-ins, and the counts of requests for mails. */
 import { randomUUID } from "node:crypto";
 
 import { createLogger } from "@kapi/runtime";
@@ -9,6 +9,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ConsoleSessions, SignInAttempts, SignInSubject } from "../src/domain/ports.ts";
 import { CONSOLE_LIBRARY } from "../src/outbound/redis/console-library.ts";
 import { consoleSessionKey, createConsoleSessions } from "../src/outbound/redis/console-sessions.ts";
+import {
+  createRecoveryLimits,
+  MAX_MAILS_PER_EMAIL,
+  RECOVERY_WINDOW_MS,
+  recoveryAddressKey,
+  recoveryEmailKey,
+} from "../src/outbound/redis/recovery-limits.ts";
 import {
   createSignInAttempts,
   FREE_FAILURES_PER_ADDRESS,
@@ -162,5 +169,18 @@ describe.each([
       expect(await attempts.begin(home)).toBe(0);
     }
     expect(await attempts.begin(home)).toBeGreaterThan(0);
+  });
+
+  test("requests for mails are forgotten in the end, also if they were counted under a key without a lifetime", async () => {
+    const [emailHash, network] = [randomUUID(), randomUUID()];
+    const limits = createRecoveryLimits(redis);
+    await redis.commands.set(recoveryEmailKey(emailHash), MAX_MAILS_PER_EMAIL);
+    expect(await limits.count(emailHash, network)).toEqual({ waitMs: 0, isSilent: true });
+    for (const key of [recoveryEmailKey(emailHash), recoveryAddressKey(network)]) {
+      const leftMs = await redis.commands.pttl(key);
+      expect(leftMs).toBeGreaterThan(RECOVERY_WINDOW_MS - 60_000);
+      await limits.count(emailHash, network);
+      expect(await redis.commands.pttl(key)).toBeLessThanOrEqual(leftMs);
+    }
   });
 });

@@ -24,7 +24,8 @@ export type OpenInvitation = Omit<NewInvitation, "tokenHash" | "expiresAtMs">;
 export interface Invitations {
   /** Replaces an open invitation of the same e-mail address, and deletes expired ones. */
   put(invitation: NewInvitation, nowMs: number): Promise<void>;
-  count(organizationId: string, nowMs: number): Promise<number>;
+  /** The number of open invitations of other e-mail addresses than `email`. */
+  countOthers(organizationId: string, email: string, nowMs: number): Promise<number>;
   /** Newest first. */
   list(organizationId: string, nowMs: number): Promise<ConsoleInvitation[]>;
   byToken(tokenHash: string, nowMs: number): Promise<OpenInvitation | null>;

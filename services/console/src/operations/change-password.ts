@@ -35,8 +35,8 @@ export async function changePassword(
 
 /**
  * Checks the password of a person who is signed in and, if they have one, the second factor. Throws
- * 400 for a wrong password or code, and 429 after too many failures, so that a session alone can
- * guess neither.
+ * 400 for a wrong password, and for a wrong or missing code. Throws 429 after too many failures, so
+ * that a session alone can guess neither.
  */
 export async function requireFactors(
   context: SecondFactorDependencies,
@@ -48,12 +48,17 @@ export async function requireFactors(
   const checked = await checkPassword(context, claim);
   if (checked === null) throw wrongPassword();
   if (!checked.twoFactor) return checked;
-  const accepted = given.code === undefined ? null : await checkSecondFactor(context, checked, given.code, address);
-  if (accepted === null) throw wrongCode(given.code);
+  if (given.code === undefined) throw missingCode();
+  if ((await checkSecondFactor(context, checked, given.code, address)) === null) throw wrongCode(given.code);
   return checked;
 }
 
 function wrongPassword(): ApiError {
   const issue = { path: ["currentPassword"], code: "custom", message: "is not your password" };
   return new ApiError("VALIDATION_FAILED", { issues: [issue] });
+}
+
+function missingCode(): ApiError {
+  const message = "is required: enter a code of your authenticator app, or a recovery code";
+  return new ApiError("VALIDATION_FAILED", { issues: [{ path: ["code"], code: "custom", message }] });
 }

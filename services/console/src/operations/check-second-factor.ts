@@ -69,8 +69,8 @@ async function useCode(
 }
 
 /**
- * The error of a wrong, used or missing code. `code` is the given code; it chooses the text.
- * Absent: the person gave none, or only a code of the app is possible.
+ * The error of a wrong or used code. `code` is the given code; it chooses the text. Absent: only a
+ * code of the app is possible.
  */
 export function wrongCode(code?: string): ApiError {
   const message =

@@ -58,12 +58,11 @@ export async function invitePerson(
     // Two owners who invite at once wait for each other, so that the limits hold.
     await tx.users.lockOwners(organizationId);
     if (await tx.users.isTaken(wanted.email)) throw emailTaken();
-    const [people, open] = [
-      await tx.users.countActive(organizationId),
-      await tx.invitations.count(organizationId, nowMs),
-    ];
+    const people = await tx.users.countActive(organizationId);
+    // The new invitation replaces an open one of the same address.
+    const others = await tx.invitations.countOthers(organizationId, wanted.email, nowMs);
     if (people >= MAX_ACTIVE_PEOPLE) throw issueOf("email", `exceeds the limit of ${MAX_ACTIVE_PEOPLE} active people`);
-    if (open >= MAX_OPEN_INVITATIONS) {
+    if (others >= MAX_OPEN_INVITATIONS) {
       throw issueOf("email", `exceeds the limit of ${MAX_OPEN_INVITATIONS} open invitations: cancel some`);
     }
     await tx.invitations.put(invitation, nowMs);

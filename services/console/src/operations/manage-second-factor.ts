@@ -64,8 +64,9 @@ export async function confirmTwoFactor(
   const { sealingKeys, secondFactors, store, clock } = context;
   const stored = await secondFactors.read(user.userId);
   if (stored === null || stored.isConfirmed || sealingKeys === null) throw hasFactor();
-  const attempt = await beginAttempt(context, user.email, address);
+  // Decrypted before the attempt is counted: a secret that cannot be decrypted is no wrong code.
   const secret = secretOf(sealingKeys, user.userId, stored.secret);
+  const attempt = await beginAttempt(context, user.email, address);
   const step = acceptTotpCode(secret, code, clock.nowMs(), stored.lastStep);
   if (step === null) {
     failAttempt(context, attempt, user);

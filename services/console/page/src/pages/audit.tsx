@@ -7,9 +7,9 @@ import { filterBy } from "../parts/filter.ts";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Instant } from "../parts/time-range.tsx";
 import { useData } from "../parts/use-data.ts";
 import { AccountLink, CommandLink, ExactMoment, Nothing, State } from "../parts/values.tsx";
-import { localTime, timeInUtc } from "./audit-times.ts";
 import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWords } from "./audit-words.ts";
 
 const PATH = "/audit";
@@ -144,19 +144,15 @@ function TextFilter({ query, label, field }: FilterProps) {
   );
 }
 
-/** A time in the browser's time zone; the address of the page has it in UTC. */
+/** A time in the chosen zone; the address of the page has it in UTC. */
 function TimeFilter({ query, label, field }: FilterProps) {
+  const ms = Date.parse(query.get(field) ?? "");
   return (
-    <Field label={label}>
-      {(tied) => (
-        <input
-          {...tied}
-          type="datetime-local"
-          value={localTime(query.get(field))}
-          onChange={({ currentTarget }) => filterBy(PATH, query, { [field]: timeInUtc(currentTarget.value) })}
-        />
-      )}
-    </Field>
+    <Instant
+      label={label}
+      ms={Number.isNaN(ms) ? null : ms}
+      set={(chosen) => filterBy(PATH, query, { [field]: chosen === null ? "" : new Date(chosen).toISOString() })}
+    />
   );
 }
 

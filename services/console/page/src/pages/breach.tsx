@@ -1,13 +1,11 @@
 /** One breach and its evidence, for a person who explains it to the trader. */
-import { useEffect } from "preact/hooks";
-
 import { useApi } from "../api/context.ts";
 import { Failure } from "../api/failure.ts";
 import type { RiskBreach } from "../api/shapes.ts";
 import { longDay, zonedClock } from "../format.ts";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
-import { type Data, useData } from "../parts/use-data.ts";
+import { useData, useReloadWhile } from "../parts/use-data.ts";
 import { Detail, DetailList, ExactMoment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { BreachAction } from "./account/breach-action.tsx";
@@ -47,7 +45,7 @@ export function BreachPage({ serverId, accountNumber, breachId }: BreachProps) {
     ]);
     return { breach, currency, loadedAtMs: Date.now() };
   });
-  useRepeatedWhilePending(data);
+  useReloadWhile(data.value?.breach.evidence.status === "pending", data, RELOAD_INTERVAL_MS);
   return (
     <Page
       title={`Breach of account ${accountNumber}`}
@@ -76,16 +74,6 @@ function explainUnknown(error: unknown): never {
 function nullIfDeleted(error: unknown): null {
   if (error instanceof Failure && error.status === NOT_FOUND) return null;
   throw error;
-}
-
-/** Loads the breach again until its evidence is not pending any more, also after a failure. */
-function useRepeatedWhilePending({ value, loading, reload }: Data<LoadedBreach>): void {
-  const isWaiting = !loading && value?.breach.evidence.status === "pending";
-  useEffect(() => {
-    if (!isWaiting) return undefined;
-    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
-    return () => clearTimeout(timer);
-  }, [isWaiting, reload]);
 }
 
 function Shown({ breach, currency, loadedAtMs }: LoadedBreach) {

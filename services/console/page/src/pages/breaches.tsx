@@ -14,7 +14,9 @@ import { currencyIn } from "./limits.tsx";
 import { actionInWords, ruleInShort } from "./risk-words.ts";
 
 const BREACHES_A_PAGE = "50";
-const RANGES = ["hour", "today", "week", "month"] as const;
+const RANGES = ["hour", "today", "utcDay", "week", "month"] as const;
+/** The page with the breaches that the overview counts. */
+export const BREACHES_OF_UTC_DAY = "/breaches?range=utcDay";
 
 /** Breaches of all accounts since a time. */
 export function BreachesPage() {

@@ -1,12 +1,10 @@
-import { useEffect } from "preact/hooks";
-
 import { useApi } from "../api/context.ts";
 import type { Command } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { ActorName, useActorNames } from "../parts/actor.tsx";
 import { Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
-import { useData } from "../parts/use-data.ts";
+import { useData, useReloadWhile } from "../parts/use-data.ts";
 import { AccountLink, Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
@@ -22,12 +20,8 @@ interface CommandProps {
 export function CommandPage({ serverId, commandId }: CommandProps) {
   const api = useApi();
   const command = useData("command", (signal) => api.command(serverId, commandId, signal));
-  const { value, reload } = command;
-  useEffect(() => {
-    if (value === null || (value.status !== "queued" && value.status !== "leased")) return undefined;
-    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
-    return () => clearTimeout(timer);
-  }, [value, reload]);
+  const status = command.value?.status;
+  useReloadWhile(status === "queued" || status === "leased", command, RELOAD_INTERVAL_MS);
   return (
     <Page title="Command">
       <p>

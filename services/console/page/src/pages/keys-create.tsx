@@ -8,6 +8,7 @@ import { Field } from "../parts/field.tsx";
 import { SelectField } from "../parts/select-field.tsx";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
+import { currentZone, fromLocalInput } from "../time-zone.ts";
 
 const DAY_MS = 86_400_000;
 const NAME_CHARACTERS = 100;
@@ -86,7 +87,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           choose={setLife}
         />
         {life === ON_A_DATE ? (
-          <Field label="Expiration date, in your time zone">
+          <Field label={`Expiration date (${currentZone()})`}>
             {(tied) => (
               <input
                 {...tied}
@@ -133,9 +134,16 @@ function listOf(text: string): string[] | null {
   return parts.length === 0 ? null : parts;
 }
 
-/** When a key that is created now expires, in UTC; null: never. */
-function endOf(life: string, date: string): string | null {
-  if (life === ON_A_DATE) return new Date(date).toISOString();
+/**
+ * When a key that is created now expires, in UTC; null: never. `date` is a local time of the chosen
+ * zone.
+ */
+export function endOf(life: string, date: string): string | null {
+  if (life === ON_A_DATE) {
+    const atMs = fromLocalInput(currentZone(), date);
+    if (atMs === null) throw lacking("expiresAt", "Enter the date and the time.");
+    return new Date(atMs).toISOString();
+  }
   const days = LIVES[life]?.days ?? null;
   return days === null ? null : new Date(Date.now() + days * DAY_MS).toISOString();
 }

@@ -6,7 +6,7 @@ export function NotFoundPage() {
   return (
     <Page title="Page not found">
       <p>
-        There is no page at this address. <Link to="/credits">Go to Credits</Link>
+        There is no page at this address. <Link to="/">Go to the overview</Link>
       </p>
     </Page>
   );

@@ -3,6 +3,7 @@ import type { ConsoleOverview } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Ago, Detail, DetailList, Money, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
+import { BREACHES_OF_UTC_DAY } from "./breaches.tsx";
 import { Unavailable } from "./overview-part.tsx";
 
 type Ok<Name extends keyof ConsoleOverview> = Extract<ConsoleOverview[Name], { status: "ok" }>;
@@ -131,7 +132,11 @@ export function Attention({ overview: { servers, commands, webhooks, breaches } 
           {webhooks.status === "unavailable" ? <Unavailable /> : <FailingWebhooks endpoints={webhooks.endpoints} />}
         </Detail>
         <Detail name="Breaches today">
-          {breaches.status === "unavailable" ? <Unavailable /> : <Link to="/breaches">{whole(breaches.total)}</Link>}
+          {breaches.status === "unavailable" ? (
+            <Unavailable />
+          ) : (
+            <Link to={BREACHES_OF_UTC_DAY}>{whole(breaches.total)}</Link>
+          )}
         </Detail>
       </DetailList>
     </section>

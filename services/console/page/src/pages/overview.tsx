@@ -11,7 +11,7 @@ import { type Column, Table } from "../parts/table.tsx";
 import { useData } from "../parts/use-data.ts";
 import { AccountLink, Moment, Money } from "../parts/values.tsx";
 import { Link } from "../router.tsx";
-import { RecentBreaches } from "./breaches.tsx";
+import { BREACHES_OF_UTC_DAY, RecentBreaches } from "./breaches.tsx";
 import { NearLimits } from "./limits.tsx";
 import { Attention, Totals } from "./overview-numbers.tsx";
 import { Unavailable } from "./overview-part.tsx";
@@ -70,7 +70,7 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
       >
         {({ accounts }) => (accounts.length === 0 ? null : <Drawdowns accounts={accounts} currencyOf={currencyOf} />)}
       </Section>
-      <Section title="Breaches today" link={["/breaches", "All breaches"]} part={breaches}>
+      <Section title="Breaches today" link={[BREACHES_OF_UTC_DAY, "All breaches"]} part={breaches}>
         {({ breaches: list }) =>
           list.length === 0 ? null : <RecentBreaches breaches={list} currencyOf={currencyOf} />
         }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import type { DeliveryStatus, WebhookDelivery, WebhookEndpoint } from "../api/shapes.ts";
@@ -7,7 +7,7 @@ import { filterBy, pageIn } from "../parts/filter.ts";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { useAction, useData } from "../parts/use-data.ts";
+import { useAction, useData, useReloadWhile } from "../parts/use-data.ts";
 import { Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
@@ -49,11 +49,7 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   );
   const [shownId, show] = useState<string | null>(null);
   const { value, reload } = deliveries;
-  useEffect(() => {
-    if (value?.deliveries.some(isUnderWay) !== true) return undefined;
-    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
-    return () => clearTimeout(timer);
-  }, [value, reload]);
+  useReloadWhile(value?.deliveries.some(isUnderWay) === true, deliveries, RELOAD_INTERVAL_MS);
   const again = useAction(async () => {
     if (shownId === null) return;
     await api.redeliverWebhook(endpoint.id, shownId);

@@ -1,11 +1,9 @@
-import { useEffect } from "preact/hooks";
-
 import { useApi } from "../api/context.ts";
 import type { EventDelivery, EventDeliveriesAnswer, WebhookEndpoint } from "../api/shapes.ts";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Permitted } from "../parts/permitted.tsx";
-import { useAction, useData } from "../parts/use-data.ts";
+import { useAction, useData, useReloadWhile } from "../parts/use-data.ts";
 import { AccountLink, Block, Copy, Detail, DetailList, Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { AttemptList } from "./webhook-attempts.tsx";
@@ -23,11 +21,7 @@ export function WebhookEventPage({ eventId }: { readonly eventId: string }) {
   const event = useData(`event ${eventId}`, (signal) => api.webhookEvent(eventId, signal));
   const endpoints = useData("webhooks", (signal) => api.webhooks(signal));
   const { value, reload } = event;
-  useEffect(() => {
-    if (value?.deliveries.some(isUnderWay) !== true) return undefined;
-    const timer = setTimeout(reload, RELOAD_INTERVAL_MS);
-    return () => clearTimeout(timer);
-  }, [value, reload]);
+  useReloadWhile(value?.deliveries.some(isUnderWay) === true, event, RELOAD_INTERVAL_MS);
   return (
     <Page title="Webhook event">
       <p>

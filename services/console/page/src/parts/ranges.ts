@@ -1,5 +1,5 @@
 /** Ranges of time by which lists are filtered. Days and months are those of a time zone. */
-import { instantOf, offsetMs, startOfDay, startOfMonth } from "../time-zone.ts";
+import { instantOf, offsetMs, startOfDay, startOfMonth, UTC } from "../time-zone.ts";
 import type { UrlState } from "./url-state.ts";
 
 const HOUR_MS = 3_600_000;
@@ -10,6 +10,7 @@ export const RANGES = {
   all: "All time",
   hour: "Last hour",
   today: "Today",
+  utcDay: "Today (UTC)",
   yesterday: "Yesterday",
   week: "Last 7 days",
   month: "This month",
@@ -46,6 +47,8 @@ export function spanOf(name: RangeName, custom: CustomRange, zone: string, nowMs
       return { fromMs: nowMs - HOUR_MS, toMs: null };
     case "today":
       return { fromMs: startOfDay(zone, nowMs), toMs: null };
+    case "utcDay":
+      return { fromMs: startOfDay(UTC, nowMs), toMs: null };
     case "yesterday":
       return { fromMs: startOfDay(zone, nowMs, -1), toMs: startOfDay(zone, nowMs) };
     case "week":

@@ -34,16 +34,17 @@ export function useTimeRange(state: UrlState, initial: RangeName = "all", round 
 interface TimeRangeProps {
   readonly state: UrlState;
   readonly range: ShownRange;
-  /** The ranges to choose from; all if absent. */
+  /** The ranges to choose from; {@link USUAL_NAMES} if absent. */
   readonly names?: readonly RangeName[];
   /** Label of the choice; "Time" if absent. */
   readonly label?: string;
 }
 
-const ALL_NAMES = Object.keys(RANGES) as RangeName[];
+/** Without the day of the overview, which begins at 00:00 UTC in every zone. */
+const USUAL_NAMES = (Object.keys(RANGES) as RangeName[]).filter((name) => name !== "utcDay");
 
 /** Filters a list by time. It shows the exact times of the range, and their zone. */
-export function TimeRange({ state, range: { name, span }, names = ALL_NAMES, label = "Time" }: TimeRangeProps) {
+export function TimeRange({ state, range: { name, span }, names = USUAL_NAMES, label = "Time" }: TimeRangeProps) {
   const choose = (chosen: RangeName): void => {
     if (chosen !== "custom") return state.set({ range: chosen, from: null, to: null });
     const { fromMs, toMs } = span;
@@ -90,7 +91,7 @@ interface InstantProps {
 }
 
 /** One end of a range, as a local time of the chosen zone. */
-function Instant({ label, ms, set }: InstantProps) {
+export function Instant({ label, ms, set }: InstantProps) {
   const zone = currentZone();
   return (
     <Field label={`${label} (${zone})`}>

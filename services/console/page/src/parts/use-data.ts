@@ -44,6 +44,23 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
   return { ...state, loading: loaded !== wanted, reload, set };
 }
 
+/**
+ * While `isPending`, loads data again `intervalMs` milliseconds after each call has ended, also
+ * after a failed one.
+ */
+export function useReloadWhile(
+  isPending: boolean,
+  { loading, reload }: Pick<Data<unknown>, "loading" | "reload">,
+  intervalMs: number,
+): void {
+  const isWaiting = isPending && !loading;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const timer = setTimeout(reload, intervalMs);
+    return () => clearTimeout(timer);
+  }, [isWaiting, reload, intervalMs]);
+}
+
 /** A change that a person makes: whether it is running, and why it failed. */
 export interface Action {
   readonly busy: boolean;

@@ -30,9 +30,9 @@ const PUT_ROW = statement<Record<string, never>>(
      id = excluded.id, name = excluded.name, role = excluded.role, token_hash = excluded.token_hash,
      invited_by = excluded.invited_by, created_at = excluded.created_at, expires_at = excluded.expires_at`,
 );
-const COUNT_ROWS = statement<{ total: number }>(
-  "invitations_count",
-  `select count(*) as total from invitations where organization_id = $1 and expires_at > $2`,
+const COUNT_OTHERS = statement<{ total: number }>(
+  "invitations_count_others",
+  `select count(*) as total from invitations where organization_id = $1 and email <> $2 and expires_at > $3`,
 );
 const SELECT_OF = statement<InvitationRow>(
   "invitations_select_of",
@@ -61,8 +61,8 @@ export function createInvitations(database: Queryable): Invitations {
       const who = [invitationId, organizationId, organizationName, email, name, role];
       await database.query(PUT_ROW, [...who, tokenHash, invitedBy, toIso(nowMs), toIso(expiresAtMs)]);
     },
-    count: async (organizationId, nowMs) =>
-      (await database.query(COUNT_ROWS, [organizationId, toIso(nowMs)]))[0]?.total ?? 0,
+    countOthers: async (organizationId, email, nowMs) =>
+      (await database.query(COUNT_OTHERS, [organizationId, email, toIso(nowMs)]))[0]?.total ?? 0,
     list: async (organizationId, nowMs) =>
       (await database.query(SELECT_OF, [organizationId, toIso(nowMs)])).map(shownRow),
     byToken: async (tokenHash, nowMs) => openOrNull(await database.query(SELECT_BY_TOKEN, [tokenHash, toIso(nowMs)])),

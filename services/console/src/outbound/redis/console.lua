@@ -1,8 +1,8 @@
 #!lua name=kapi_console
 
--- The data of the console in Redis: sessions, and counts of failed sign-ins. This library is
--- separate from the library of admission, and touches no wallet. The typed wrappers are in
--- console-sessions.ts and sign-in-attempts.ts.
+-- The data of the console in Redis: sessions, and counts of failed sign-ins and of requests for
+-- mails. This library is separate from the library of admission, and touches no wallet. The typed
+-- wrappers are in console-sessions.ts, sign-in-attempts.ts and recovery-limits.ts.
 
 local SESSION_FIELDS = { 'user', 'version', 'csrf', 'created', 'proof' }
 -- Limits the exponent: at this exponent the wait is far above its maximum, and 2^n is still exact.
@@ -94,7 +94,17 @@ local function take_back_sign_in(keys, args)
   return 1
 end
 
+-- COUNT RECOVERY. keys: count. args: windowMs. Counts a request for a mail, and returns the count,
+-- which is forgotten windowMs after its first request.
+local function count_recovery(keys, args)
+  local count = redis.call('INCR', keys[1])
+  -- NX: a later request does not extend the lifetime.
+  redis.call('PEXPIRE', keys[1], args[1], 'NX')
+  return count
+end
+
 redis.register_function('kapi_console_open_session', open_session)
 redis.register_function('kapi_console_use_session', use_session)
 redis.register_function('kapi_console_begin_sign_in', begin_sign_in)
 redis.register_function('kapi_console_take_back_sign_in', take_back_sign_in)
+redis.register_function('kapi_console_count_recovery', count_recovery)

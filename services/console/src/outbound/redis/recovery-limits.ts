@@ -1,4 +1,4 @@
-import type { RedisConnection } from "@kapi/redis";
+import { numberReply, type RedisConnection } from "@kapi/redis";
 
 import type { RecoveryLimits } from "../../domain/people-ports.ts";
 
@@ -14,18 +14,15 @@ export const recoveryEmailKey = (emailHash: string): string => `console:recovery
 /** Number: requests for mails from a network. */
 export const recoveryAddressKey = (network: string): string => `console:recovery:address:${network}`;
 
-/** Counts requests for mails in Redis. */
-export function createRecoveryLimits({ commands }: RedisConnection): RecoveryLimits {
-  const count = async (key: string): Promise<number> => {
-    // The lifetime is set first: a key without one would be kept for good.
-    await commands.set(key, 0, "PX", RECOVERY_WINDOW_MS, "NX");
-    return commands.incr(key);
-  };
+/** Counts requests for mails in Redis. The connection needs the function library of the console. */
+export function createRecoveryLimits(redis: RedisConnection): RecoveryLimits {
+  const count = async (key: string): Promise<number> =>
+    numberReply(await redis.call("kapi_console_count_recovery", [key], [RECOVERY_WINDOW_MS]));
   return {
     count: async (emailHash, network) => {
       const ofNetwork = await count(recoveryAddressKey(network));
       if (ofNetwork > MAX_RECOVERIES_PER_ADDRESS) {
-        const leftMs = await commands.pttl(recoveryAddressKey(network));
+        const leftMs = await redis.commands.pttl(recoveryAddressKey(network));
         return { waitMs: Math.max(1, leftMs), isSilent: true };
       }
       return { waitMs: 0, isSilent: (await count(recoveryEmailKey(emailHash))) > MAX_MAILS_PER_EMAIL };

@@ -123,6 +123,9 @@ function TransactionLink({ command: { id, operation, serverId, accountNumber } }
 function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: CurrentIntent }) {
   const again = useAction(current.sendAgain);
   const { action, commandId } = intent;
+  const { command } = current;
+  // A reset that failed or expired set no password.
+  if (isFinal(command) && command?.status !== "succeeded") return null;
   if ((action !== "reset-password" && action !== "reset-investor-password") || commandId === null) return null;
   if (current.password === null) {
     return (
