@@ -210,6 +210,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       deletions: deletionRepository,
       recordEvents,
     },
+    changer,
     isUnreachable,
     isNotSent,
   });
