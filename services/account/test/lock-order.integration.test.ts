@@ -156,7 +156,7 @@ it("applying a command that was carried out in part and booking do not deadlock"
     settleTradingAccounts: none,
     operations: queuedOperations(() => ""),
     repository,
-    deletions: createDeletionRepository({ database, deleteHistory: none }),
+    deletions: createDeletionRepository({ database, clock: systemClock, deleteHistory: none }),
     recordEvents: () => Promise.resolve([]),
   };
   const creations: CreationCommandsOptions = {
