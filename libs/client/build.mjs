@@ -12,7 +12,7 @@ const DIST = path.join(FOLDER, "dist");
 const require = (name) => path.join(FOLDER, "node_modules", name);
 
 rmSync(DIST, { recursive: true, force: true });
-// The compiler of this package: the one of the repository need not be installed beside it.
+// The repository has another TypeScript version, so the path leads to the one of this package.
 execFileSync(process.execPath, [require("typescript/bin/tsc"), "-p", path.join(FOLDER, "tsconfig.build.json")], {
   stdio: "inherit",
 });

@@ -86,6 +86,12 @@ export const EXPECTED: readonly Expectation[] = [
     times: 1,
   },
   {
+    what: "a public host of the gateway has its five paths, and no probes or metrics",
+    pattern:
+      /name: kapi-gateway$[^]{0,600}?paths:\n(?: +- path: \/(?:api|docs|openapi\.json|asyncapi\.json|\.well-known)\n +pathType: Prefix\n +backend:[^\n]*\n){5}---$/gm,
+    times: 1,
+  },
+  {
     what: "each public host has a route to its Service",
     pattern:
       /^kind: HTTPRoute$[^]*?backendRefs: \[{ name: kapi-(console, port: 8082|gateway, port: 8080|stream, port: 8081) }\]$/gm,

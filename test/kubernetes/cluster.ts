@@ -45,6 +45,12 @@ export class Cluster {
     return output("helm", ["-n", this.namespace, ...args]);
   }
 
+  /** The nodes on which the cluster's DNS runs. */
+  async dnsNodes(): Promise<string[]> {
+    const pods = ["get", "pods", "-n", "kube-system", "-l", "k8s-app=kube-dns"];
+    return (await this.kubectl(...pods, "-o", "jsonpath={.items[*].spec.nodeName}")).split(" ").filter(Boolean);
+  }
+
   /** Runs the operator's command line in its pod. */
   async admin<T>(...args: readonly string[]): Promise<T> {
     const command = ["node", "src/main.ts", "admin", ...args, "--json"];

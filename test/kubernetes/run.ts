@@ -73,6 +73,11 @@ async function main(): Promise<void> {
   const cluster = new Cluster(`kapi-test-${Date.now().toString(36)}`);
   const [first = "", second] = await cluster.nodes();
   if (second === undefined) throw new Error("the cluster must have at least two nodes: one of them is drained");
+  const dnsNodes = await cluster.dnsNodes();
+  if (dnsNodes.length > 0 && dnsNodes.every((node) => node === second))
+    throw new Error(
+      `the DNS of the cluster runs only on ${second}, which is drained: no service would find another one`,
+    );
   await cluster.kubectl("create", "namespace", cluster.namespace);
   try {
     await test(cluster, first, second);

@@ -10,8 +10,7 @@ import { eventually } from "@kapi/testkit";
 import type { Backend } from "./balancer.ts";
 
 /**
- * Services with two processes: all but risk, and the trading simulator, which keeps its market in
- * memory.
+ * Services with two processes: all but the trading simulator, which keeps its market in memory.
  */
 const TWICE = [
   "account",
@@ -22,6 +21,7 @@ const TWICE = [
   "gateway",
   "metrics",
   "organization",
+  "risk",
   "webhooks",
 ] as const;
 export const TRADING_SERVER = "trading-simulator";
@@ -32,12 +32,12 @@ const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
 
-/** A kapi whose services, except risk and the trading simulator, run as two processes each. */
+/** A kapi whose services, except the trading simulator, run as two processes each. */
 export interface Cluster {
   readonly stack: TestStack;
   /** An organization with the addresses of the balancers. */
   readonly demo: Demo;
-  /** The first process of each service, without risk. */
+  /** The first process of each service. */
   readonly first: readonly string[];
   /** The second processes. */
   readonly second: readonly string[];

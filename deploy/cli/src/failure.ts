@@ -1,7 +1,10 @@
 import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import { ErrorBody } from "@kapi/contracts";
 
-/** An error response of the service `who` as a failure, with one line for each invalid field. */
+/**
+ * Converts an error response of the service `who` to the error that the command line prints and
+ * exits with. The error has one line for each invalid field.
+ */
 export function failureOf(who: string, status: number, text: string): CommandLineError {
   const exitCode = status >= 500 ? EXIT_CODES.notFinal : EXIT_CODES.failed;
   const body = ErrorBody.safeParse(jsonOrNull(text));

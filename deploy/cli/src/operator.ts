@@ -17,8 +17,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Number of items per request. */
 const PAGE_LIMIT = 100;
 /**
- * The settings of the operator's command line. If they are set, the command does not look for a
- * running kapi. A setting can also be in a file: OPERATOR_TOKEN_FILE.
+ * The settings of the operator's command line. If those that a command needs are set, it does not
+ * look for a running kapi. A setting can also be in a file: OPERATOR_TOKEN_FILE.
  */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
@@ -29,6 +29,7 @@ export const OperatorSettings = z.object({
 
 /** The services with operator routes, and the setting with the address of each. */
 const ADDRESSES = { organization: "ORGANIZATION_URL", console: "CONSOLE_URL" } as const;
+/** A service with operator routes. */
 export type OperatedService = keyof typeof ADDRESSES;
 
 /** The address of a service, and the operator's token. */
@@ -44,9 +45,10 @@ type ListRoute = InternalRoute & {
 };
 
 /**
- * The address of `service` in the environment (ORGANIZATION_URL or CONSOLE_URL, and
- * OPERATOR_TOKEN). Otherwise its address in the kapi that runs from this checkout, whose state is
- * in KAPI_STATE_DIR.
+ * The address of `service`, and the operator's token, from the environment (ORGANIZATION_URL or
+ * CONSOLE_URL, and OPERATOR_TOKEN). A value that is not set is taken from the kapi that runs from
+ * this checkout, whose state is in KAPI_STATE_DIR.
+ * @throws CommandLineError if a value is not set and no such kapi runs.
  */
 export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
   const variable = ADDRESSES[service];
@@ -80,7 +82,10 @@ export class Operator {
     this.#address = address;
   }
 
-  /** Calls a route and parses its response. Throws CommandLineError for every status except 2xx. */
+  /**
+   * Calls a route and parses its response.
+   * @throws CommandLineError for every status except 2xx, or if the service does not answer.
+   */
   call<R extends InternalRoute>(route: R, request: RouteRequest<R>): Promise<z.output<R["answer"]>> {
     return this.#call(route, request, request.body);
   }

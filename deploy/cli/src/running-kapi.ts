@@ -30,7 +30,10 @@ export async function fromRunningKapi<T>(
   }
 }
 
-/** The demo organization of the kapi that runs from this checkout; null if none runs. */
+/**
+ * The demo organization of the kapi that runs from this checkout. Null if none runs, or if the
+ * command line runs in an image, which has no checkout.
+ */
 export async function demoConnection(environment: Environment): Promise<Connection | null> {
   try {
     return await fromRunningKapi(environment, "set KAPI_URL and KAPI_KEY", ({ runningDemo }, folder) => {

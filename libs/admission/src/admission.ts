@@ -134,6 +134,7 @@ export interface Admission {
   /**
    * Marks all records of a request completed. Call it after Kafka's acknowledgement and before the
    * 202. If it returns false, no 202 may be sent.
+   * @throws ApiError DEPENDENCY_UNAVAILABLE if Redis does not answer. No 202 may be sent then.
    */
   readonly markCompleted: (organizationId: string, completed: CompletedRecords) => Promise<boolean>;
   /**
@@ -144,7 +145,9 @@ export interface Admission {
   /**
    * Refunds a request that is answered 5xx, also after {@link ChargeUnknown}: the credits that it
    * consumed, and the credits that it reserved for commands that were certainly not published.
-   * Idempotent. Returns the refunded and the available credits.
+   * Idempotent. Returns the refunded credits, and in `remaining` the available credits; null if the
+   * call changed no wallet.
+   * @throws ApiError DEPENDENCY_UNAVAILABLE if the shard is unsynced or Redis does not answer.
    */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**

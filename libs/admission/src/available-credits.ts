@@ -4,7 +4,7 @@ import type { Logger } from "@kapi/runtime";
 
 /**
  * Returns the available credits of an organization: 0 without a wallet; null if Redis does not
- * answer, or has lost its wallets.
+ * answer, or the shard of the organization is unsynced.
  */
 export type AvailableCredits = (organizationId: string) => Promise<number | null>;
 

@@ -23,7 +23,8 @@ export interface DirectoryOptions {
 }
 
 /**
- * The keys, servers and prices in force, in memory, kept up to date from `organization.directory`.
+ * The newest entries of keys (also revoked keys), servers (also removed servers) and prices, in
+ * memory. They are kept up to date from `organization.directory`.
  */
 export interface Directory {
   readonly key: (keyId: string) => KeyEntry | undefined;

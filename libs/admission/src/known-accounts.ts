@@ -11,11 +11,11 @@ export interface AccountName {
   readonly accountNumber: string;
 }
 
-/** What a cache loads for each account, which answers it keeps, and how many of them. */
+/** What a cache loads for each account, which answers it keeps, and how many answers. */
 interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
   readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
-  /** Whether an answer is cached; by default every answer is. */
+  /** Whether the answer for an existing account is cached; by default always. */
   readonly isLasting?: (account: A) => boolean;
   /** Maximum number of cached accounts; the least recently used account is evicted. */
   readonly maxEntries: number;

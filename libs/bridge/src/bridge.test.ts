@@ -75,7 +75,7 @@ class Scenario {
     lastSequence: (_serverId, accountNumber) => Promise.resolve(accountNumber === ACCOUNT ? this.sequence : null),
   };
 
-  /** A bridge after a restart: it knows only the journal. */
+  /** A new bridge, as after a restart: it knows only the journal. */
   start() {
     return new Bridge({ platform: this.platform, committer: this.committer, journal: this.journal });
   }

@@ -5,6 +5,7 @@
 import type { Quote } from "@kapi/contracts";
 import type { AccountSnapshot, Change, RejectionCode, ServerConfiguration } from "@kapi/trading-server";
 
+/** The result of one change on the platform: applied, rejected, or not complete yet. */
 export type ChangeResult =
   | {
       readonly applied: true;
@@ -56,8 +57,8 @@ export interface TradingPlatform {
   /**
    * Called before a reference without an outcome is closed for good. Returns the result if the
    * change was applied, for example by a process that ended before it recorded the event, and
-   * records the event now. Null: the change was never applied. Throws if that is unknown: the
-   * reference stays open, and the caller settles it again.
+   * records the event now. Null: the change was not applied and can never be. Throws if that is
+   * unknown: the reference stays open, and the caller settles it again.
    */
   findApplied(serverId: string, reference: string): Promise<ChangeResult | null>;
 

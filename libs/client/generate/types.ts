@@ -69,8 +69,8 @@ export function generateMoneyFields(document: object): string {
 }
 
 /**
- * The document with its schemas alone, and a schema `<OperationId>Query` for the query of each
- * operation.
+ * The document without its paths. It has all schemas, and a schema `<OperationId>Query` for each
+ * operation with query parameters.
  */
 function schemasOnly({ paths, components, ...document }: Document): object {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));

@@ -86,8 +86,8 @@ export class RateLimitError extends KapiError {}
 /** 5xx: something failed at kapi. A retry with the same idempotency key is safe. */
 export class ServerError extends KapiError {}
 /**
- * No complete answer arrived. A mutation may have been accepted: repeat the call with the same
- * idempotency key.
+ * No complete answer arrived, or an answer that is not kapi's. A mutation may have been accepted:
+ * repeat the call with the same idempotency key.
  */
 export class ConnectionError extends KapiError {}
 

@@ -105,8 +105,8 @@ export interface CommandExecutor<Effect> {
   settle(serverId: string, commands: readonly UnsettledCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**
    * Writes the effects of many commands in the transaction that makes them final, in a few
-   * statements. The returned map replaces the `result` of its commands. Events are published with
-   * `transaction.enqueue`.
+   * statements. Returns results by command id: each replaces the `result` of its command. Events
+   * are published with `transaction.enqueue`.
    */
   apply(
     transaction: WorkTransaction,

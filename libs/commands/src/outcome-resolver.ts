@@ -23,7 +23,7 @@ export type Resolution<Effect> =
   | FinalResolution<Effect>
   /** The command is retried; `requeue`: the attempt is written to the inbox and published. */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
-  /** The command applied; the booking of its event makes it final. Without it, it is retried. */
+  /** The command applied; the booking of its event makes it final. Retried if none is booked. */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
   /** The command is already final. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };

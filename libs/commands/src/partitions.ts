@@ -134,7 +134,7 @@ export class Partitions {
     entry.partition.remove(entry);
   }
 
-  /** Returns a command that is in memory. */
+  /** Returns a command that is in memory; undefined if it is not there. */
   find(commandId: string): Entry | undefined {
     for (const queue of this.#queues.values()) {
       const entry = queue.get(commandId);

@@ -131,7 +131,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first, second]);
   });
 
-  it("sends a command that had an unexpected error alone, and no expired command with an open one", async () => {
+  it("sends a command that had an unexpected error alone, and never mixes commands past and before their deadlines", async () => {
     const { batches, clock, scheduler } = setUp({ maxAccountCommands: 3 });
     const failed = entry("1001");
     failed.unexpectedErrors = 1;
@@ -146,7 +146,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1)).toMatchObject({ mode: "execute", entries: [open] });
   });
 
-  it("fills a batch with heads first", async () => {
+  it("fills a batch with the first commands of all accounts before it adds later commands", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 100, maxBatchCommands: 3 });
     const hot = [entry("1001"), entry("1001"), entry("1001")];
     const [second, third] = [entry("1002"), entry("1003")];

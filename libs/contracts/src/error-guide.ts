@@ -292,7 +292,7 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
     retry: "new key",
   },
   INTERNAL: {
-    happened: "The command could not be processed. It is settled: the change was not made.",
+    happened: "kapi could not process the command. The change was certainly not made.",
     action: "Give your operator the command id. Send the change again with a new key.",
     retry: "new key",
   },

@@ -54,8 +54,8 @@ export const Issue = z
 export type Issue = z.infer<typeof Issue>;
 
 /**
- * Body of every error answer (decisions, 1.2). Release 0.1.0 sends neither `code` nor `requestId`,
- * which is read between services during an upgrade.
+ * Body of every error answer (decisions, 1.2). `code` and `requestId` are optional, because during
+ * an upgrade services also read answers of release 0.1.0, which has neither.
  */
 export const ErrorBody = z
   .object({

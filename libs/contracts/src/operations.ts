@@ -250,7 +250,7 @@ export const OPERATIONS = {
   enableAccount: {
     ...QUEUED,
     path: `${ACCOUNT}/enable`,
-    summary: "Queues the enabling of a disabled or archived account",
+    summary: "Queues the enabling of a close-only, disabled or archived account",
     body: RequestBody,
   },
   disableAccount: {
@@ -335,7 +335,7 @@ export const OPERATIONS = {
     path: `${ACCOUNT}/finance/withdrawals`,
     scope: "finance:withdraw",
     group: "Finance",
-    summary: "Queues a withdrawal of at most balance and free margin",
+    summary: "Queues a withdrawal of at most the lower of balance and free margin",
     body: FundsBody,
   },
   getCommand: {

@@ -84,7 +84,7 @@ export const WEBHOOK_OPERATIONS = {
     method: "DELETE",
     path: ENDPOINT,
     errors: WITHOUT_400,
-    summary: "Deletes an endpoint; what waits for it is not sent",
+    summary: "Deletes an endpoint; deliveries that wait for it are not sent",
     answer: DeletedWebhookAnswer,
   },
   rotateWebhookSecret: {
@@ -107,7 +107,7 @@ export const WEBHOOK_OPERATIONS = {
     path: `${ENDPOINT}/replay`,
     success: [202],
     errors: WITH_404,
-    summary: "Sends the events of a time again",
+    summary: "Sends the events of a period again",
     body: ReplayWebhookBody,
     answer: WebhookReplayAnswer,
   },

@@ -175,7 +175,10 @@ class Maker {
     if (!isLeft) this.#expired.set(serverId, firstDay);
   }
 
-  /** Runs batches, each in a transaction with the server's lock, until none is left. */
+  /**
+   * Runs batches, each in a transaction with the server's lock, until none is left or another
+   * process has the lock. `firstDay` is the first day of a server that has no digests yet.
+   */
   async #whileLeft(
     serverId: string,
     firstDay: string,

@@ -70,7 +70,10 @@ const NOTE_LATE: Statement<never> = statement(
   `insert into late_records (server_id, day, account_number)
    select * from unnest($1::uuid[], $2::date[], $3::text[])`,
 );
-/** $1 server, $2 last day, $3 limit of the records that name the accounts. All theirs are taken. */
+/**
+ * $1 server, $2 last day, $3 maximum number of records that are looked at. All late records of the
+ * accounts in these records are deleted and returned.
+ */
 const TAKE_LATE: Statement<{ day: string; account_number: string }> = statement(
   "digests-take-late-records",
   `delete from late_records where server_id = $1 and day <= $2::date and account_number = any(array(
@@ -101,7 +104,7 @@ export async function lockServer(tx: Transaction, serverId: string, firstDay: st
   return fromRow(row);
 }
 
-/** Like {@link lockServer}; null if another process has the lock. */
+/** Like {@link lockServer}, but does not wait: null if another process has the lock. */
 export async function tryLockServer(
   tx: Transaction,
   serverId: string,

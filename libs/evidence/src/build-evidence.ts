@@ -19,8 +19,9 @@ export type EvidenceClaim = EvidenceHeader extends infer Header
   : never;
 
 /**
- * Makes a document: chains the header and all records by SHA-256, and signs the end of the chain
- * (decisions, 20.2). A change, removal or exchange of any part breaks the chain or the signature.
+ * Makes a document: chains the header and all records by SHA-256, and signs the first and the last
+ * hash (decisions, 20.2). A change, removal or exchange of any part breaks the chain or the
+ * signature.
  *
  * Give valuations in the order of their offsets, then samples in the order of their sequences; at
  * most `MAX_EVIDENCE_RECORDS`. Takes about 5 us for each record and does not yield: up to 100 ms.

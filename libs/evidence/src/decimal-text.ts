@@ -1,7 +1,7 @@
 import { assert } from "@kapi/kernel";
 
 const MINOR_DIGITS = 2;
-/** Maximum number of decimals of a number that JavaScript shows with an exponent. */
+/** Maximum number of decimals, for a number that JavaScript shows with an exponent. */
 const DECIMAL_PLACES = 20;
 
 /** Integer minor units as decimal text with two decimals: -1250 is `-12.50`. */

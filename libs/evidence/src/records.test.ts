@@ -19,9 +19,9 @@ const VALUATION: Valuation = {
   netDepositsMinor: -250_00,
 };
 
-it("a valuation keeps its place, its times and its exact amounts", () => {
-  const place = { partition: 3, offset: 1_228, timestampMs: Date.parse("2026-11-26T09:30:40.012Z") };
-  expect(toValuationEvidence(VALUATION, place)).toEqual({
+it("a valuation keeps its position in the log, its times and its exact amounts", () => {
+  const position = { partition: 3, offset: 1_228, timestampMs: Date.parse("2026-11-26T09:30:40.012Z") };
+  expect(toValuationEvidence(VALUATION, position)).toEqual({
     kind: "valuation",
     partition: 3,
     offset: 1_228,
@@ -35,7 +35,7 @@ it("a valuation keeps its place, its times and its exact amounts", () => {
     netDeposits: "-250.00",
   });
   const { netDepositsMinor: _netDepositsMinor, ...silent } = VALUATION;
-  expect(toValuationEvidence(silent, place).netDeposits).toBeNull();
+  expect(toValuationEvidence(silent, position).netDeposits).toBeNull();
 });
 
 it("a sample has the same text as its last valuation", () => {

@@ -18,7 +18,7 @@ type ValuationValues = Pick<
 > & { readonly netDepositsMinor?: number | null | undefined };
 
 /** Where a valuation is in `trading.valuations`, and the time of its record. */
-export interface ValuationPlace {
+export interface ValuationPosition {
   readonly partition: number;
   readonly offset: number;
   readonly timestampMs: number;
@@ -27,7 +27,7 @@ export interface ValuationPlace {
 /** A valuation of the topic `trading.valuations`. */
 export function toValuationEvidence(
   valuation: ValuationValues,
-  { partition, offset, timestampMs }: ValuationPlace,
+  { partition, offset, timestampMs }: ValuationPosition,
 ): ValuationEvidence {
   const { netDepositsMinor } = valuation;
   return {

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 import { breachClaim, KEYS, RECORDS, SIGNER, valuation } from "./documents.ts";
 
-/** The places of the contradictions that the client finds in signed evidence. */
+/** The parts (`where`) of the contradictions that the client finds in signed evidence. */
 function contradictionsIn(claim: EvidenceClaim, records: readonly EvidenceRecord[] = RECORDS): string[] {
   const result = verifyEvidence(buildEvidence(claim, records, SIGNER), KEYS);
   if (result.status === "invalid") throw new Error(result.problem.code);

@@ -79,7 +79,7 @@ describe("a changed document is not verified", () => {
     for (const document of DOCUMENTS) {
       const bytes = Buffer.from(JSON.stringify(document));
       for (const [index, byte] of bytes.entries()) {
-        // Every place, with a small change, a change of case and a change of the highest bit.
+        // Every byte, with a small change, a change of case and a change of the highest bit.
         for (const difference of [1, 0x20, 0x80]) {
           bytes[index] = byte ^ difference;
           expect(problemOf(bytes), `byte ${index}: ${bytes.toString()}`).not.toBeNull();
@@ -231,7 +231,7 @@ describe("the key of a document", () => {
   });
 });
 
-/** Every place in a value, from the outside to the inside. */
+/** The path of every member of a value, from the outside to the inside. */
 function pathsOf(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [path];
   return [path, ...Object.entries(value).flatMap(([name, member]) => pathsOf(member, [...path, name]))];

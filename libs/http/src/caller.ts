@@ -26,7 +26,10 @@ export function callerHeaders({ actor, address }: Caller): Record<string, string
   };
 }
 
-/** The caller of a request between services; null without a readable actor, as of release 0.1.0. */
+/**
+ * The caller of a request between services. Null if the headers name no valid actor, as in requests
+ * of release 0.1.0.
+ */
 export function callerOf(headers: IncomingHttpHeaders): Caller | null {
   const named = headers[CALLER_HEADERS.actor];
   const actor = typeof named === "string" ? actorFromText(named) : null;

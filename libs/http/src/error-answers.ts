@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { ApiError } from "./api-error.ts";
 import { DependencyError } from "./dependency-error.ts";
 
+/** The content type of every error response. */
 export const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
 /** Retry-After while a dependency is down, in seconds (decisions, 1.5). */
 const RETRY_AFTER_SECONDS = "1";

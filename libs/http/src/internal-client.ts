@@ -68,12 +68,13 @@ export interface CallOptions {
    */
   readonly repeatable?: boolean;
   /**
-   * For `request`: the organization of the call. Above the organization's share of waiting calls,
-   * the call fails with ApiError TOO_MANY_CONCURRENT_REQUESTS.
+   * For `request` and `json`: the organization of the call. Above the organization's share of
+   * waiting calls, the call fails with ApiError TOO_MANY_CONCURRENT_REQUESTS.
    */
   readonly organizationId?: string | undefined;
   /**
-   * For `request`: aborts the call, at the other side too. The call fails with a DependencyError.
+   * For `request` and `json`: aborts the call, at the other side too. The call fails with a
+   * DependencyError.
    */
   readonly signal?: AbortSignal;
 }
@@ -138,7 +139,8 @@ export interface OrganizationShare {
 }
 
 /**
- * Creates a client that keeps its connections open. It connects at the first call.
+ * Creates a client that keeps its connections open. It connects at the first call. `stop` waits for
+ * running calls for a limited time, then aborts them.
  */
 export function startInternalClient(options: InternalClientOptions): Started<InternalClient> {
   const { origin } = new URL(options.baseUrl);

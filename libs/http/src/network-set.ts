@@ -5,7 +5,7 @@ const IPV6 = 6;
 /** Whether an address is one of some addresses, or in one of some networks. */
 export type NetworkSet = (address: string) => boolean;
 
-/** `networks`: valid addresses, and networks in CIDR notation. */
+/** The set of `networks`: valid addresses, and networks in CIDR notation. */
 export function createNetworkSet(networks: readonly string[]): NetworkSet {
   const list = new BlockList();
   for (const network of networks) {

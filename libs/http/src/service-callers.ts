@@ -67,7 +67,7 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
 
 /**
  * Whether the caller with these headers may call a route, such as `GET /internal/windows`. For
- * requests that `app` does not handle: upgrades.
+ * WebSocket upgrades, for which Fastify runs no hook of {@link admitCallers}.
  */
 export function mayCall(
   headers: IncomingHttpHeaders,

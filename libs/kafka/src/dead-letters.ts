@@ -39,7 +39,10 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
   };
 }
 
-/** The dead letter of an unreadable batch: its offsets and the reason, without a value. */
+/**
+ * The dead letter of an unreadable batch: its offsets and the reason, without a value. Null for a
+ * readable record.
+ */
 export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   if (record.unreadable === undefined) return null;
   const { firstOffset, reason } = record.unreadable;

@@ -8,6 +8,7 @@ import { endOffsets } from "./topics.ts";
 
 /** The end of a topic at one time. The offsets are valid only for the topic with this id. */
 export interface TopicEnd {
+  /** Null if the topic did not exist. */
   readonly topicId: string | null;
   /** The offset after the last record, of each partition. */
   readonly offsets: ReadonlyMap<number, bigint>;

@@ -84,8 +84,9 @@ export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before
 }
 
 /**
- * Raises the number of partitions of {@link GROWING_TOPICS} to `partitions`. Topics that have as
- * many stay as they are.
+ * Raises the number of partitions of {@link GROWING_TOPICS} to `partitions`. Topics that have this
+ * number or more stay as they are.
+ * @throws what {@link topicSizes} throws, or if the cluster cannot be used.
  */
 export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {
   const smaller = (await topicSizes(kafka)).filter((one) => one.partitions < partitions);

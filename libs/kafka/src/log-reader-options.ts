@@ -37,7 +37,10 @@ export interface LogReaderOptions {
 export interface LogReader {
   /** Resolves when all records that were in the topic at the start have been handled. */
   readonly caughtUp: Promise<void>;
-  /** The offset of `partition` before which all records have been handled. */
+  /**
+   * The offset of `partition` before which all records have been handled. Throws for a partition
+   * that is not read.
+   */
   position(partition: number): bigint;
   /**
    * Reads more partitions, which it does not read yet: from these offsets, or from their beginning.

@@ -57,8 +57,8 @@ export class Membership {
 
   /**
    * null, or why this process is no member: its fetches are answered, but no heartbeat was
-   * acknowledged for a session and the margin, or no commit was accepted for that time after a
-   * rejected one.
+   * acknowledged for the session timeout plus {@link UNACKNOWLEDGED_MARGIN_MS}, or no commit was
+   * accepted for that time after a rejected one.
    */
   problem(): string | null {
     if (this.#unacknowledgedMs > this.#limitMs)

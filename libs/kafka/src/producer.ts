@@ -224,7 +224,8 @@ class BatchingProducer implements Producer, GrowingProducer {
   }
 
   /**
-   * The queue of a partition. It may change to the current leader's only while no message waits.
+   * The queue of a partition. It may change to the queue of the current leader only while no
+   * message of the partition waits.
    */
   #queueOf(state: PartitionState): BrokerQueue {
     if (state.brokerQueue !== null && state.waiting > 0) return state.brokerQueue;

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a partition that is paused is resumed after a while, but not after the stop, whichever came first", async () => {
+it("a paused partition is resumed after a while, but never after the stop, even if it is paused after the stop", async () => {
   const retries = new Retries({ groupId: "test", logger: createLogger({ service: "test", level: "silent" }) });
   const resume = vi.fn();
   const payload = { batch: { partition: 0 }, pause: () => resume } as unknown as EachBatchPayload;

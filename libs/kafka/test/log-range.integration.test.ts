@@ -67,7 +67,7 @@ test("a range extends to a given offset, whatever the time of its record", async
   expect((await read({ ...after, including: [offsets[RECORDS - 1] ?? 0n] })).values).toEqual([ALL.at(-1), "after"]);
 });
 
-test("a range whose records were deleted says so", async () => {
+test("a read reports that the first records of its range were deleted", async () => {
   await deleteRecords(kafka, TOPIC, partition, offsets[10] ?? 0n);
   expect(await read({})).toEqual({ values: ALL.slice(10), isCut: true });
   expect(await read({ fromMs: times.second, toMs: times.second + 60_000 })).toEqual({
@@ -76,6 +76,6 @@ test("a range whose records were deleted says so", async () => {
   });
 });
 
-test("a topic that does not exist rejects", async () => {
+test("a read of a topic that does not exist rejects", async () => {
   await expect(read({ topic: { ...TOPIC, name: "no.such.topic" } })).rejects.toThrow();
 });

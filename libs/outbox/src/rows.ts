@@ -27,6 +27,7 @@ export const ROW_PER_MESSAGE: OutboxRows = rowsWith(
   `concat_ws(' ', topic, traceparent) || E'\\n' || key || E'\\n' || value`,
 );
 
+/** $1: ids of rows to delete. */
 export const DELETE_ROWS: Statement<never> = statement(
   "outbox_delete",
   `delete from outbox where id = any($1::bigint[])`,

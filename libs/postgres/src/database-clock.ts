@@ -21,6 +21,7 @@ const NOW = statement<{ ms: number }>(
 /**
  * Starts a clock that follows the database's time. Between measurements, and while the database is
  * unavailable, it advances with the monotonic clock of the process.
+ * @throws if the database's time cannot be read at the start.
  */
 export async function startDatabaseClock(
   database: Queryable,

@@ -5,7 +5,7 @@ const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
 /** Out of connections; the server is stopping or starting. */
 const NOT_ACCEPTING_CODES = new Set(["53300", "57P01", "57P02", "57P03"]);
-/** Those, and serialization failure, deadlock, lock not available, statement timeout. */
+/** Also serialization failure, deadlock, lock not available, statement timeout. */
 const TRANSIENT_CODES = new Set([...NOT_ACCEPTING_CODES, "40001", "40P01", "55P03", "57014"]);
 /** The server is a standby: it was demoted, or another server was promoted. */
 const READ_ONLY = "25006";

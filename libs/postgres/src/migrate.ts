@@ -65,7 +65,7 @@ interface MigrationFile {
  * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
  * start together take turns. A waiting file delays running processes for at most
  * {@link TABLE_LOCK_TIMEOUT_MS}. If an applied file has changed, or two files of a folder have one
- * number, it throws before it changes anything.
+ * number, it throws before it applies any file.
  *
  * A role that may not create tables in the schema, such as a service's own role, only checks the
  * schema: `migrate` throws if a file was not applied yet.

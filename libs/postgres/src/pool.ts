@@ -29,7 +29,7 @@ const CHECKOUT_TIMEOUT_MS = 4_000;
  * row locks before another process takes over its partitions.
  */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
-/** A stream locks no rows, and its loop may work on a batch for long. */
+/** A stream locks no rows, and its loop may work on a batch for a long time. */
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
 /** An unused connection is closed after this time. A new one costs a sign-in and new plans. */
 const IDLE_CONNECTION_MS = 60_000;

@@ -50,7 +50,8 @@ export function clientOptions(options: RedisOptions): Required<Pick<ClientOption
 }
 
 /**
- * Creates a client of the Redis at `url`, not yet connected, which reconnects by `retryStrategy`.
+ * Creates a client of the Redis at `url`, not yet connected, which reconnects by `retryStrategy`;
+ * null: it does not reconnect.
  */
 export function createClient(
   url: string,

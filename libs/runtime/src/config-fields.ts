@@ -13,6 +13,7 @@ const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
+/** The values of LOG_LEVEL, from the most to the fewest lines. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** A whole number in decimal digits between `min` and `max`, both included. */

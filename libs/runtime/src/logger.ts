@@ -2,6 +2,7 @@ import { destination, pino } from "pino";
 
 import { withoutSecretFields, withoutSecretTexts } from "./redaction.ts";
 
+/** The logger of a process or a service; see {@link createLogger}. */
 export type Logger = pino.Logger;
 
 const STANDARD_OUTPUT = 1;

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 
 import { observed } from "./metrics.ts";
 
-/** Measures memory and event loop of the process. */
+/** Registers the metrics of the process itself: memory, uptime and event loop. */
 export function measureProcess(): void {
   observed("process.memory.usage", "Resident memory of the process", "By", () => [
     { value: process.memoryUsage.rss() },

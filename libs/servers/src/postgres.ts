@@ -116,9 +116,9 @@ function keepCertificate({ certificate, key }: ServerCertificate, data: string):
   return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
 }
 
-/** Gives a file or folder to the user that runs PostgreSQL. */
-export function giveToServer(place: string): void {
-  if (isRoot()) chownSync(place, NOBODY, NOBODY);
+/** Makes the user that runs PostgreSQL the owner of a file or folder. Only root has to do this. */
+export function giveToServer(fileOrFolder: string): void {
+  if (isRoot()) chownSync(fileOrFolder, NOBODY, NOBODY);
 }
 
 /**
@@ -131,7 +131,7 @@ async function initialise(context: ServerContext, initdb: string, data: string):
   chmodSync(data, 0o700);
   const passwordFile = path.join(context.stateDir, "postgres-password");
   writeFileSync(passwordFile, context.secrets.postgresPassword, { mode: 0o600 });
-  for (const place of [data, passwordFile]) giveToServer(place);
+  for (const fileOrFolder of [data, passwordFile]) giveToServer(fileOrFolder);
   const locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
   const access = [`--username=${USER}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   const { command, args, ...user } = asOrdinaryUser(initdb, ["-D", data, "--no-sync", ...locale, ...access]);

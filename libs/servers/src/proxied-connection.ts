@@ -31,10 +31,14 @@ export class ProxiedConnection {
     client.on("close", () => this.#sideClosed(client));
   }
 
+  /** Calls `listener` when both connections have been reset; every connection ends like this. */
   onEnd(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
+  /**
+   * Changes the mode and the delay. A connection that is broken is reset when data may pass again.
+   */
   apply(mode: ProxyMode, delayMs: number): void {
     if (this.#ended) return;
     this.#mode = mode;
@@ -50,6 +54,7 @@ export class ProxiedConnection {
     this.#server.resume();
   }
 
+  /** Resets both connections (RST). */
   reset(): void {
     if (this.#ended) return;
     this.#ended = true;

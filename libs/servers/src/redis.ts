@@ -22,8 +22,8 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const DURABILITY = ["--appendonly", "yes", "--appendfsync", "everysec", "--save", ""];
 const SETTINGS = [...DURABILITY, "--auto-aof-rewrite-min-size", "256mb"];
 /**
- * Of an ephemeral server: its data need not survive a crash of the machine, and a slow disk does
- * not stall it.
+ * Settings of an ephemeral server: its data need not survive a crash of the machine, and a slow
+ * disk does not stall it.
  */
 const EPHEMERAL_SETTINGS = [...SETTINGS, "--appendfsync", "no"];
 
@@ -99,12 +99,12 @@ async function redisBinary(context: ServerContext): Promise<Binary> {
     context.packages.unpack(["redis-server", "redis-tools"], filling),
   );
   const libraries = path.join(folder, "usr/lib");
-  const places = existsSync(libraries)
+  const libraryFolders = existsSync(libraries)
     ? readdirSync(libraries, { withFileTypes: true }).filter((entry) => entry.isDirectory())
     : [];
   return {
     command: path.join(folder, "usr/bin/redis-server"),
-    env: { LD_LIBRARY_PATH: places.map((entry) => path.join(libraries, entry.name)).join(":") },
+    env: { LD_LIBRARY_PATH: libraryFolders.map((entry) => path.join(libraries, entry.name)).join(":") },
   };
 }
 

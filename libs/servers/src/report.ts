@@ -1,6 +1,6 @@
 /** Reports the progress of a long start. */
 export interface Report {
-  /** A piece of work is done. */
+  /** A piece of work is done, which began at `sinceMs` (milliseconds since 1970). */
   done(what: string, sinceMs: number): void;
   /** Something that takes long begins, or something noteworthy happened. */
   note(what: string): void;

@@ -44,7 +44,7 @@ export interface ServersOptions {
   readonly ephemeral?: boolean;
 }
 
-/** Copies only the addresses from an object that has more fields. */
+/** Returns only the addresses, from an object that has more fields. */
 export function addressesOf(servers: ServerAddresses): ServerAddresses {
   const { kafkaBrokers, postgresUrl, redisUrl, redisCluster, kafkaReplicas } = servers;
   return {

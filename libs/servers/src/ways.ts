@@ -27,7 +27,7 @@ async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<Run
   if (given !== undefined && given !== "") return givenServer(kind, given);
   const forced = context.env["LOCAL_SERVERS"];
   if (forced !== undefined && forced !== "native" && forced !== "containers") {
-    throw new LocalError(`LOCAL_SERVERS is "${forced}"; it can be "native" or "containers".`);
+    throw new LocalError(`LOCAL_SERVERS is "${forced}"; set it to "native" or "containers", or leave it out.`);
   }
   if (forced === "native") return kind.native(context);
   if (await dockerAnswers(context.env)) {

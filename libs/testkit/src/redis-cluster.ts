@@ -80,7 +80,7 @@ export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisN
 
 interface Node extends TestRedisNode {
   /** Address, port and cluster bus port, for CLUSTER MEET. */
-  readonly place: string;
+  readonly meetAddress: string;
 }
 
 async function startNode(
@@ -109,7 +109,7 @@ async function startNode(
     id,
     url: `redis://${HOST}:${port}`,
     secureUrl: `rediss://${HOST}:${securePort}`,
-    place: `127.0.0.1 ${securePort} ${busPort}`,
+    meetAddress: `127.0.0.1 ${securePort} ${busPort}`,
     ask,
     crash: () => endProcess(server.id, "SIGKILL", CRASH_DEADLINE_MS),
   };
@@ -124,7 +124,7 @@ async function unite(masters: readonly Node[], replica: Node): Promise<void> {
   }
   for (const [at, node] of nodes.entries()) await node.ask(`CLUSTER SET-CONFIG-EPOCH ${at + 1}`);
   const [first, ...others] = nodes;
-  for (const node of others) await first?.ask(`CLUSTER MEET ${node.place}`);
+  for (const node of others) await first?.ask(`CLUSTER MEET ${node.meetAddress}`);
   await allSee(nodes, /cluster_known_nodes:4\r/);
   await eventually(async () => (await replica.ask(`CLUSTER REPLICATE ${masters[0]?.id}`)).startsWith("+OK"));
   await allSee(nodes, /cluster_state:ok\r/);

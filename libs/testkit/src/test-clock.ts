@@ -14,18 +14,23 @@ export class TestClock implements Clock {
     return this.#nowMs;
   }
 
+  /** Moves the clock forward. */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
 
+  /** Sets the clock, forward or back. */
   set(nowMs: number): void {
     this.#nowMs = nowMs;
   }
 }
 
-/** Longer than every deadline of a command. */
+/** Longer than the deadline of every command of a caller; that of a breach's command is 24 h. */
 const FAR_OFF_MS = 2 * 3_600_000;
-/** Longer than most deadlines. Kafka accepts messages whose time is up to an hour ahead. */
+/**
+ * Longer than the deadlines of most commands. Kafka accepts messages whose time is up to an hour
+ * ahead.
+ */
 const OFF_MS = 20 * 60_000;
 
 /** The clock of a machine that is two hours ahead. Shared times must not come from such a clock. */

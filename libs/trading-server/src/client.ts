@@ -32,7 +32,8 @@ import { TradingServerCallNotSent, TradingServerUnreachable } from "./unreachabl
 /** Default number of connections to one address. */
 const DEFAULT_CONNECTIONS = 64;
 /**
- * Calls of each organization that wait for a connection to one address; further calls fail at once.
+ * Maximum number of calls of an organization that wait for a connection to one address. Further
+ * calls fail at once.
  */
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 
@@ -55,9 +56,9 @@ export interface TradingServerClientOptions {
 
 /**
  * A call without a clear answer rejects with {@link TradingServerUnreachable}. After several
- * unanswered reads, further reads reject at once. Above the share of waiting calls of its
- * organization, a read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and every other call
- * with {@link TradingServerCallNotSent}.
+ * unanswered reads, further reads reject at once. If too many calls of its organization wait, a
+ * read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and every other call with {@link
+ * TradingServerCallNotSent}.
  */
 export interface TradingServerClient {
   /** Sends the server its configuration; replaces the earlier one. */
@@ -88,7 +89,7 @@ export interface TradingServerClient {
   quotes(serverId: string, symbols: readonly string[], at: string): Promise<Quote[] | null>;
 }
 
-/** Keeps one connection pool per address. */
+/** Starts a client with one connection pool per address. `stop` closes the pools. */
 export function startTradingServerClient(options: TradingServerClientOptions): Started<TradingServerClient> {
   const clients = new Map<string, Started<InternalClient>>();
   const { ca } = options;

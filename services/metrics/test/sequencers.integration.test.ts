@@ -1,7 +1,7 @@
 /** Processes with the only role `sequencer`: each reads the samples of its own partitions. */
-import { METRICS_ROUTES, type SampleCheckpoint, TOPICS, accountKey } from "@kapi/contracts";
+import { METRICS_ROUTES, type PartitionCheckpoint, type SampleCheckpoint, TOPICS, accountKey } from "@kapi/contracts";
 import { callRoute, serviceCredentials, startInternalClient } from "@kapi/http";
-import { partitionOfKey } from "@kapi/kafka";
+import { type Message, partitionOfKey } from "@kapi/kafka";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
@@ -101,7 +101,8 @@ it(
     const [busy = "", idle = "", deleted = ""] = accounts;
     const first = await harness.metrics(SEQUENCER);
     for (const account of [busy, idle, deleted]) await harness.value(account, range(1, 100));
-    for (const account of [busy, idle, deleted]) await waitForCheckpoint(account, 100);
+    for (const account of [busy, deleted]) await waitForCheckpoint(account, 100);
+    await waitForMarker(idle, (await waitForCheckpoint(idle, 100)).at);
     await harness.metrics(SEQUENCER);
     await remove(first, deleted);
     await first.kill();
@@ -111,7 +112,8 @@ it(
     await harness.value(deleted, [101]);
     await expectSequences([idle], 101);
     await waitForCheckpoint(busy, 110);
-    await waitForCheckpoint(idle, 101);
+    // The process that took over has not read the samples before the marker.
+    expect((await waitForCheckpoint(idle, 101)).window.sequence).toBe(1);
 
     const stream = await harness.metrics({ ROLES: "stream" });
     const client = await LiveClient.connect(stream.wsUrl, harness.managementKey);
@@ -167,14 +169,39 @@ async function remove(process: MetricsProcess, accountNumber: string): Promise<v
   harness.accounts.delete(accountKey(harness.serverId, accountNumber));
 }
 
-async function waitForCheckpoint(account: string, sequence: number): Promise<void> {
-  const key = accountKey(harness.serverId, account);
-  await eventually(
+/** Waits for the checkpoint of a sample. Returns it, and the offset of its record. */
+async function waitForCheckpoint(account: string, sequence: number): Promise<SampleCheckpoint & { at: number }> {
+  return eventually(
     async () => {
-      const found = (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key);
-      const checkpoint = JSON.parse(found?.message.value.toString() ?? "{}") as SampleCheckpoint;
+      const found = await newestRecord(accountKey(harness.serverId, account));
+      const checkpoint = JSON.parse(found?.value.toString() ?? "{}") as SampleCheckpoint;
       expect(checkpoint.sequence).toBe(sequence);
+      return { ...checkpoint, at: Number(found?.offset) };
     },
     { timeoutMs: MOVED_TIMEOUT_MS },
+  );
+}
+
+/** The newest record of `metrics.latest` with a key. */
+async function newestRecord(key: string): Promise<Message | undefined> {
+  return (await harness.readAll(TOPICS.metricsLatest)).findLast(({ message }) => message.key === key)?.message;
+}
+
+/**
+ * Values another account of the partition until the marker includes the account's checkpoint. Until
+ * then a start cannot rule out that the checkpoint is stale, and reads the account's window.
+ */
+async function waitForMarker(account: string, checkpointAt: number): Promise<void> {
+  const partition = partitionOfKey(accountKey(harness.serverId, account), PARTITIONS);
+  let other = harness.account();
+  while (partitionOfKey(accountKey(harness.serverId, other), PARTITIONS) !== partition) other = harness.account();
+  let equity = 0;
+  await eventually(
+    async () => {
+      await harness.value(other, [(equity += 1)]);
+      const marker = JSON.parse((await newestRecord(`partition/${partition}`))?.value.toString() ?? "{}");
+      expect((marker as PartitionCheckpoint).latestOffset).toBeGreaterThan(checkpointAt);
+    },
+    { timeoutMs: MOVED_TIMEOUT_MS, intervalMs: 500 },
   );
 }

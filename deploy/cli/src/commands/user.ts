@@ -14,7 +14,7 @@ interface CreateOptions extends OfOrganization {
   readonly passwordStdin?: true;
 }
 
-/** `kapi admin user create|list` */
+/** `kapi admin user create|set-role|reset-two-factor|list` */
 export function addUser(program: Command, context: CommandContext): void {
   const user = program.command("user").description("People who sign in to the console");
   addCommand(user, "create", "Create a user of an organization; a generated password is shown once")

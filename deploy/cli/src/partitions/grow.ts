@@ -105,7 +105,7 @@ class Growth {
     this.#grownAt = grownAt;
   }
 
-  /** Writes the phase `announced`, and waits until no process may send that has not read it. */
+  /** Writes the phase `announced`, and waits until only processes that have read it may send. */
   async announce(): Promise<void> {
     const { report, partitions } = this.#options;
     report(`Announcing the growth to ${partitions} partitions. Everything continues for a minute.`);

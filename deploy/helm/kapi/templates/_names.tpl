@@ -215,14 +215,16 @@ the one with the role `windows` of metrics, or else the one with the role `strea
 {{- end }}
 
 {{/*
-The public hosts, as JSON: for each its path, and the Service and the port behind it. The live stream and the console are
-at the service that has their port. Two hosts may be the same: the path of the stream is then the more exact one.
+The public hosts, as JSON: for each its paths, and the Service and the port behind it. The probes and metrics of the
+gateway are on no public path. The live stream and the console are at the service that has their port. Two hosts may be
+the same: the path of the stream is then the more exact one.
 */}}
 {{- define "kapi.edges" -}}
 {{- $root := . -}}
 {{- $full := include "kapi.fullname" . -}}
 {{- $edges := list -}}
-{{- range $edge, $path := dict "stream" "/api/v1/management/live-metrics" "gateway" "/" "console" "/" -}}
+{{- $gateway := list "/api" "/docs" "/openapi.json" "/asyncapi.json" "/.well-known" -}}
+{{- range $edge, $paths := dict "stream" (list "/api/v1/management/live-metrics") "gateway" $gateway "console" (list "/") -}}
 {{- $host := get $root.Values.hosts $edge -}}
 {{- if $host -}}
 {{- $port := get (dict "stream" "live" "gateway" "http" "console" "console") $edge -}}
@@ -236,7 +238,7 @@ at the service that has their port. Two hosts may be the same: the path of the s
 {{- fail (printf "hosts.%s: no enabled service has the port %s" $edge $port) -}}
 {{- end -}}
 {{- $number := get (get $root.Values.services $found).ports $port -}}
-{{- $edges = append $edges (dict "edge" $edge "host" $host "path" $path "service" (printf "%s-%s" $full $found) "port" $number) -}}
+{{- $edges = append $edges (dict "edge" $edge "host" $host "paths" $paths "service" (printf "%s-%s" $full $found) "port" $number) -}}
 {{- end -}}
 {{- end -}}
 {{ toJson $edges }}

@@ -73,7 +73,10 @@ export async function createDemo(stack: Stack, options: DemoOptions = {}): Promi
   return { ...demo, accountNumbers: await createTradingAccounts(stack, demo, autoTraders) };
 }
 
-/** Returns the demo organization of a state folder. Creates a new one if its data is missing. */
+/**
+ * Returns the demo organization of a state folder. Creates a new one if the folder has no
+ * {@link DEMO_FILE}, or the gateway does not know the key in this file.
+ */
 export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWithAccounts> {
   const file = path.join(stateDir, DEMO_FILE);
   const known = await knownOrganization(stack, file);

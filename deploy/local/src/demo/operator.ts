@@ -21,6 +21,7 @@ const EMAIL_CHARACTERS = 4;
 /** Leverages of the server that {@link registerServer} registers (decisions, 4.10). */
 const DEMO_LEVERAGES = [1, 2, 5, 10, 20, 25, 30, 50, 100, 200, 300, 400, 500, 1000, 2000, 5000, 10000];
 
+/** The configuration of the server that {@link registerServer} registers. */
 export const DEMO_CONFIGURATION: ServerEntry["configuration"] = {
   serverName: "Kapi-Demo",
   companyName: "Kapi Demo Markets",

@@ -25,7 +25,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * The file `programs.json`: which of Kafka, PostgreSQL and Redis, which secrets and which other
- * services each program uses.
+ * services each program uses. `givenSecrets` are secrets of other systems, which the user sets.
  */
 const Programs = z.record(
   z.string(),
@@ -69,7 +69,7 @@ export function livePort(process: string): string {
   return process === `metrics${SECOND}` ? `live${SECOND}` : "live";
 }
 
-/** The name of the port on which a gateway process serves the console. */
+/** The name of the port on which a gateway process answers the console service. */
 export function internalPort(process: string): string {
   return `${process}-internal`;
 }
@@ -84,7 +84,10 @@ function internalUrl(ports: Ports, service: string): string {
   return serviceUrl(ports, service === GATEWAY ? internalPort(service) : service);
 }
 
-/** Secrets that no program needs on this machine. */
+/**
+ * Secrets that are not generated for this machine. A program gets one of them only if its
+ * `givenSecrets` name it, and the user has set it.
+ */
 const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "CONSOLE_OIDC_CLIENT_SECRET"];
 
 /**

@@ -88,7 +88,7 @@ export class ServiceProcess {
     return this.#life !== null && isAlive(this.#life.id) ? this.#life.id.pid : null;
   }
 
-  /** How the supervised processes ended without a call of `stop`, in order of time. */
+  /** How the process ended each time that it was supervised and not stopped, in order of time. */
   get endings(): readonly Ending[] {
     return this.#endings;
   }

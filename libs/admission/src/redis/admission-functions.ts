@@ -92,6 +92,7 @@ export interface AdmitRequest {
   readonly address?: string | undefined;
 }
 
+/** The reply to one request. Every kind but `admitted` means that the request costs nothing. */
 export type AdmitReply =
   | { readonly kind: "unsynced" | "revoked" | "no_wallet" | "unpaid" | "refunded" }
   | { readonly kind: "limited"; readonly retryAfterMs: number }
@@ -112,6 +113,7 @@ export interface AdmissionSettings {
   readonly usageStreamLimit: number;
 }
 
+/** The settings of every process outside of tests. */
 export const ADMISSION_SETTINGS: AdmissionSettings = {
   recordOpenMs: RECORD_OPEN_MS,
   usageStreamLimit: USAGE_STREAM_LIMIT,
@@ -217,6 +219,10 @@ export async function confirmCompleted(
   await redis.call("kapi_confirm_answered", keys, [recordToken]);
 }
 
+/**
+ * The reply to a refund: the refunded credits, and the wallet after it. `wallet` is null if the
+ * call changed no wallet.
+ */
 export type RefundReply =
   | { readonly kind: "unsynced" }
   | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };

@@ -28,7 +28,7 @@ end
 
 -- A shard is ready only under the replication id of its last sync: under another id, writes may be
 -- lost. The id is read in every call, because it changes while this library stays loaded. Returns
--- false, or true with the shard's field `field` and its epoch.
+-- whether the shard is ready, then the shard's field `field` and its epoch.
 local function is_ready(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
@@ -146,7 +146,8 @@ end
 local UNCONFIRMED_MS = 120000
 
 -- The outcome of each record of the call, before any write. An outcome is { kind, message, charge
--- id }. The charge id is set only if the reservation has another charge id than the command id.
+-- id }, or for an open record { kind, age in ms }. The charge id is set only if the reservation has
+-- another charge id than the command id.
 local function record_outcomes(keys, args, first_key, first_arg, count, request, now, open_ms)
   local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0 }
   for i = 1, count do
@@ -197,8 +198,8 @@ local function credits_of_fresh(outcome, command_id, price, settled, reserved)
 end
 
 -- Credits to reserve again for a reclaimed record; 0 if its reservation exists. The reservation may
--- have been released because command-status did not know the command for long. A command that is
--- known, final or consumed needs no reservation.
+-- have been released because command-status did not know the command for a long time. A command
+-- that is known, final or consumed needs no reservation.
 local function credits_of_reclaimed(outcome, command_id, price, settled, reserved, is_known)
   if is_known or not outcome[2] then return 0 end
   local charge_id = outcome[3] or command_id
@@ -613,12 +614,12 @@ local function read_wallets(keys, args)
   return wallets
 end
 
-local function apply_settlement(found, charge_id, told_credits, action)
+local function apply_settlement(found, charge_id, ledger_credits, action)
   local wallet, known = found.wallet, found.known[charge_id]
   local reserved, consumed = tonumber(known or 0), 0
   if known then found.ended[#found.ended + 1] = charge_id end
   -- The credits of the ledger are consumed, also if Redis had reserved other credits or none.
-  if action == 'consume' then consumed = tonumber(told_credits) end
+  if action == 'consume' then consumed = tonumber(ledger_credits) end
   wallet[RESERVED] = tonumber(wallet[RESERVED]) - reserved
   wallet[CONSUMED] = tonumber(wallet[CONSUMED]) + consumed
   wallet[AVAILABLE] = tonumber(wallet[AVAILABLE]) + reserved - consumed

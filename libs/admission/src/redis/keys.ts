@@ -35,7 +35,7 @@ export function hashTag(shard: Shard): string {
   return `{b${shard.toString().padStart(2, "0")}}`;
 }
 
-/** Hash: replication id and epoch that a shard was synced with, and the revoked keys. */
+/** Hash: the ids and the epoch that a shard was synced with, a running sync, the revoked keys. */
 export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;
@@ -51,7 +51,10 @@ export const reservedKey = (shard: Shard, organizationId: string): string =>
   `${hashTag(shard)}:reserved:${organizationId}`;
 /** Hash: token bucket of a management key, or of a person (`user/<id>`). */
 export const bucketKey = (shard: Shard, callerName: string): string => `${hashTag(shard)}:bucket:${callerName}`;
-/** The reply to one admission, which a repeated call gets again. */
+/**
+ * The reply to one admission, which a repeated call gets again; or a mark, if a record of the
+ * request was open, or the charge was refunded.
+ */
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
 /** Hash: the idempotency record of a command id. */
 export const recordKey = (shard: Shard, commandId: string): string => `${hashTag(shard)}:claim:${commandId}`;

@@ -107,7 +107,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
   };
 }
 
-/** The caller that a library names: the id of a key, or `user/<id>`. */
+/** Parses the name of a caller as the library wrote it: the id of a key, or `user/<id>`. */
 function callerFromName(name: string): Actor | null {
   if (name === "") return null;
   return name.includes("/") ? actorFromText(name) : { type: "key", id: name };

@@ -23,7 +23,7 @@ export interface PlatformServer {
   readonly serverId: string;
 }
 
-/** The whole state as text, for its stored row. Called when a commit begins to be stored. */
+/** The whole state as text, for its stored row. Called when the storing of a commit begins. */
 export interface StateText<A extends PlatformAccount, S extends PlatformServer> {
   account(account: A): string;
   server(server: S): string;
@@ -61,7 +61,7 @@ interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> 
 export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   readonly #options: CommitterOptions<A, S>;
   #open = new PendingCommit<A, S>();
-  /** Resolves with the commit that is being stored. */
+  /** Resolves when the commit that is being stored is stored; null if none is. */
   #storing: Promise<void> | null = null;
   #isScheduled = false;
   #failure: Error | null = null;

@@ -13,9 +13,9 @@ const PROGRESS_INTERVAL_MS = 1_000;
 interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
-  /** Servers that changed since the last call and are not stored on each change. */
+  /** Servers that changed since the last call, if their changes are not stored at once. */
   readonly changedServers: () => Iterable<S>;
-  /** The event publisher: `published` is stored; `settled` is awaited before the last time. */
+  /** The event publisher: `published` is stored. At the stop, `settled` is awaited before that. */
   readonly events: { readonly published: number; settled(): Promise<void> };
   /** Pause between two rounds of storing accounts and servers, in milliseconds. */
   readonly intervalMs: number;
@@ -24,8 +24,8 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
 
 /**
  * Stores accounts that lack journal rows, changed servers, and the progress, in the background.
- * This keeps restarts short. `stop` stores all of them once more, after the last events are
- * published.
+ * This keeps restarts short. `stop` stores the states once more, waits until the last events are
+ * published, and then stores the progress.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,

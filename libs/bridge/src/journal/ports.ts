@@ -1,6 +1,6 @@
 /** Ports of the journal, the stored state and the publishers. */
 
-/** A journal row: an event, or the outcome of a change without one. */
+/** A journal row: an event, or the outcome of a reference without an event. */
 export interface JournalRow {
   /** Ascending over all accounts. The primary key. */
   readonly position: number;
@@ -115,7 +115,7 @@ export interface StoredState {
    */
   claim(): Promise<number>;
   progress(): Promise<Progress>;
-  /** 0: empty journal. */
+  /** Position of the last journal row; 0 if the journal is empty. */
   lastPosition(): Promise<number>;
   servers(): Promise<StoredServer[]>;
   accounts(): AsyncIterable<StoredAccount[]>;

@@ -46,7 +46,7 @@ export class ValuationPublisher {
   /** Adds valuations, in order. */
   push(valuations: readonly OutgoingValuation[]): void {
     for (const valuation of valuations) {
-      // After a valuation that does not fit, all later ones wait too, in the order of the account.
+      // After a valuation that does not fit, all later ones wait too: this keeps the order.
       if (this.#newest.size > 0 || this.#queue.length >= MAX_QUEUED_VALUATIONS) {
         this.#newest.set(valuation.key, valuation);
       } else {

@@ -35,11 +35,12 @@ export class ProfileStore {
     return this.#all()[name] ?? null;
   }
 
+  /** Stores a profile, and replaces an earlier profile with this name. */
   write(profile: Profile, name = DEFAULT_PROFILE): void {
     this.#store({ ...this.#all(), [name]: profile });
   }
 
-  /** Returns whether the profile existed. */
+  /** Removes a profile. Returns whether it existed. */
   remove(name = DEFAULT_PROFILE): boolean {
     const { [name]: removed, ...others } = this.#all();
     if (removed === undefined) return false;
@@ -73,9 +74,9 @@ export interface GlobalOptions {
 }
 
 /**
- * Returns the connection of a command. Variables win over everything. In a checkout its own kapi
- * wins over the default profile, so that a trial there never reaches another kapi. @throws
- * UsageError without an address or a key.
+ * Returns the connection of a command. Environment variables win over profiles, and `--server` wins
+ * over KAPI_SERVER. In a checkout, its own kapi wins over the default profile, so that a trial
+ * there never reaches another kapi. @throws UsageError without an address or a key.
  */
 export async function connectionOf(
   surroundings: Surroundings,

@@ -13,10 +13,10 @@ import { type Column, Output } from "./output.ts";
 import type { Connection, Surroundings } from "./surroundings.ts";
 
 const DEFAULT_RECORDS = 20;
-/** Retries end after 10 s because a person waits for the answer. */
+/** No retry begins later than 10 s after the first attempt: a person waits for the answer. */
 const RETRY = { maxAttempts: 4, maxElapsedMs: 10_000 };
 
-/** What a command works with. */
+/** What every command needs: how to reach kapi, the client, and where results go. */
 export interface Session {
   readonly surroundings: Surroundings;
   readonly connection: Connection;
@@ -132,7 +132,7 @@ export async function carryOut(
   show("succeeded", result);
 }
 
-/** The fields of a result without objects and lists, which do not fit into a line. */
+/** The fields of a result without nulls, objects and lists: a line shows one plain value. */
 function withoutRecords(result: object): Record<string, string | number | boolean | null> {
   const plain = Object.entries(result).filter(([, value]) => typeof value !== "object");
   return Object.fromEntries(plain) as Record<string, string | number | boolean | null>;

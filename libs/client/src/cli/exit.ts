@@ -9,8 +9,8 @@ export const EXIT_CODES = {
   /** Unknown command, or a missing or invalid option. */
   usage: 2,
   /**
-   * The command is not final yet, kapi cannot be reached, or it answered 429 or 5xx: the same call
-   * can be repeated.
+   * The command is not final yet, the user stopped the program, kapi cannot be reached, or it
+   * answered 429 or 5xx: the same call can be repeated.
    */
   notFinal: 3,
   /**
@@ -36,7 +36,7 @@ export class UsageError extends CommandLineError {
   }
 }
 
-/** The command of the command line failed, for example a verification. */
+/** The command line was used correctly and failed, for example because a verification failed. */
 export class Failure extends CommandLineError {
   constructor(message: string) {
     super(message, EXIT_CODES.failed);

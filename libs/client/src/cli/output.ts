@@ -34,7 +34,7 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   closed: "dim",
 };
 
-/** Writes what a command found. */
+/** Writes the results of a command, as text or as JSON. */
 export class Output {
   readonly #surroundings: Surroundings;
   readonly #isJson: boolean;
@@ -48,18 +48,18 @@ export class Output {
     return this.#isJson;
   }
 
-  /** One document of JSON, or the texts that `text` returns. */
+  /** Writes one JSON document, or the text that `text` returns. */
   print(value: unknown, text: () => string): void {
     this.#surroundings.out(this.#isJson ? `${JSON.stringify(value, null, 2)}\n` : text());
   }
 
-  /** One line of JSON for each row, or a table. */
+  /** Writes one line of JSON for each row, or a table. */
   rows<T>(rows: readonly T[], columns: readonly Column<T>[]): void {
     if (this.#isJson) for (const row of rows) this.#surroundings.out(`${JSON.stringify(row)}\n`);
     else this.#surroundings.out(this.table(rows, columns));
   }
 
-  /** One line of JSON, or a text. */
+  /** Writes one line of JSON, or a text. */
   line(value: unknown, text: string): void {
     this.#surroundings.out(this.#isJson ? `${JSON.stringify(value)}\n` : `${text}\n`);
   }
@@ -69,7 +69,7 @@ export class Output {
     this.#surroundings.err(`${text}\n`);
   }
 
-  /** A table with columns as wide as their widest value, cut off at the width of the terminal. */
+  /** A table with columns as wide as their widest value. A terminal's width cuts its lines off. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
     if (rows.length === 0) return "None.\n";
     const cells = rows.map((row) => columns.map((column) => cellText(column.of(row)).replace(TIME, "$1 $2Z")));

@@ -68,7 +68,7 @@ test("a list of JSON lines ends at --limit", async () => {
   expect(listed.out.trim().split("\n")).toHaveLength(2);
 });
 
-test("state shows an account as it was, and says from when on it can be asked for", async () => {
+test("state shows an account as it was, and names the earliest time that it can show", async () => {
   await kapi("accounts create --name One --balance 1000 --leverage 100 --key one");
   const account = "10000001";
   fake.openPosition(account, { volume: 0.5 });
@@ -146,7 +146,7 @@ test("a name with control characters does not change the terminal", async () => 
   expect(listed.out).not.toContain("\u001B[2J");
 });
 
-test("a malformed key is a wrong use", async () => {
+test("a malformed key is a usage error", async () => {
   const ran = await kapi("login --base-url http://other.test --key-stdin", "no-key");
   expect(ran).toMatchObject({ code: 2, out: "" });
 });
@@ -211,7 +211,7 @@ test.each([
   ["listen --forward-to localhost:3000", "It must be an address"],
   ["accounts export 10000001 --key one", "--key needs --to"],
   ["stream 10000001", "KAPI_LIVE_URL"],
-])("a wrong use is named, and sends no request: %s", async (typed, said) => {
+])("a usage error is reported, and no request is sent: %s", async (typed, said) => {
   const ran = await kapi(typed);
   expect(ran).toMatchObject({ code: 2, out: "" });
   expect(ran.err).toContain(said);

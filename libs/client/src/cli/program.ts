@@ -22,8 +22,9 @@ export { CommandLineError, EXIT_CODES } from "./exit.ts";
 export type { Connection, Surroundings } from "./surroundings.ts";
 
 const FOOTER = `
-KAPI_URL, KAPI_LIVE_URL and KAPI_KEY say how to reach kapi, or the profile that
-kapi login stored. KAPI_SERVER is the server of commands without --server.
+kapi is reached with the profile that kapi login stored, or with the variables
+KAPI_URL, KAPI_LIVE_URL and KAPI_KEY. KAPI_SERVER is the server of commands
+without --server.
 
 Examples:
   kapi login --base-url https://api.example.com
@@ -39,7 +40,8 @@ const EXIT_CODES_TEXT = `
 1  kapi rejected the request, or the command failed or expired:
    standard error has the reason
 2  unknown command, or a missing or invalid option
-3  no result yet: the command still runs, or kapi cannot be reached:
+3  no result yet: the command still runs, you stopped the program, kapi
+   cannot be reached, or it answered 429 or 5xx:
    repeat the call with the same --key
 4  the key is not accepted, or lacks a scope
 `;

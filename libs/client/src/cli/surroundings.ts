@@ -27,17 +27,17 @@ export interface Surroundings {
   readonly ask: (question: string, options?: { readonly isSecret: boolean }) => Promise<string>;
   /** The first line of standard input. */
   readonly readLine: () => Promise<string>;
-  /** Whether `out` is a terminal: then output has colours, and commands wait for results. */
+  /** Whether `out` is a terminal: then output has colours, and long lines of tables are cut off. */
   readonly isTerminal: boolean;
   /** Width of the terminal, in characters. */
   readonly columns: number;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** Ends a command that runs until it is stopped. */
+  /** Aborted when the user stops the program. Ends waits, and commands that run until then. */
   readonly signal: AbortSignal;
   /**
-   * Returns the connection to use if no option, variable or profile gives one; null if there is
-   * none.
+   * Returns the connection of the kapi on this machine; null if there is none. It is used unless
+   * `--profile` is given, or KAPI_URL and KAPI_KEY are both set.
    */
   readonly fallback?: (() => Promise<Connection | null>) | undefined;
 }

@@ -11,7 +11,10 @@ export class CommandError extends Error {
   }
 }
 
-/** The command was rejected: it had no effect. `code` says why. */
+/**
+ * The command failed; `code` says why. It had no effect. Only a failed flatten may have had one:
+ * positions that it closed stay closed, and an account that it disabled stays disabled.
+ */
 export class CommandFailed extends CommandError {
   get code(): string {
     return this.command.errorCode ?? "INTERNAL";
@@ -21,5 +24,5 @@ export class CommandFailed extends CommandError {
 /** The deadline passed before the command was executed. It had no effect, and never will have. */
 export class CommandExpired extends CommandError {}
 
-/** The command was not final within the time that the caller waited. It can still succeed. */
+/** The command was not final within the time that the caller waited. It can still be executed. */
 export class StillRunning extends CommandError {}

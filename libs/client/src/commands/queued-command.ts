@@ -54,7 +54,7 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
 
   /**
    * Waits for the final state and returns the result. From then on every read shows the effect.
-   * @throws CommandFailed if the command was rejected; CommandExpired if it had no effect;
+   * @throws CommandFailed if the command failed; CommandExpired if it was not executed in time;
    * StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be read.
    */
   async result(options: WaitOptions = {}): Promise<ResultOf<Operation>> {

@@ -45,9 +45,14 @@ export interface DigestDifference {
    * `transactions.count`.
    */
   readonly field: string;
+  /** The value in your book; for `account` the account number, or null. */
   readonly book: string | number | null;
+  /** The value in kapi; for `account` the account number, or null. */
   readonly kapi: string | number | null;
-  /** If transactions or deals differ, the first of them; null if kapi no longer has them. */
+  /**
+   * The first transaction or deal that differs. Null if another part of the digest differs, if kapi
+   * no longer has the records, or if the records are equal by now.
+   */
   readonly record: RecordDifference | null;
 }
 
@@ -106,7 +111,10 @@ function oneSided(accountNumber: string, side: "book" | "kapi"): DigestDifferenc
   return { accountNumber, field: "account", ...values, record: null };
 }
 
-/** The first difference of an account, in the order: counts, sums, hashes, balance. */
+/**
+ * The first difference of an account: count, sums and hash of the transactions, then of the deals,
+ * then the closing balance, then the hash of the digest. Null if the account agrees.
+ */
 async function compare(source: DigestSource, day: BookDay, digest: AccountDigest): Promise<DigestDifference | null> {
   const { accountNumber } = day;
   for (const kind of ["transactions", "deals"] as const) {

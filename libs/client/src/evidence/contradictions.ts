@@ -78,15 +78,15 @@ function checkSample(
   } else if (before !== undefined && sample.from !== before.to) {
     report(`begins after offset ${sample.from}, but the sample before it ends at ${before.to}`);
   }
+  if (minorOf(sample.intervalMinimumEquity) > minorOf(sample.equity)) {
+    report(`intervalMinimumEquity ${sample.intervalMinimumEquity} is above its equity ${sample.equity}`);
+  }
   const last = byOffset.get(sample.to);
   if (last === undefined) return;
   for (const name of ["measuredAt", "balance", "equity", "margin", "freeMargin", "openPositionCount"] as const) {
     if (sample[name] !== last[name]) {
       report(`${name} is ${sample[name]}, but ${last[name]} in the valuation with offset ${sample.to}`);
     }
-  }
-  if (minorOf(sample.intervalMinimumEquity) > minorOf(sample.equity)) {
-    report(`intervalMinimumEquity ${sample.intervalMinimumEquity} is above its equity ${sample.equity}`);
   }
 }
 
@@ -118,7 +118,9 @@ function checkBreach(
     report("breach.valuationIndex", `records[${index}] is not a valuation in the order of time`);
     return;
   }
-  if (breaching.measuredAt !== at) report("breach.at", `is ${at}, but the valuation is of ${breaching.measuredAt}`);
+  if (breaching.measuredAt !== at) {
+    report("breach.at", `is ${at}, but the valuation was measured at ${breaching.measuredAt}`);
+  }
   const compared = breaching[breach.compared];
   if (compared !== value) report("breach.value", `is ${value}, but the valuation has ${breach.compared} ${compared}`);
   checkFirst(rule, breach, breaching, valuations, report);
@@ -185,7 +187,7 @@ function checkExtreme(breach: EvidenceBreach, since: readonly IndexedValuation[]
   }
 }
 
-/** Whether a value is at or beyond the threshold, which `shift` minor units of deposits moved. */
+/** Whether a value is at or beyond the threshold plus `shift`, both in minor units. */
 function isReached({ side, threshold }: EvidenceBreach, value: string, shift: bigint): boolean {
   const distance = minorOf(value) - (minorOf(threshold) + shift);
   return side === "atOrBelow" ? distance <= 0n : distance >= 0n;

@@ -39,7 +39,7 @@ export interface EvidenceSample {
   readonly margin: string;
   readonly freeMargin: string;
   readonly openPositionCount: number;
-  /** The lowest equity since the sample before, which is included. */
+  /** The lowest equity from the previous sample, which is included, to this sample. */
   readonly intervalMinimumEquity: string;
   readonly intervalMinimumMeasuredAt: string;
 }
@@ -78,7 +78,10 @@ export interface EvidenceBreach {
   readonly threshold: string;
   /** The value that reached the threshold. */
   readonly value: string;
-  /** Index in `records`; null if the values when the rule was set reached the threshold. */
+  /**
+   * Index in `records` of the valuation that reached the threshold. Null if the values that the
+   * account had when the rule was set reached it, or if `missing` names valuations.
+   */
   readonly valuationIndex: number | null;
   /** The value furthest beyond the threshold from the breach on. */
   readonly extremeValue: string;
@@ -100,7 +103,7 @@ export interface EvidencePosition {
   readonly openPrice: string;
   /** The price at which the trading server valued the position; null if unknown. */
   readonly price: string | null;
-  /** Null if unknown. */
+  /** The profit at that price; null if unknown. */
   readonly profit: string | null;
 }
 

@@ -1,12 +1,12 @@
-/** The JSON of evidence: strict to read, canonical to hash. */
+/** Reads the JSON of evidence strictly, and writes the canonical form that is hashed. */
 
-/** A string, an integer, or one other character that is part of the syntax. */
+/** A string, one character of the syntax, or anything else: a number, `true`, `false`, `null`. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 /** Maximum depth of nested objects and lists; evidence has less than ten. */
 const MAX_DEPTH = 100;
 const WORD = /^(?:0|-?[1-9]\d*|true|false|null)$/;
 
-/** JSON text, parsed, or the reason why different programs could read it differently. */
+/** The parsed value, or the reason why the text is not JSON that every program reads equally. */
 export type StrictJson = { readonly value: unknown } | { readonly fault: string };
 
 /**

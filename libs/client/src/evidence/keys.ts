@@ -4,7 +4,7 @@ import type { EvidenceKey, EvidenceKeys } from "./document.ts";
 /** Where kapi serves its keys, below the base address of the API. */
 const KEYS_PATH = "/.well-known/kapi-evidence-keys.json";
 const FETCH_TIMEOUT_MS = 10_000;
-/** Maximum length of the keys: more than a thousand keys. */
+/** Maximum length of the key document: enough for more than a thousand keys. */
 const MAX_KEYS_CHARACTERS = 1_000_000;
 const PUBLIC_KEY = /^[A-Za-z0-9_-]{43}$/;
 
@@ -53,7 +53,7 @@ export function parseEvidenceKeys(text: string): EvidenceKeys {
   return value;
 }
 
-/** The key with an id. @throws TypeError if `keys` is not a key document. */
+/** The key with an id; undefined if none has it. @throws TypeError if `keys` is no key document. */
 export function findKey(keys: EvidenceKeys, keyId: string): EvidenceKey | undefined {
   checkKeys(keys);
   return keys.keys.find((key) => key.keyId === keyId);

@@ -6,7 +6,7 @@ import { canonicalJson, parseStrictJson } from "./json.ts";
 import { findKey } from "./keys.ts";
 
 const FORMAT = "kapi-evidence/1";
-/** The only allowed members of `chain` and `signature`, which no hash covers. */
+/** The only allowed members of `chain` and `signature`: no hash covers these two objects. */
 const CHAIN_MEMBERS = "algorithm,headerHash,lastHash,recordHashes";
 const SIGNATURE_MEMBERS = "algorithm,keyId,value";
 

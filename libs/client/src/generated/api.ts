@@ -523,7 +523,7 @@ export interface components {
             orderType: string;
             /** @description Volume, in lots. */
             volume: number;
-            /** @description State of the order, such as pending, executed or cancelled. */
+            /** @description State of the order, such as placed, executed or cancelled. */
             status: string;
             /**
              * Format: date-time
@@ -669,7 +669,7 @@ export interface components {
             value: Money;
             /**
              * Format: date-time
-             * @description Begin of the minute in which the equity was measured, UTC. The value is the last one of this minute.
+             * @description Beginning of the minute in which the equity was measured, UTC. The value is the last one of this minute.
              */
             measuredAt: string;
             /** @description Milliseconds from `measuredAt` to the time of the state. */
@@ -950,7 +950,7 @@ export interface components {
              * @description End of the interval, inclusive, UTC.
              */
             to: string;
-            /** @description What kapi no longer has, or could not get. */
+            /** @description What the document does not have, and why. */
             missing: components["schemas"]["MissingEvidence"][];
             /**
              * Format: date-time
@@ -1006,7 +1006,7 @@ export interface components {
              * @description End of the interval, inclusive, UTC.
              */
             to: string;
-            /** @description What kapi no longer has, or could not get. */
+            /** @description What the document does not have, and why. */
             missing: components["schemas"]["MissingEvidence"][];
             /**
              * Format: date-time
@@ -1034,7 +1034,7 @@ export interface components {
             kind: "valuation";
             /** @description Partition of kapi's log. */
             partition: number;
-            /** @description Place in the partition. */
+            /** @description Offset in the partition. */
             offset: number;
             /**
              * Format: date-time
@@ -1087,7 +1087,7 @@ export interface components {
             freeMargin: string;
             /** @description Number of open positions. */
             openPositionCount: number;
-            /** @description The lowest equity of the valuations of the sample. Decimal text in units of the account's currency, with two decimals. */
+            /** @description The lowest equity from the previous sample (included) to this sample. Decimal text in units of the account's currency, with two decimals. */
             intervalMinimumEquity: string;
             /**
              * Format: date-time
@@ -1146,7 +1146,7 @@ export interface components {
             action: string;
             /**
              * Format: date-time
-             * @description When the values were measured that the account had when this version became active, UTC.
+             * @description Time of the account's values with which this version became active, UTC. Later valuations were compared with it.
              */
             activeFrom: string;
             /** @description The limit of the rule. */
@@ -1196,7 +1196,7 @@ export interface components {
             /** @description Id of the command of the action; null if the rule only notifies. */
             commandId: string | null;
         };
-        /** @description A position that was open at the extreme value. */
+        /** @description A position that was open at the extreme value, or else at the breach. */
         EvidencePosition: {
             /** @description Id of the position that it opened or closed. */
             positionId: string;
@@ -1213,7 +1213,7 @@ export interface components {
             /** @description Its profit at that price, as decimal text; null: kapi does not know it. */
             profit: string | null;
         };
-        /** @description A part that kapi no longer has, or could not get. */
+        /** @description A part that the document does not have. */
         MissingEvidence: {
             /** @description Which part is missing. */
             what: components["schemas"]["EvidencePart"];
@@ -2635,7 +2635,7 @@ export interface components {
             orderType: string;
             /** @description Volume, in lots. */
             volume: number;
-            /** @description State of the order, such as pending, executed or cancelled. */
+            /** @description State of the order, such as placed, executed or cancelled. */
             status: string;
             /**
              * Format: date-time
@@ -2766,7 +2766,7 @@ export interface components {
             trailing?: components["schemas"]["RiskBasis"];
             /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
-            /** @description Only with `trailing`: the equity above which the limit never rises. In units of the account's currency, with two decimals. */
+            /** @description Only with `trailing`: the equity above which the threshold never rises. In units of the account's currency, with two decimals. */
             lockAt?: Money;
         };
         /** @description A profit that is reported like a breach. */
@@ -2921,7 +2921,7 @@ export interface components {
                 orderType: string;
                 /** @description Volume, in lots. */
                 volume: number;
-                /** @description State of the order, such as pending, executed or cancelled. */
+                /** @description State of the order, such as placed, executed or cancelled. */
                 status: string;
                 /**
                  * Format: date-time
@@ -3632,7 +3632,7 @@ export interface components {
                 orderType: string;
                 /** @description Volume, in lots. */
                 volume: number;
-                /** @description State of the order, such as pending, executed or cancelled. */
+                /** @description State of the order, such as placed, executed or cancelled. */
                 status: string;
                 /**
                  * Format: date-time
@@ -4623,7 +4623,7 @@ export interface components {
         };
         GetCommandQuery: {
             /**
-             * @description Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.
+             * @description Seconds to wait for a final state, 0 to 30. A larger number means 30, and an invalid value means 0.
              * @default 0
              */
             wait?: number | string;
@@ -4666,7 +4666,7 @@ export interface components {
             /** @description Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400. */
             idempotencyKeyPrefix?: string;
             /**
-             * @description Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.
+             * @description Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. A larger number means 30, and an invalid value means 0.
              * @default 0
              */
             wait?: number | string;
@@ -4810,7 +4810,7 @@ export interface components {
              * @default 100
              */
             limit?: number;
-            /** @description Only events of these kinds, separated by commas. Repeating the parameter for each kind works too. */
+            /** @description Only events of these kinds, separated by commas; without it, all kinds except those of commands. Repeating the parameter for each kind works too. */
             kinds?: components["schemas"]["WebhookKind"][];
         };
     };

@@ -94,7 +94,7 @@ describe("a request", () => {
     expect(sent).toHaveLength(3);
   });
 
-  it("waits for Retry-After, and gives up before a time that it may not wait for", async () => {
+  it("waits for Retry-After, and gives up at once if that is longer than it may wait", async () => {
     const late = { status: 500, headers: { "retry-after": "3600" } };
     const { transport, sent } = scripted(late);
     await expect(transport.request(DEPOSIT)).rejects.toMatchObject({ retryAfterS: 3_600 });
@@ -182,7 +182,7 @@ describe("a request", () => {
   });
 });
 
-it("a key or an address that cannot be one is rejected at once", () => {
+it("a malformed key or address is rejected at once", () => {
   expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
   for (const baseUrl of ["", "kapi", "http://kapi.test/api/v1/management"]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");

@@ -42,8 +42,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
   /**
-   * Whether the request may be sent again after an unknown outcome. Default: true for GET, PATCH
-   * and DELETE, and for requests with an idempotency key.
+   * Whether the request may be sent again after an unknown outcome. Default: true, except for a
+   * POST without an idempotency key.
    */
   readonly repeatable?: boolean | undefined;
   /** Deadline of each attempt, in milliseconds; default: that of the client. */
@@ -128,7 +128,7 @@ export class Transport {
   }
 }
 
-/** Joins path segments, each of them encoded. */
+/** Returns the path of the management API with these segments, each of them encoded. */
 export function pathOf(...segments: readonly string[]): string {
   return `/api/v1/management/${segments.map(encodeURIComponent).join("/")}`;
 }
@@ -153,8 +153,8 @@ function answerOf<T>({ status, headers }: Response, body: unknown, requestId: st
 }
 
 /**
- * @throws ConnectionError for a text that is not JSON: a program between kapi and the client
- * answered.
+ * Parses the body of an answer. @throws ConnectionError for a text that is not JSON: then a program
+ * between kapi and the client has answered.
  */
 function parsed(text: string, { status }: Response, requestId: string): unknown {
   try {

@@ -1,6 +1,6 @@
 /**
- * One connection of the live stream, from its handshake to its end. It says when it is ready,
- * passes messages on, and ends a connection on which nothing arrives.
+ * One connection of the live stream, from its handshake to its end. It reports when it is ready,
+ * passes messages on, and ends if nothing arrives for {@link SILENCE_MS}.
  */
 import { errorOfStatus, type KapiError, ConnectionError } from "../errors.ts";
 import type { ServerMessage } from "./events.ts";
@@ -12,7 +12,8 @@ import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
  */
 export const SILENCE_MS = 45_000;
 /**
- * Messages to the server in each turn, and the length of a turn: kapi reads up to 1,000 a second.
+ * At most this many messages are sent in a turn of this length: 800 a second. kapi reads up to
+ * 1,000 a second, and reads a faster connection more slowly.
  */
 const MESSAGES_PER_TURN = 200;
 const TURN_MS = 250;
@@ -20,8 +21,8 @@ const KEY_REVOKED = 4401;
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** Why the handshake or the connection failed; null after a close. */
-  readonly error: KapiError | null;
+  /** Why the connection ended: also after a close, then with the code `CLOSED_<close code>`. */
+  readonly error: KapiError;
   /** Whether the key would be rejected again, so that no attempt follows. */
   readonly isFatal: boolean;
   /** Whether the server had accepted the connection: then the next attempt need not wait long. */
@@ -81,17 +82,20 @@ export class Connection {
     this.#sendAllowed();
   }
 
+  /** Stops reading, so that kapi stops sending. */
   pause(): void {
     // Nothing is read during a pause, so silence does not mean a lost connection.
     clearTimeout(this.#silence);
     this.#socket.pause();
   }
 
+  /** Reads again after {@link Connection.pause}. */
   resume(): void {
     this.#silence = setTimeout(() => this.#socket.terminate(), SILENCE_MS);
     this.#socket.resume();
   }
 
+  /** Closes cleanly; {@link Connection.ended} resolves then. */
   close(): void {
     this.#socket.close();
   }

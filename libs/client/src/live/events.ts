@@ -23,7 +23,7 @@ export interface Sample extends Account {
   /** Equity in percent of the margin in use; 0 with no margin in use. */
   readonly marginLevel: number;
   readonly openPositionCount: number;
-  /** The lowest equity since the sample before: use it for loss limits. */
+  /** The lowest equity from the previous sample to this one, both included. Use it for limits. */
   readonly intervalMinimumEquity: Money;
   readonly intervalMinimumMeasuredAt: string;
 }
@@ -55,7 +55,10 @@ export type LiveEvent =
       readonly place: Place | null;
     };
 
-/** Handles the events of an account, one at a time. If it throws, it gets the same event again. */
+/**
+ * Handles the events of an account, one at a time. If it throws, it gets the same event again,
+ * unless the stored place shows that the event was handled.
+ */
 export type LiveHandler = (event: LiveEvent) => Promise<void> | void;
 
 /** A sample on the wire, with amounts of money as numbers. */

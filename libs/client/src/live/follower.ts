@@ -3,8 +3,8 @@
  * the handler has handled them, one at a time, and moves the place. States:
  *
  * - listening: messages are accepted and queued;
- * - awaiting: a subscription was sent; samples of an earlier one are ignored until its replay
- *   notice;
+ * - awaiting: a subscription was sent. With a sequence, samples are ignored until its replay
+ *   notice: they belong to an earlier subscription. Without one, the first sample is accepted;
  * - detached: no subscription, because the connection is lost or the handler is far behind;
  * - ended: deleted, rejected or no longer followed.
  */
@@ -28,7 +28,7 @@ type Queued =
   | { readonly type: "deleted" }
   | { readonly type: "rejected"; readonly code: string; readonly error: string };
 
-/** The state of an account, read over the API. Null if the account does not exist. */
+/** The state of an account, read over the API. */
 export interface AccountState {
   readonly account: TradingAccount;
   readonly openPositions: readonly Position[];
@@ -89,7 +89,10 @@ export class Follower {
     await this.#running;
   }
 
-  /** The connection is open: subscribes after the last queued message. */
+  /**
+   * Is called when the connection is open. Loads the stored place the first time, then subscribes
+   * after the last queued message.
+   */
   async attach(): Promise<void> {
     if (!this.#isLoaded) {
       this.#place = await this.#retry(() => this.#dependencies.load(this.account));

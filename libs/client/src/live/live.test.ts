@@ -280,6 +280,7 @@ describe("connections", () => {
     for (const account of accounts) live.unfollow(account);
     await pass(60_000);
     expect(stream.connectionCount).toBe(0);
+    expect(errors).toEqual([]);
     await live.close();
   });
 

@@ -24,7 +24,7 @@ const LONGEST_RECONNECT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /**
- * How your program works with `kapi.live(…)`. The stream continues from the places that it stores.
+ * Options of `kapi.live(…)`. The stream continues from the places that your program has stored.
  */
 export interface LiveOptions {
   /** Where your program stores its places. */
@@ -33,8 +33,9 @@ export interface LiveOptions {
     load(account: Account): Promise<Place | null>;
   };
   /**
-   * Is called for lost connections, errors of handlers, and messages out of order. The client tries
-   * again by itself. Without this function, errors are not reported.
+   * Is called for ended connections, errors of handlers and of `load`, and messages out of order.
+   * The client tries again by itself, except after the error with which {@link Live.closed}
+   * rejects. Without this function, these errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
   /** Accounts for each connection, at most 2,000. Default 1,000. */
@@ -66,7 +67,7 @@ interface Settlement {
 export class Live {
   /**
    * Resolves after {@link Live.close}. Rejects with the error that ends the stream for good: the
-   * key was revoked, or lacks the scope `metrics:read`.
+   * key is unknown, was revoked or has expired, or lacks the scope `metrics:read`.
    */
   readonly closed: Promise<void>;
   readonly #options: LiveOptions;
@@ -177,15 +178,15 @@ export class Live {
       slot.connection = null;
       for (const follower of slot.followers) follower.detach();
       if (this.#stop.signal.aborted) return;
-      if (error !== null) this.#options.onError?.(error, null);
-      if (isFatal && error !== null) {
+      if (slot.followers.size === 0 && !isFatal) break;
+      this.#options.onError?.(error, null);
+      if (isFatal) {
         this.#end();
         this.#settle.reject(error);
         return;
       }
-      if (slot.followers.size === 0) break;
       if (wasReady) failures = 0;
-      await this.#delay(reconnectMs(failures, error?.retryAfterS ?? null));
+      await this.#delay(reconnectMs(failures, error.retryAfterS));
     }
     this.#slots.delete(slot);
   }

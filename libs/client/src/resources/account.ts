@@ -118,8 +118,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues the disabling of the account: no new orders. Open positions stay valued; with `flatten`
-   * they are closed, and pending orders are cancelled.
+   * Queues the disabling of the account: no new orders. Open positions stay open, and are still
+   * valued; with `flatten` they are closed, and pending orders are cancelled.
    */
   disable(
     options: QueueOptions & { readonly flatten?: boolean | undefined },
@@ -249,7 +249,8 @@ export class AccountResource {
 
   /**
    * Reads the account as it was at a time: balance, open positions, last stored equity. Everything
-   * within the millisecond is included. Of more than 5,000 positions only the newest are returned.
+   * that happened in this millisecond is included. Of more than 5,000 positions only the newest are
+   * returned.
    */
   async stateAt(at: Date): Promise<AccountState> {
     const request = { method: "GET", path: this.#path("state"), query: { at } } as const;

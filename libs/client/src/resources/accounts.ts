@@ -51,8 +51,9 @@ export class AccountsResource {
   }
 
   /**
-   * Queues any number of accounts and returns their commands, in order. The idempotency key of the
-   * account at `index` is derived: `<key>:<index>` for the first 100, then `<key>.<n>:<index>`. To
+   * Queues any number of accounts and returns their commands, in order. Each request has up to 100
+   * accounts. Idempotency keys are derived: `<key>:<index>` in the first request, and
+   * `<key>.<n>:<index>` in the n-th request after it. `index` counts from 0 in each request. To
    * retry, repeat the call with the same accounts and key.
    * @throws PartialBulkError if some of the accounts were queued before a request failed; it has
    * their commands, with credentials.

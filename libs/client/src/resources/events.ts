@@ -11,12 +11,15 @@ export interface EventsOptions {
    * kept.
    */
   readonly after?: string | undefined;
-  /** Events of other kinds are left out. Default: all kinds. */
+  /** Events of other kinds are left out. Default: all kinds except those of commands. */
   readonly kinds?: readonly WebhookKind[] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One page of the feed. If `events` is empty, there are no newer events yet. */
+/**
+ * One page of the feed. If `next` equals `after`, there are no newer events yet. A page without
+ * events can have a later `next`: then it left out only events of other kinds.
+ */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly FeedEvent[];
@@ -31,7 +34,7 @@ export interface CursorStore {
   save(cursor: string): Promise<void>;
 }
 
-/** The feed of all events: `kapi.events`. */
+/** The feed of events: `kapi.events`. */
 export class EventsResource {
   readonly #transport: Transport;
 
@@ -52,12 +55,19 @@ export class EventsResource {
 
   /** The events after a cursor, oldest first, up to the newest. */
   async *list(options: EventsOptions = {}): AsyncGenerator<FeedEvent, void, undefined> {
+    for await (const { events } of this.#pages(options)) yield* events;
+  }
+
+  /**
+   * The pages after a cursor. A page can be empty and not the last: it has events of other kinds.
+   */
+  async *#pages(options: EventsOptions): AsyncGenerator<EventPage, void, undefined> {
     let { after } = options;
     for (;;) {
-      const { events, next }: EventPage = await this.page({ ...options, ...(after === undefined ? {} : { after }) });
-      yield* events;
-      if (events.length === 0 || next === after) return;
-      after = next;
+      const page: EventPage = await this.page({ ...options, ...(after === undefined ? {} : { after }) });
+      yield page;
+      if (page.next === after) return;
+      after = page.next;
     }
   }
 
@@ -73,10 +83,17 @@ export class EventsResource {
     const after = await cursorStore.load();
     let count = 0;
     const options = { ...(kinds && { kinds }), ...(signal && { signal }), ...(after !== null && { after }) };
-    for await (const event of this.list(options)) {
-      await handler(event);
-      await cursorStore.save(event.cursor);
-      count += 1;
+    let saved = after;
+    for await (const { events, next } of this.#pages(options)) {
+      for (const event of events) {
+        await handler(event);
+        await cursorStore.save(event.cursor);
+        saved = event.cursor;
+        count += 1;
+      }
+      // Events of other kinds are not read again by the next call.
+      if (next !== saved) await cursorStore.save(next);
+      saved = next;
     }
     return count;
   }

@@ -44,7 +44,7 @@ export class RiskTemplatesResource {
     return body.riskTemplate;
   }
 
-  /** Queues a new version of a template. After its command it is applied to accounts. */
+  /** Queues a new version of a template. Once the command has succeeded, kapi applies it. */
   set(name: string, template: NewRiskTemplate, options: QueueOptions): Promise<QueuedCommand<"risk.set_template">> {
     const { rules, appliesTo, newAccounts } = template;
     const request = { method: "PUT", path: this.#path(name), body: { rules, appliesTo, newAccounts } } as const;

@@ -45,7 +45,7 @@ export function invalid(field: string, message: string): FakeError {
 /** Parameters of lists that do not filter by a field of the same name. */
 const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey", "ruleId"]);
 
-/** Whether the own time of a record is at or after `from` and before `to`. */
+/** Whether the time by which a list selects a record is at or after `from` and before `to`. */
 function isWithin(record: Json, from: string | null, to: string | null): boolean {
   const time = String(record["recordedAt"] ?? record["executedAt"] ?? record["openedAt"] ?? record["createdAt"]);
   return (from === null || time >= from) && (to === null || time < to);

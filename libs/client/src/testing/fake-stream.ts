@@ -13,7 +13,10 @@ const ABNORMAL_CLOSURE = 1006;
 const RESTART = 1012;
 const NORMAL_CLOSURE = 1000;
 
-/** The values of a sample, as numbers. Missing values keep their last value. */
+/**
+ * The values of a sample, as numbers. A missing value is that of the last sample; a missing
+ * `intervalMinimumEquity` is the equity of this sample.
+ */
 export interface SampleValues {
   readonly balance?: number;
   readonly equity?: number;

@@ -207,6 +207,7 @@ export class FakeState {
     return event;
   }
 
+  /** The fields of an account in its events. */
   accountData(account: StoredAccount): Json {
     const { id: accountId, version, accountName, status, leverage } = account;
     return { accountId, version, accountName, status, leverage };

@@ -34,7 +34,7 @@ it("accepts either secret after a rotation", () => {
   expect(verifyWebhook(BODY, signed(), [OTHER, SECRET]).type).toBe("transaction.recorded");
 });
 
-it("passes events of kinds on that this version does not know", () => {
+it("returns events of kinds that this version does not know", () => {
   const body = JSON.stringify({ type: "later.kind", timestamp: "2026-03-02T10:05:00.000Z", data: {} });
   expect(verifyWebhook(body, signed(body), SECRET).type).toBe("later.kind");
 });

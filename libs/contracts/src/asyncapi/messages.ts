@@ -91,7 +91,7 @@ export const LIVE_MESSAGES = {
     schema: LiveErrorFrame,
     name: "error",
     title: "Error",
-    text: "A message was rejected, or access to a server was removed. The connection and its other subscriptions stay. `serverId` and `accountNumber` are those of the message, if it had them.",
+    text: "A message was rejected, or access to a server was removed. The connection and its other subscriptions stay. `serverId` and `accountNumber` are those of the message, if it had them, or of the subscription that ended.",
     examples: LIVE_EXAMPLES.error,
   },
   accountDeleted: {

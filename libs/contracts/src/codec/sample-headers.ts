@@ -38,8 +38,8 @@ export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): 
 }
 
 /**
- * Whether the record reports the deletion of its account. Later records of the account do not
- * count.
+ * Whether the record reports the deletion of its account. Later records of the account are
+ * ignored.
  */
 export function isDeletion(headers: Readonly<Record<string, string>>): boolean {
   return headers[SAMPLE_HEADERS.deleted] !== undefined;

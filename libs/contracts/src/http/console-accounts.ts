@@ -1,6 +1,6 @@
 /**
- * The console's list of the accounts of a server: sorted and filtered by values. Values of the
- * order are those of the last stored minute; an account is shown with its newest live sample.
+ * The console's list of the accounts of a server. Accounts are sorted and filtered by their values
+ * of the last stored minute; each is shown with the values of its newest live sample.
  */
 import { minorFromAmount } from "@kapi/kernel";
 import { z } from "zod";
@@ -74,7 +74,7 @@ const FilterQuery = z.object(ACCOUNT_FILTERS);
 export type AccountFilters = z.infer<typeof FilterQuery>;
 
 const Amount = z.number().optional();
-/** The filters of the list as the console sends them to their owner. */
+/** The filters of the list as the console sends them to the metrics service. */
 export const AccountFilterValues = z.object({
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
@@ -105,7 +105,7 @@ interface SortedQuery extends AccountFilters {
   readonly sort: AccountOrder;
 }
 
-/** Whether the newest accounts come first and no value is filtered: every account is listed. */
+/** Whether the newest come first, without a filter by value: all accounts may be listed. */
 export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
   return sort === NEWEST_FIRST && !hasValueFilters(filters);
 }
@@ -147,11 +147,11 @@ export type ExportConsoleAccountsQuery = z.infer<typeof ExportConsoleAccountsQue
 /** The values of an account at the end of its last stored minute. Money in units of currency. */
 export const StoredAccountValues = z.object({
   equity: z.number(),
-  /** Null until the first minute that this release has stored. */
+  /** Null if an earlier release, which did not store balances, stored the minute. */
   balance: z.number().nullable(),
   /** Equity at the start of the day (UTC). */
   dayStartEquity: z.number(),
-  /** Equity now minus that; deposits and withdrawals of the day are in it. */
+  /** `equity` minus `dayStartEquity`; deposits and withdrawals of the day are in it. */
   dayChange: z.number(),
   /** Percent (decisions, 9). */
   dailyDrawdown: z.number(),

@@ -6,7 +6,7 @@ import { AccountStatus } from "./accounts.ts";
 import { StoredAccountValues } from "./console-accounts.ts";
 import { RiskBreach, RiskRule } from "./risk.ts";
 
-/** A part of the overview, or that its owner did not answer in time. */
+/** A part of the overview. `unavailable`: its owner did not answer in time. */
 function partOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.discriminatedUnion("status", [
     z.object({ status: z.literal("ok"), ...shape }),
@@ -14,7 +14,7 @@ function partOf<Shape extends z.ZodRawShape>(shape: Shape) {
   ]);
 }
 
-/** The limits of an account that are nearest: how far the account is from each. */
+/** A limit of an account, and how far the account is from it. */
 export const NearLimit = z.object({
   serverId: z.guid(),
   accountNumber: z.string(),
@@ -32,7 +32,7 @@ export type NearLimit = z.infer<typeof NearLimit>;
 export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
 export type LossRuleType = z.infer<typeof LossRuleType>;
 
-/** The number of servers whose values the overview shows; others are counted. */
+/** The number of servers whose values the overview shows; further servers are only counted. */
 export const MAX_OVERVIEW_SERVERS = 500;
 /** The number of accounts in each list of the overview. */
 export const OVERVIEW_ROWS = 10;
@@ -55,7 +55,7 @@ export const ConsoleOverview = z.object({
         accounts: z.partialRecord(AccountStatus, z.int().min(0)),
         /** Whether the trading server answers now. */
         answers: z.boolean(),
-        /** When the trading server last answered this kind of question; null: unknown. */
+        /** When the trading server last answered such a check; null: unknown. */
         answeredAt: z.iso.datetime().nullable(),
       }),
     ),
@@ -101,7 +101,7 @@ export const ConsoleOverview = z.object({
     lowBalance: z.boolean(),
     /** Credits of about the last 24 hours. */
     perDay: z.number(),
-    /** At that rate; null without use. */
+    /** Days until the credits are used up at this rate; null without use. */
     daysLeft: z.number().nullable(),
   }),
 });

@@ -14,7 +14,7 @@ export const MIN_SEARCH_CHARACTERS = 3;
 /** Query of GET /search. */
 export const SearchQuery = z.object({ q: z.string().trim().min(1).max(MAX_SEARCH_CHARACTERS) });
 
-/** What is searched. */
+/** The kinds of records that are searched. */
 export const SEARCH_SOURCES = [
   "accounts",
   "commands",
@@ -29,7 +29,7 @@ export type SearchSource = z.infer<typeof SearchSource>;
 
 const OfAccount = z.object({ serverId: Guid, accountNumber: z.string() });
 
-/** One found thing, with what its page needs and what tells it apart. */
+/** One result: what the link to its page needs, and what distinguishes it from other results. */
 export const SearchResult = z.discriminatedUnion("kind", [
   OfAccount.extend({ kind: z.literal("account"), accountName: z.string(), status: z.string() }),
   z.object({
@@ -80,7 +80,7 @@ export type SearchResult = z.infer<typeof SearchResult>;
 export const SearchAnswer = z.object({
   /** At most a few of each kind; the newest first. */
   results: z.array(SearchResult),
-  /** What did not answer in time: it may have more. */
+  /** Kinds whose search did not answer in time: they may have further results. */
   unavailable: z.array(SearchSource),
 });
 export type SearchAnswer = z.infer<typeof SearchAnswer>;

@@ -2,9 +2,10 @@
  * The API of the console, under {@link CONSOLE_API}: the requests of the console's web page to the
  * console service, with the session of a person. The web page imports the types from here.
  *
- * Every request carries the session cookie. Every request but a GET carries the session's
- * `csrfToken` in {@link CSRF_HEADER}; only the sign-in has no token yet. The token changes with
- * every sign-in and every change of the password. Errors have the one form of the management API:
+ * Every request of a signed-in person carries the session cookie, and every such request but a GET
+ * carries the session's `csrfToken` in {@link CSRF_HEADER}. Requests before the sign-in have
+ * neither: the sign-in itself, invitations and the recovery of a password. The token changes with
+ * every sign-in and every change of the password. Errors have the form of the management API:
  * `{error, code, requestId, issues?}`; 401 without a session. The routes, bodies and answers below
  * `/webhooks` equal the management API (`http/webhooks.ts`).
  */
@@ -177,8 +178,8 @@ export const ConsoleKeysAnswer = z.object({ keys: z.array(ListedConsoleKey) });
 export type ConsoleKeysAnswer = z.infer<typeof ConsoleKeysAnswer>;
 
 /**
- * Body of POST /keys. Issues name `name`, `expiresAt`, `scopes` or `allowedNetworks`; of the last
- * two perhaps with the position in it.
+ * Body of POST /keys. The path of an issue is `name`, `expiresAt`, `scopes` or `allowedNetworks`,
+ * and may also have the position in one of the two lists.
  */
 export const CreateConsoleKeyBody = z.object({
   name: GivenName,

@@ -6,7 +6,7 @@ import { checkedPageQuery, cursorFields, Pagination } from "./pagination.ts";
 
 /** Name and version of the hashed texts. A change of any of them needs a new version. */
 export const DIGEST_FORMAT = "kapi-digest/1";
-/** Digests of days before this many days ago are deleted. */
+/** A digest is deleted when its day is more than this many days ago. */
 export const DIGEST_RETENTION_DAYS = 400;
 
 /** A day in UTC. */

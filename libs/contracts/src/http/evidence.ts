@@ -1,7 +1,7 @@
 /**
- * Evidence: a signed document that anybody can verify without kapi (decisions, 20). All numbers but
- * counts, sequences and offsets are decimal text, so every program reads the same values. Format
- * `kapi-evidence/1` never changes; members that it lacks may be added, and are signed too.
+ * Evidence: a signed document that anybody can verify without kapi (decisions, 20). Numbers are
+ * integers, such as counts and offsets, or decimal text: every program reads the same values. The
+ * members of format `kapi-evidence/1` never change. Further members may be added, and are signed.
  */
 import { z } from "zod";
 
@@ -94,8 +94,9 @@ export const EvidenceRule = z.object({
   type: Name,
   action: Name,
   /**
-   * When the values were measured that the account had when this version became active. Later
-   * valuations were compared with this version.
+   * This version became active with the account's values of that moment. `activeFrom` is the time
+   * at which they were measured. Valuations that were measured later were compared with this
+   * version.
    */
   activeFrom: Time,
   limit: EvidenceLimit,
@@ -105,7 +106,7 @@ export const EvidenceRule = z.object({
 
 /** The value from which a loss or profit counts. */
 export const EvidenceReference = z.object({
-  /** With the deposits since `at`. */
+  /** Deposits since `at` are added, and withdrawals are subtracted. */
   value: MoneyText,
   /** The value of which a limit in percent is a share. */
   base: MoneyText,
@@ -123,7 +124,7 @@ export const EvidenceBreach = z.object({
   period: Name,
   /** When the value that reached the threshold was measured. */
   at: Time,
-  /** Which value of the valuations is compared, and on which side of it the breach is. */
+  /** Which value of the valuations is compared with the threshold. */
   compared: RiskBasis,
   side: EvidenceSide,
   reference: EvidenceReference,
@@ -132,7 +133,7 @@ export const EvidenceBreach = z.object({
   value: MoneyText,
   /**
    * Index in `records` of the valuation that reached the threshold; null if the values that the
-   * account had when the rule was set reached it.
+   * account had when the rule was set reached it, or if `missing` names valuations.
    */
   valuationIndex: z.int().min(0).nullable(),
   /** The value furthest beyond the threshold since the breach, and when it was measured. */
@@ -145,7 +146,7 @@ export const EvidenceBreach = z.object({
   commandId: z.guid().nullable(),
 });
 
-/** An open position at `breach.extremeAt`; at `breach.at` if the account was flat then. */
+/** An open position at `breach.extremeAt`; at `breach.at` if no position was open then. */
 export const EvidencePosition = z.object({
   positionId: Name,
   symbol: Name,
@@ -168,7 +169,7 @@ export const EvidencePart = z.enum(["valuations", "samples", "positions", "price
  */
 export const MissingReason = z.enum(["expired", "unavailable", "limit"]);
 
-/** A part that kapi no longer has, or could not get. */
+/** A part that the document does not have. */
 export const MissingEvidence = z.object({
   what: EvidencePart,
   reason: MissingReason,

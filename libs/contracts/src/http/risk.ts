@@ -12,7 +12,7 @@ const MAX_RULE_ID_CHARACTERS = 64;
 /** Percentages have at most this many decimals, so that limits are computed exactly. */
 export const PERCENT_DECIMALS = 4;
 const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
-/** Maximum distance of a percentage from its last decimal, as JSON numbers are binary. */
+/** Accepted difference from {@link PERCENT_DECIMALS} decimals, because JSON numbers are binary. */
 const PERCENT_TOLERANCE = 1e-9;
 
 /**
@@ -104,7 +104,7 @@ export const MaxLossRule = z.object({
   trailing: RiskBasis.optional(),
   /** The value at the start; absent: the initial balance of the account. */
   startValue: Amount.positive().optional(),
-  /** Only with `trailing`: the limit's level never rises above this equity. */
+  /** Only with `trailing`: the threshold never rises above this equity. */
   lockAt: Amount.optional(),
 });
 
@@ -164,9 +164,9 @@ export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
 export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
 
 /**
- * A rule whose limit was reached in a period, or the share of the limit at which a warning is sent.
+ * A rule that was breached in a period, or whose share of the limit for a warning was reached.
  * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
- * `threshold`, so that both compare with `value`.
+ * `threshold`, so that both can be compared with `value`.
  */
 export const RiskAlert = z.object({
   id: z.uuid(),
@@ -199,7 +199,7 @@ export const EvidenceStatus = z.enum(["pending", "stored", "none"]);
 /** What evidence a breach has (decisions, 20), and what it shows. */
 export const BreachEvidenceState = z.object({
   status: EvidenceStatus,
-  /** Sequence of the live sample that includes the breach; null unless stored. */
+  /** Sequence of the live sample that includes the breach; null unless stored, or if none does. */
   sequence: z.int().min(1).nullable(),
   /** The value furthest beyond the threshold in the minute after the breach; null unless stored. */
   extremeValue: z.number().nullable(),
@@ -240,7 +240,7 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
     }
     const level = lossLevel(rule);
     if (level !== null && rule.lockAt !== undefined && rule.lockAt * 100 < level) {
-      reject(index, "lockAt", "must not be below the level at which the rule starts");
+      reject(index, "lockAt", "must not be below the first threshold of the rule");
     }
   }
   for (const [index, rule] of rules.entries()) {
@@ -251,7 +251,7 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
   }
 }
 
-/** The equity in minor units at which a rule with a start value begins; null if unknown. */
+/** The first threshold of a rule, in minor units; null if the rule has no start value. */
 function lossLevel({ limit, startValue }: z.infer<typeof MaxLossRule>): number | null {
   if (startValue === undefined) return null;
   const start = minorFromAmount(startValue) ?? 0;

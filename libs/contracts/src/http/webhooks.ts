@@ -75,7 +75,8 @@ const Description = z.string().max(250);
 export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
 export const WebhookStatus = z.enum(WEBHOOK_STATUSES);
 /**
- * Why an endpoint is disabled: by its owner, after a 410, or after five days in which all failed.
+ * Why an endpoint is disabled: by its owner, after a 410, or after five days in which all attempts
+ * failed.
  */
 export const WEBHOOK_DISABLED_REASONS = ["owner", "gone", "failing"] as const;
 export const WebhookDisabledReason = z.enum(WEBHOOK_DISABLED_REASONS);
@@ -247,7 +248,10 @@ const KindsQuery = z
   .transform((given) => [given].flat().flatMap((text) => text.split(",")))
   .pipe(WebhookKinds);
 
-/** Query of listEvents. Without `after` the feed begins with the oldest event that is kept. */
+/**
+ * Query of listEvents. Without `after` the feed begins with the oldest event that is kept; without
+ * `kinds` it has all kinds except those of commands.
+ */
 export const ListEventsQuery = z.object({
   after: z.string().min(1).max(64).optional(),
   limit: queryInteger(1, MAX_FEED_EVENTS).default(100),

@@ -122,7 +122,7 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ accountNumbers: z.array(AccountNumber).max(MAX_ACCOUNTS) }),
     answer: z.object({ accounts: z.array(TradingAccount.nullable()) }),
   },
-  /** What metrics lists accounts with, in the order of the request; null: deleted. */
+  /** What metrics shows of accounts in its lists, in the order of the request; null: deleted. */
   describeAccounts: {
     method: "POST",
     path: "/internal/accounts/descriptions",
@@ -159,8 +159,8 @@ export const ACCOUNT_ROUTES = {
     }),
   },
   /**
-   * An account for its risk rules, with its values on the trading server now; null: it has none
-   * yet. 500 while the trading server does not answer.
+   * An account for its risk rules. `valuation` has its values on the trading server now; null if
+   * the account is not there yet. 500 while the trading server does not answer.
    */
   readAccountForRisk: {
     method: "GET",

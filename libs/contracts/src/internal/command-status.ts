@@ -97,7 +97,7 @@ export const COMMAND_STATUS_ROUTES = {
         z.object({
           serverId: z.guid(),
           waiting: z.int().min(1),
-          /** When the oldest was accepted; null: its message has not arrived yet. */
+          /** When the oldest whose message has arrived was accepted; null: none has arrived. */
           oldestCreatedAt: z.iso.datetime().nullable(),
         }),
       ),

@@ -60,7 +60,7 @@ const ShownKey = z.looseObject({
   createdAt: z.string(),
   expiresAt: z.string().nullable(),
   rateLimit: z.object({ perSecond: z.number(), burst: z.number() }).nullable(),
-  /** Absent from the previous release. */
+  /** Absent in answers of the previous release. */
   allowedNetworks: z.array(z.string()).nullable().optional(),
 });
 export type ShownKey = z.infer<typeof ShownKey>;

@@ -100,7 +100,7 @@ export const RISK_ROUTES = {
     body: z.object({
       serverIds: ServerIds,
       from: z.iso.datetime(),
-      /** Only breaches after this one in the list. Absent in requests of 0.1.0 and null: all. */
+      /** Only breaches after this one in the list; null or absent (release 0.1.0): all. */
       after: z.object({ measuredAt: z.iso.datetime(), id: Guid }).nullish(),
       limit: Rows,
     }),

@@ -13,7 +13,7 @@ export const FollowRequest = z.object({
   accountNumber: AccountNumber,
   /** The last sequence that the stream has; 0 if none. */
   afterSequence: z.int().min(0),
-  /** The stream has read samples before this position of `metrics.samples`. */
+  /** The offset in `metrics.samples` before which every sample up to `afterSequence` is. */
   position: z.int().min(0),
 });
 export type FollowRequest = z.infer<typeof FollowRequest>;

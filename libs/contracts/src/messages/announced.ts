@@ -6,8 +6,9 @@
 import type { TradingEvent } from "./trading-event.ts";
 
 /**
- * Whether the account service publishes an account event for the trading event. Account events of
- * commands, such as a new leverage, are not counted: no other event waits for them.
+ * Whether the account service publishes an account event for the trading event, for which finance
+ * events may have to wait. False for the trading events of commands, such as a new leverage: their
+ * account events are published too, but no other event waits for them.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {

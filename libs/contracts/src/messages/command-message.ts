@@ -73,14 +73,14 @@ export const AnyCommandMessage = CommandHeader.extend({
 });
 export type AnyCommandMessage = z.infer<typeof AnyCommandMessage>;
 
-/** The request of a command without money. */
-function asks<O extends CommandOperation>(operation: O) {
+/** The schema of the request of a command without money. */
+function plainRequest<O extends CommandOperation>(operation: O) {
   const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
   return z.object({ operation: z.literal(operation), payload });
 }
 
-/** The request of a command with money. */
-function asksForMoney<O extends CommandOperation>(operation: O) {
+/** The schema of the request of a command with money. */
+function moneyRequest<O extends CommandOperation>(operation: O) {
   const payload: (typeof COMMANDS)[O]["payload"] = COMMANDS[operation].payload;
   return z.object({ operation: z.literal(operation), payload, amountMinor: Minor });
 }
@@ -93,23 +93,23 @@ export const CommandRequest = z.preprocess(
   withMinorUnits,
   z
     .discriminatedUnion("operation", [
-      asksForMoney("account.create"),
-      asks("account.update"),
-      asks("account.enable"),
-      asks("account.disable"),
-      asks("account.archive"),
-      asks("account.delete"),
-      asks("account.flatten"),
-      asks("account.close_only"),
-      asks("account.password_reset"),
-      asks("account.investor_password_reset"),
-      asks("account.history_export"),
-      asksForMoney("finance.deposit"),
-      asksForMoney("finance.withdraw"),
-      asks("risk.set_rules"),
-      asks("risk.delete_rules"),
-      asks("risk.set_template"),
-      asks("risk.delete_template"),
+      moneyRequest("account.create"),
+      plainRequest("account.update"),
+      plainRequest("account.enable"),
+      plainRequest("account.disable"),
+      plainRequest("account.archive"),
+      plainRequest("account.delete"),
+      plainRequest("account.flatten"),
+      plainRequest("account.close_only"),
+      plainRequest("account.password_reset"),
+      plainRequest("account.investor_password_reset"),
+      plainRequest("account.history_export"),
+      moneyRequest("finance.deposit"),
+      moneyRequest("finance.withdraw"),
+      plainRequest("risk.set_rules"),
+      plainRequest("risk.delete_rules"),
+      plainRequest("risk.set_template"),
+      plainRequest("risk.delete_template"),
     ])
     // Reject a command with two different amounts: it is unknown which one was requested.
     .refine((asked) => !("amountMinor" in asked) || moneyOf(asked.operation, asked.payload) === asked.amountMinor, {

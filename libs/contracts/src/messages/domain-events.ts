@@ -1,6 +1,6 @@
 /**
- * Domain events: committed changes that the account, finance and organization services publish on
- * `account.events`, `finance.events` and `credits.events`.
+ * Domain events: committed changes that the account, finance, risk and organization services
+ * publish on `account.events`, `finance.events`, `risk.events` and `credits.events`.
  */
 import { z } from "zod";
 
@@ -30,7 +30,7 @@ const EventFields = {
   serverId: z.guid(),
   accountNumber: z.string(),
   occurredAt: z.iso.datetime(),
-  /** Release 0.1.0 does not send this field. */
+  /** Absent in risk events, and in events of release 0.1.0. */
   place: EventPlace.optional(),
 };
 

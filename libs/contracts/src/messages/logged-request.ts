@@ -53,7 +53,7 @@ export type KeyUse = z.infer<typeof KeyUse>;
 
 /** Value of a record of `api.requests`: requests of one organization, from one process. */
 export const LoggedRequests = z.object({
-  /** Makes a repeated record count its omitted requests once. */
+  /** By this id the console counts the omitted requests of a repeated record once. */
   recordId: z.uuid(),
   organizationId: z.guid(),
   requests: z.array(LoggedRequest).max(MAX_REQUESTS_PER_RECORD),

@@ -41,9 +41,9 @@ export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCh
 
 /**
  * Value of the marker record `partition/<number>` of `metrics.latest`. Every sample of the
- * partition below `samplesOffset` is in the checkpoints. The marker's writer had read
- * `metrics.latest` back up to `latestOffset`. Records from `latestOffset` on may be from another
- * writer.
+ * partition below `samplesOffset` is in the checkpoints. Before the marker was written, its writer
+ * had read `metrics.latest` up to `latestOffset`. Records from `latestOffset` on may be from
+ * another writer.
  */
 export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

@@ -90,8 +90,8 @@ const Envelope = {
   sequence: Sequence,
   occurredAt: z.iso.datetime(),
   /**
-   * The reference of the change whose own event this is. Null for further events that a change
-   * causes, and for events of the market or of a trader.
+   * The reference of a change, if this is the event of the change itself. Null for further events
+   * that a change causes, and for events of the market or of a trader.
    */
   reference: z.string().nullable(),
   /** Who asked for the change that made or caused the event, if the change names the actor. */

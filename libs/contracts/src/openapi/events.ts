@@ -25,8 +25,9 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
     "A position was closed completely. `dealIds` are all its deals, the entry first; `openPositionCount` is how many positions the account still has open.",
   "deal.executed": "One execution: an entry, an exit or a partial close.",
   "transaction.recorded": "The account's balance has changed: one row of its ledger.",
-  "margin.call": "The margin level of an account fell to the level of a margin call. In percent.",
-  "margin.stop_out": "The margin level of an account fell to the level at which positions are closed. In percent.",
+  "margin.call": "The margin level of an account fell to the level of a margin call. `marginLevel` is in percent.",
+  "margin.stop_out":
+    "The margin level of an account fell to the level at which positions are closed. `marginLevel` is in percent.",
   "risk.breached":
     "A risk rule of an account was breached, or a profit target was reached. `action` says what kapi does; `commandId` is the command with which it does so. The event comes once for a rule and a period.",
   "risk.warning":

@@ -116,7 +116,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   trailing:
     "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set.",
   startValue: `Value at the start. Absent: the initial balance of the account. ${MONEY}`,
-  lockAt: `Only with \`trailing\`: the equity above which the limit never rises. ${MONEY}`,
+  lockAt: `Only with \`trailing\`: the equity above which the threshold never rises. ${MONEY}`,
   warnAt: "Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning.",
   account: "The account, with its live values.",
   accountId: "Id of the account, a UUID. It never changes.",
@@ -205,7 +205,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "OpenPosition.volume": "Volume that was opened, in lots.",
   "OpenPosition.closedVolume": "Volume that was closed by this time, in lots.",
   "StoredEquity.measuredAt":
-    "Begin of the minute in which the equity was measured, UTC. The value is the last one of this minute.",
+    "Beginning of the minute in which the equity was measured, UTC. The value is the last one of this minute.",
   "StoredEquity.value": `The equity. ${MONEY}`,
   "AccountMetricSnapshot.eventId": "Id of the live sample that the snapshot was taken from.",
   "WebhookTestAnswer.eventId": "Id of the event that is sent.",
@@ -313,7 +313,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "TradingAccount.status": "State of the account.",
   "WebhookDelivery.status": "State of the delivery: `succeeded`, `failed` and `cancelled` are final.",
   "WebhookEndpoint.status": "Whether events are sent to the endpoint.",
-  "Order.status": "State of the order, such as pending, executed or cancelled.",
+  "Order.status": "State of the order, such as placed, executed or cancelled.",
   "DeliveryAttempt.status": "HTTP status of the receiver; null without an answer.",
   "UpdateWebhook.status": "`enabled` also restarts the count of failing days.",
   statusReason:

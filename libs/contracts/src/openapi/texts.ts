@@ -125,7 +125,8 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   deleteTradingAccountImmediately:
     "Removes the account from the trading server, and its history and snapshots, before it answers. Open positions are closed at the market; their closing deals are in the event feed, before `account.deleted`. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
   enableAccount: "`result`: `{status, changed}`. Enabling an account that is active succeeds with `changed: false`.",
-  disableAccount: "Open positions stay valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
+  disableAccount:
+    "Open positions stay open and are still valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
   archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",
   queueAccountDeletion:
     "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{accountNumber, deleted: true}`.",
@@ -175,7 +176,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
     "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
-  wait: "Seconds to wait for a final state, 0 to 30. More means 30, anything else 0.",
+  wait: "Seconds to wait for a final state, 0 to 30. A larger number means 30, and an invalid value means 0.",
   operation: "Only commands of this operation.",
   accountNumber: "Only records of this account.",
   "deleteRiskRules.requestId": "Your correlation id, 1 to 100 characters. Not unique; commands can be found by it.",
@@ -192,7 +193,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   idempotencyKeyPrefix:
     "Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400.",
   "listCommands.wait":
-    "Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. More means 30, anything else 0.",
+    "Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. A larger number means 30, and an invalid value means 0.",
   from: "Only records at or after this time.",
   to: "Only records before this time.",
   "listTradingAccountTransactions.from": "Only transactions recorded at or after this time.",
@@ -229,7 +230,8 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   ruleId: "Only breaches of the rules with this id.",
   commandId: "Only transactions of this command.",
   after: "`next` of the previous answer, or `now`.",
-  kinds: "Only events of these kinds, separated by commas. Repeating the parameter for each kind works too.",
+  kinds:
+    "Only events of these kinds, separated by commas; without it, all kinds except those of commands. Repeating the parameter for each kind works too.",
 };
 
 /** The description of a query parameter. @throws Error for a parameter without a text. */

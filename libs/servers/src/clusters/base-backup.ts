@@ -9,10 +9,7 @@ import type { Client } from "pg";
 
 import { giveToServer } from "../postgres.ts";
 
-/**
- * These folders are created empty in the copy. The files of the second list belong to the running
- * server and are not copied.
- */
+/** These folders are created empty in the copy. */
 const EMPTY_FOLDERS = new Set([
   "pg_wal",
   "pg_replslot",
@@ -23,6 +20,7 @@ const EMPTY_FOLDERS = new Set([
   "pg_stat_tmp",
   "pg_subtrans",
 ]);
+/** These files belong to the running server, and are not copied. */
 const OWN_FILES = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "backup_label"]);
 
 /**
@@ -59,10 +57,10 @@ function copyFolder(from: string, to: string, isTop: boolean): void {
 }
 
 function emptyFolder(folder: string): void {
-  for (const place of folder.endsWith("pg_wal") ? [folder, path.join(folder, "archive_status")] : [folder]) {
-    mkdirSync(place);
-    chmodSync(place, 0o700);
-    giveToServer(place);
+  for (const created of folder.endsWith("pg_wal") ? [folder, path.join(folder, "archive_status")] : [folder]) {
+    mkdirSync(created);
+    chmodSync(created, 0o700);
+    giveToServer(created);
   }
 }
 

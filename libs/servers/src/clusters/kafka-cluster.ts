@@ -70,17 +70,17 @@ export interface KafkaCluster {
 export async function startKafkaCluster(context: ServerContext): Promise<KafkaCluster> {
   const programs = await kafkaPrograms(context);
   const proxies = new Proxies();
-  const places: Place[] = [];
-  for (let at = 1; at <= NODES; at += 1) places.push(await createPlace(at, proxies));
-  const voters = places.map(({ id, directoryId, controllerPort }) => {
+  const configs: BrokerConfig[] = [];
+  for (let at = 1; at <= NODES; at += 1) configs.push(await createConfig(at, proxies));
+  const voters = configs.map(({ id, directoryId, controllerPort }) => {
     return `${id}@${HOST}:${controllerPort}:${directoryId}`;
   });
-  const shared = { context, programs, places };
-  const nodes = places.map((place) => new Broker(shared, place, ["--initial-controllers", voters.join(",")]));
+  const shared = { context, programs, configs };
+  const nodes = configs.map((config) => new Broker(shared, config, ["--initial-controllers", voters.join(",")]));
   const cluster: KafkaCluster = {
-    brokers: places.map(({ proxy }) => proxy.address).join(","),
+    brokers: configs.map(({ proxy }) => proxy.address).join(","),
     nodes,
-    settled: () => settled(places),
+    settled: () => settled(configs),
     stop: async () => {
       // All at the same time: otherwise the last brokers would wait for a controller.
       await endNodes(context, nodes);
@@ -89,7 +89,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
   };
   try {
     await Promise.all(nodes.map((node) => node.start()));
-    await waitUntil("Kafka's brokers joining", JOIN_DEADLINE_MS, () => allIn(places));
+    await waitUntil("Kafka's brokers joining", JOIN_DEADLINE_MS, () => allIn(configs));
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -98,7 +98,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
 }
 
 /** Addresses and ids of a broker; a replacement has the same addresses. */
-interface Place {
+interface BrokerConfig {
   readonly name: string;
   readonly proxy: NodeProxy;
   readonly clientPort: number;
@@ -112,10 +112,10 @@ interface Place {
 interface Shared {
   readonly context: ServerContext;
   readonly programs: KafkaPrograms;
-  readonly places: readonly Place[];
+  readonly configs: readonly BrokerConfig[];
 }
 
-async function createPlace(id: number, proxies: Proxies): Promise<Place> {
+async function createConfig(id: number, proxies: Proxies): Promise<BrokerConfig> {
   const [clientPort, brokerPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
   const proxy = await proxies.open({ host: HOST, port: clientPort }, await freePort());
   const directoryId = Buffer.alloc(16, id).toString("base64url");
@@ -124,88 +124,88 @@ async function createPlace(id: number, proxies: Proxies): Promise<Place> {
 
 class Broker extends NodeProcess implements KafkaNode {
   readonly #shared: Shared;
-  readonly #place: Place;
+  readonly #config: BrokerConfig;
 
-  constructor(shared: Shared, place: Place, voters: readonly string[]) {
-    super(place.name, place.proxy, () => launch(shared, place, voters));
+  constructor(shared: Shared, config: BrokerConfig, voters: readonly string[]) {
+    super(config.name, config.proxy, () => launch(shared, config, voters));
     this.#shared = shared;
-    this.#place = place;
+    this.#config = config;
   }
 
   get id(): number {
-    return this.#place.id;
+    return this.#config.id;
   }
 
   async replace(): Promise<void> {
-    const place = this.#place;
-    const { places } = this.#shared;
-    const former: Voter = { nodeId: place.id, directoryId: place.directoryId };
-    const others = places.filter((candidate) => candidate !== place);
+    const config = this.#config;
+    const { configs } = this.#shared;
+    const former: Voter = { nodeId: config.id, directoryId: config.directoryId };
+    const others = configs.filter((candidate) => candidate !== config);
     const controllers = others.map(({ controllerPort }) => `${HOST}:${controllerPort}`);
     await this.kill();
-    rmSync(folderOf(this.#shared, place), { recursive: true, force: true });
+    rmSync(folderOf(this.#shared, config), { recursive: true, force: true });
     // The former broker loses its vote first: the two running brokers then have all votes. If the
     // replacement got its vote first, three of four votes would be necessary.
     await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
       await removeVoter(controllers, former);
       return true;
     });
-    place.id = Math.max(...places.map(({ id }) => id)) + 1;
-    await launchReplacement(this.#shared, place, () => this.start());
-    const listener = { name: CONTROLLER, host: HOST, port: place.controllerPort };
-    await waitUntil(`${place.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
-      await addVoter(controllers, { nodeId: place.id, directoryId: place.directoryId }, listener);
+    config.id = Math.max(...configs.map(({ id }) => id)) + 1;
+    await launchReplacement(this.#shared, config, () => this.start());
+    const listener = { name: CONTROLLER, host: HOST, port: config.controllerPort };
+    await waitUntil(`${config.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
+      await addVoter(controllers, { nodeId: config.id, directoryId: config.directoryId }, listener);
       return true;
     });
-    await withAdmin(places, (admin) => reassign(admin, former.nodeId, place.id));
-    await settled(places);
+    await withAdmin(configs, (admin) => reassign(admin, former.nodeId, config.id));
+    await settled(configs);
   }
 }
 
-function folderOf({ context }: Shared, place: Place): string {
-  return path.join(context.stateDir, place.name);
+function folderOf({ context }: Shared, config: BrokerConfig): string {
+  return path.join(context.stateDir, config.name);
 }
 
 /** Starts a replacement. It joins the quorum as an observer, and votes only after `addVoter`. */
-async function launchReplacement(shared: Shared, place: Place, start: () => Promise<void>): Promise<void> {
-  const file = writeSettings(shared, place);
-  await formatOnce(shared.programs, file, dataOf(shared, place), ["--no-initial-controllers"]);
-  const meta = readFileSync(path.join(dataOf(shared, place), "meta.properties"), "utf8");
+async function launchReplacement(shared: Shared, config: BrokerConfig, start: () => Promise<void>): Promise<void> {
+  const file = writeSettings(shared, config);
+  await formatOnce(shared.programs, file, dataOf(shared, config), ["--no-initial-controllers"]);
+  const meta = readFileSync(path.join(dataOf(shared, config), "meta.properties"), "utf8");
   const directoryId = /^directory\.id=(.+)$/m.exec(meta)?.[1];
-  if (directoryId === undefined) throw new LocalError(`${place.name}: its data folder has no directory.id`);
-  place.directoryId = directoryId.trim();
+  if (directoryId === undefined) throw new LocalError(`${config.name}: its data folder has no directory.id`);
+  config.directoryId = directoryId.trim();
   await start();
 }
 
-async function launch(shared: Shared, place: Place, voters: readonly string[]): ReturnType<typeof startBroker> {
-  const file = writeSettings(shared, place);
-  await formatOnce(shared.programs, file, dataOf(shared, place), voters);
-  const address = `${HOST}:${place.brokerPort}`;
-  return startBroker(shared.context, shared.programs, { name: place.name, file, address, heap: HEAP });
+async function launch(shared: Shared, config: BrokerConfig, voters: readonly string[]): ReturnType<typeof startBroker> {
+  const file = writeSettings(shared, config);
+  await formatOnce(shared.programs, file, dataOf(shared, config), voters);
+  const address = `${HOST}:${config.brokerPort}`;
+  return startBroker(shared.context, shared.programs, { name: config.name, file, address, heap: HEAP });
 }
 
-function dataOf(shared: Shared, place: Place): string {
-  return path.join(folderOf(shared, place), "data");
+function dataOf(shared: Shared, config: BrokerConfig): string {
+  return path.join(folderOf(shared, config), "data");
 }
 
-function writeSettings(shared: Shared, place: Place): string {
-  const { clientPort, brokerPort, controllerPort, proxy } = place;
-  const file = path.join(folderOf(shared, place), "server.properties");
+function writeSettings(shared: Shared, config: BrokerConfig): string {
+  const { clientPort, brokerPort, controllerPort, proxy } = config;
+  const file = path.join(folderOf(shared, config), "server.properties");
   writeProperties(file, {
     ...CLUSTER_SETTINGS,
-    "node.id": String(place.id),
-    "controller.quorum.bootstrap.servers": shared.places.map((other) => `${HOST}:${other.controllerPort}`).join(","),
+    "node.id": String(config.id),
+    "controller.quorum.bootstrap.servers": shared.configs.map((other) => `${HOST}:${other.controllerPort}`).join(","),
     listeners: `CLIENT://${HOST}:${clientPort},BROKER://${HOST}:${brokerPort},CONTROLLER://${HOST}:${controllerPort}`,
     "advertised.listeners": `CLIENT://${proxy.address},BROKER://${HOST}:${brokerPort}`,
-    "log.dirs": dataOf(shared, place),
+    "log.dirs": dataOf(shared, config),
   });
   return file;
 }
 
-async function settled(places: readonly Place[]): Promise<void> {
+async function settled(configs: readonly BrokerConfig[]): Promise<void> {
   await waitUntil("Kafka's replicas getting in sync", SYNC_DEADLINE_MS, async () => {
-    if (!(await allIn(places))) return false;
-    return withAdmin(places, async (admin) => {
+    if (!(await allIn(configs))) return false;
+    return withAdmin(configs, async (admin) => {
       const { topics } = await admin.fetchTopicMetadata();
       return topics.every(({ partitions }) => partitions.every((one) => one.isr.length === one.replicas.length));
     });
@@ -213,10 +213,10 @@ async function settled(places: readonly Place[]): Promise<void> {
 }
 
 /** Whether every broker has joined and can be a leader. */
-function allIn(places: readonly Place[]): Promise<boolean> {
-  return withAdmin(places, async (admin) => {
+function allIn(configs: readonly BrokerConfig[]): Promise<boolean> {
+  return withAdmin(configs, async (admin) => {
     const there = new Set((await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId));
-    return places.every(({ id }) => there.has(id));
+    return configs.every(({ id }) => there.has(id));
   });
 }
 
@@ -237,9 +237,9 @@ async function reassign(admin: Admin, former: number, replacement: number): Prom
 }
 
 /** Connects directly to the brokers, so that faults of the proxies have no effect. */
-async function withAdmin<T>(places: readonly Place[], work: (admin: Admin) => Promise<T>): Promise<T> {
+async function withAdmin<T>(configs: readonly BrokerConfig[], work: (admin: Admin) => Promise<T>): Promise<T> {
   const kafka = new Kafka({
-    brokers: places.map(({ brokerPort }) => `${HOST}:${brokerPort}`),
+    brokers: configs.map(({ brokerPort }) => `${HOST}:${brokerPort}`),
     clientId: "kapi-servers",
     requestTimeout: REQUEST_TIMEOUT_MS,
     logLevel: logLevel.NOTHING,

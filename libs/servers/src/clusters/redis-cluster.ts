@@ -86,7 +86,7 @@ interface Shared {
   readonly nodes: readonly Node[];
 }
 
-interface Place {
+interface NodeConfig {
   readonly name: string;
   readonly port: number;
   readonly busPort: number;
@@ -101,14 +101,14 @@ async function createNode({ context, proxies, nodes }: Shared, name: string): Pr
 
 class Node extends NodeProcess implements RedisNode {
   readonly #context: ServerContext;
-  readonly #place: Place;
+  readonly #config: NodeConfig;
   readonly #nodes: readonly Node[];
   #id = "";
 
-  constructor(context: ServerContext, place: Place, nodes: readonly Node[]) {
-    super(place.name, place.proxy, () => launch(context, place));
+  constructor(context: ServerContext, config: NodeConfig, nodes: readonly Node[]) {
+    super(config.name, config.proxy, () => launch(context, config));
     this.#context = context;
-    this.#place = place;
+    this.#config = config;
     this.#nodes = nodes;
   }
 
@@ -122,7 +122,7 @@ class Node extends NodeProcess implements RedisNode {
   }
 
   ask(command: string): Promise<string> {
-    return askRedis(`redis://${HOST}:${this.#place.port}`, command);
+    return askRedis(`redis://${HOST}:${this.#config.port}`, command);
   }
 
   async isMaster(): Promise<boolean> {
@@ -153,7 +153,7 @@ class Node extends NodeProcess implements RedisNode {
 
   /** Connects this node to `other`. Redis' gossip then connects it to all other nodes. */
   async meet(other: Node): Promise<void> {
-    await this.ask(`CLUSTER MEET ${HOST} ${other.#place.proxy.port} ${other.#place.busPort}`);
+    await this.ask(`CLUSTER MEET ${HOST} ${other.#config.proxy.port} ${other.#config.busPort}`);
   }
 
   async #join(master: Node, others: readonly Node[]): Promise<void> {
@@ -188,7 +188,7 @@ class Node extends NodeProcess implements RedisNode {
   }
 }
 
-function launch(context: ServerContext, { name, port, busPort, proxy }: Place): Promise<NativeServer> {
+function launch(context: ServerContext, { name, port, busPort, proxy }: NodeConfig): Promise<NativeServer> {
   const cluster = {
     "cluster-enabled": "yes",
     "cluster-port": String(busPort),

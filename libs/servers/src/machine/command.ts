@@ -8,7 +8,7 @@ import { LocalError } from "../local-error.ts";
 const MAX_OUTPUT_CHARS = 1_000_000;
 const LAST_LINES = 3;
 
-/** The limits and the surroundings of a command that runs to its end. */
+/** The deadline, folder, environment and user of a command that runs to its end. */
 interface CommandOptions {
   /** After this time the command is killed, and the call throws LocalError. */
   readonly timeoutMs: number;
@@ -20,7 +20,7 @@ interface CommandOptions {
   readonly gid?: number;
 }
 
-/** The end of a command that could be run, also if it failed. */
+/** The exit status and the output of a command that could be run, also if it failed. */
 interface CommandResult {
   /** Null if a signal ended the command. */
   readonly status: number | null;

@@ -10,15 +10,15 @@ const PING_TIMEOUT_MS = 2_000;
  * False if `DOCKER_HOST` is no URL.
  */
 export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
-  for (const place of enginePlaces(env)) {
-    if (await ping(place)) return true;
+  for (const address of engineAddresses(env)) {
+    if (await ping(address)) return true;
   }
   return false;
 }
 
-type Place = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+type EngineAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
-function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[] {
+function engineAddresses(env: Readonly<Record<string, string | undefined>>): EngineAddress[] {
   const given = env["DOCKER_HOST"];
   if (given !== undefined && given !== "") {
     if (!URL.canParse(given)) return [];
@@ -34,9 +34,9 @@ function enginePlaces(env: Readonly<Record<string, string | undefined>>): Place[
   return sockets.filter((socket) => existsSync(socket)).map((socketPath) => ({ socketPath }));
 }
 
-function ping(place: Place): Promise<boolean> {
+function ping(address: EngineAddress): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = http.get({ ...place, path: "/_ping", timeout: PING_TIMEOUT_MS, agent: false }, (response) => {
+    const request = http.get({ ...address, path: "/_ping", timeout: PING_TIMEOUT_MS, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });

@@ -98,8 +98,8 @@ export class StateRecord {
 }
 
 /**
- * Stops the live run of `stateDir`, and ends all listed processes and containers. Returns whether
- * there was a record.
+ * Stops the live run of `stateDir`, unless it is this process, and ends all listed processes and
+ * containers. Returns whether there was a record.
  */
 export async function stopRecorded(stateDir: string): Promise<boolean> {
   const file = path.join(stateDir, STATE_FILE);

@@ -53,7 +53,7 @@ export interface GapRepository {
 export interface Gap extends AccountName {
   readonly neededSequence: number;
   readonly bookedSequence: number;
-  /** Number of attempts after which the gap was postponed. */
+  /** Number of attempts that did not fill the gap: after each, the gap was postponed. */
   readonly attempts: number;
 }
 

@@ -38,7 +38,10 @@ interface TradingEventsOptions {
   readonly fatal: (error: Error) => void;
 }
 
-/** Books the topic. An event is done when it is booked, or when the gap before it is recorded. */
+/**
+ * Books the events of the topic. An event is done when it is booked, dropped or in the topic
+ * `dead-letter`, or when the gap before it is recorded.
+ */
 export function startTradingEventConsumer(options: TradingEventsOptions): Promise<Started<Consumer>> {
   return startConsumer(options.kafka, {
     groupId: options.groupId,

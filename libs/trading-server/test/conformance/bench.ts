@@ -52,6 +52,7 @@ export class Bench {
     return outcome;
   }
 
+  /** Sends changes in one request; outcomes in the same order. */
   changes(changes: readonly Change[]): Promise<Outcome[]> {
     return this.client.change(this.serverId, changes);
   }
@@ -64,6 +65,7 @@ export class Bench {
     return accountNumber;
   }
 
+  /** The balance of an account now; null if the server has no such account. */
   async balanceMinor(accountNumber: string): Promise<number | null> {
     return (await this.client.snapshot(this.serverId, accountNumber))?.balanceMinor ?? null;
   }
@@ -74,6 +76,7 @@ export function anyAccountNumber(): string {
   return randomUUID().replaceAll("-", "").slice(0, 12);
 }
 
+/** A change that creates an account, for {@link Bench.change}. */
 export function create(initialBalanceMinor: number, leverage: number = 100): Body {
   return {
     type: "create",
@@ -86,10 +89,12 @@ export function create(initialBalanceMinor: number, leverage: number = 100): Bod
   };
 }
 
+/** A change that deposits money. */
 export function deposit(amountMinor: number): Body {
   return { type: "balance", kind: "deposit", amountMinor, description: null };
 }
 
+/** A change that withdraws money. */
 export function withdrawal(amountMinor: number): Body {
   return { type: "balance", kind: "withdrawal", amountMinor, description: "conformance" };
 }

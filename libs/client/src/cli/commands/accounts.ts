@@ -98,7 +98,7 @@ const STATUS_CHANGES = {
   archive: { change: "archive", description: "Archive an account without open positions" },
 } as const;
 
-/** `kapi accounts …` */
+/** Adds `kapi accounts …` to the program. */
 export function addAccounts(program: Command, surroundings: Surroundings): void {
   const accounts = program
     .command("accounts")
@@ -214,7 +214,7 @@ interface PasswordOption {
   readonly passwordStdin?: true;
 }
 
-/** The first line of standard input if the user asks for that. */
+/** The first line of standard input with `--password-stdin`; undefined without it. */
 async function passwordOf({ readLine }: Surroundings, { passwordStdin }: PasswordOption): Promise<string | undefined> {
   return passwordStdin === true ? readLine() : undefined;
 }

@@ -20,20 +20,20 @@ const BALANCE = "1000";
 const MARGIN_CALL_LOTS = 50;
 const MARGIN_CALL_RESERVE = 250;
 
-/** Where an event happens. */
-export interface Scene {
+/** On which server and account an event is caused. */
+export interface CauseContext {
   readonly session: Session;
   /** A leverage that the server supports. */
   readonly leverage: number;
-  /** The account that the user named. */
+  /** The account that the user named; undefined: a new one is created. */
   readonly accountNumber: string | undefined;
 }
 
 /** Makes an event happen. Returns the number of its account. */
-export type Cause = (scene: Scene) => Promise<string>;
+export type Cause = (context: CauseContext) => Promise<string>;
 
 export const CAUSES: Readonly<Record<string, Cause>> = {
-  "account.created": (scene) => createAccount(scene),
+  "account.created": (context) => createAccount(context),
   "account.updated": onAccount((account) => {
     const changes = { accountName: `Triggered ${new Date().toISOString()}` };
     return finish(account.update(changes, createKey()));
@@ -65,39 +65,39 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
 
 /** A cause that changes an account over the API. */
 function onAccount(change: (account: AccountResource) => Promise<unknown>): Cause {
-  return async (scene) => {
-    const accountNumber = scene.accountNumber ?? (await createAccount(scene));
-    await change(scene.session.server().account(accountNumber));
+  return async (context) => {
+    const accountNumber = context.accountNumber ?? (await createAccount(context));
+    await change(context.session.server().account(accountNumber));
     return accountNumber;
   };
 }
 
 /** A cause that trades on an account. */
 function onMarket(trade: (control: TradingControl, accountNumber: string) => Promise<unknown>): Cause {
-  return async (scene) => {
-    const control = controlOf(scene);
-    const accountNumber = scene.accountNumber ?? (await createAccount(scene));
+  return async (context) => {
+    const control = controlOf(context);
+    const accountNumber = context.accountNumber ?? (await createAccount(context));
     await trade(control, accountNumber);
     return accountNumber;
   };
 }
 
-async function callMargin(scene: Scene): Promise<string> {
-  if (scene.accountNumber !== undefined)
+async function callMargin(context: CauseContext): Promise<string> {
+  if (context.accountNumber !== undefined)
     throw new UsageError("margin.call makes its own account: leave out --account.");
-  const control = controlOf(scene);
-  const margin = (MARGIN_CALL_LOTS * LOT_UNITS * (await control.ask(SYMBOL))) / scene.leverage;
-  const accountNumber = await createAccount(scene, (margin + MARGIN_CALL_RESERVE).toFixed(2));
+  const control = controlOf(context);
+  const margin = (MARGIN_CALL_LOTS * LOT_UNITS * (await control.ask(SYMBOL))) / context.leverage;
+  const accountNumber = await createAccount(context, (margin + MARGIN_CALL_RESERVE).toFixed(2));
   await control.buy(accountNumber, SYMBOL, MARGIN_CALL_LOTS);
   return accountNumber;
 }
 
-function controlOf({ session }: Scene): TradingControl {
+function controlOf({ session }: CauseContext): TradingControl {
   return new TradingControl(session.connection, session.server().id);
 }
 
 /** Creates an account, and returns its number. */
-async function createAccount({ session, leverage }: Scene, initialBalance = BALANCE): Promise<string> {
+async function createAccount({ session, leverage }: CauseContext, initialBalance = BALANCE): Promise<string> {
   const account = { accountName: "kapi trigger", initialBalance, leverage };
   const queued = await session.server().accounts.create(account, createKey());
   return (await queued.result()).accountNumber;

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<ReceiverCheckResult>[] = [
   { heading: "RESULT", of: resultOf },
 ];
 
-/** `kapi check-webhooks` */
+/** Adds `kapi check-webhooks` to the program. */
 export function addCheckWebhooks(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
     program

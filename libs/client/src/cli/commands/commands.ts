@@ -30,7 +30,7 @@ interface CommandListOptions extends ListOptions {
   readonly since?: Date;
 }
 
-/** `kapi commands …` */
+/** Adds `kapi commands …` to the program. */
 export function addCommands(program: CommanderCommand, surroundings: Surroundings): void {
   const commands = program.command("commands").description("Queued changes and their final states");
   addList(commands, "list", "List the commands of a server, newest first")
@@ -66,7 +66,7 @@ export function addCommands(program: CommanderCommand, surroundings: Surrounding
       const { kapi, output } = await openSession(surroundings, options);
       const command = await kapi.commands.wait(id, { timeoutMs: options.timeout * 1_000, signal: surroundings.signal });
       output.print(command, () => output.fields(linesOf(command)));
-      // A failed command is a failed call, for scripts.
+      // Throws for a failed or expired command, so that scripts get another exit code.
       resultOf(command);
     });
 }

@@ -2,7 +2,7 @@ import { Argument, type Command } from "commander";
 
 import type { Surroundings } from "../surroundings.ts";
 
-/** `kapi completion <shell>` */
+/** Adds `kapi completion <shell>` to the program. */
 export function addCompletion(program: Command, surroundings: Surroundings): void {
   program
     .command("completion")

@@ -11,6 +11,7 @@ import type { Surroundings } from "../surroundings.ts";
 const FOLLOW_PAUSE_MS = 2_000;
 /** The operation of these reads. */
 const OWN_OPERATION = "listCreditUsage";
+/** Each read begins this long before the newest known line, in milliseconds. */
 const OVERLAP_MS = 60_000;
 const CREDITS_WIDTH = 4;
 
@@ -29,7 +30,7 @@ interface LogOptions extends ListOptions {
   readonly follow?: true;
 }
 
-/** `kapi credits …` and `kapi logs`. */
+/** Adds `kapi credits …` and `kapi logs` to the program. */
 export function addCredits(program: Command, surroundings: Surroundings): void {
   const credits = program.command("credits").description("The credits that requests cost");
   withGlobalOptions(credits.command("balance").description("Show the wallet")).action(
@@ -74,7 +75,10 @@ async function linesOf(
   return lines;
 }
 
-/** Shows the newest lines oldest first, then new ones as they come, without the reads for that. */
+/**
+ * Shows the newest lines, oldest first, then new lines as they come. Without `--operation`, the
+ * lines of its own reads are left out.
+ */
 async function follow(session: Session, options: LogOptions): Promise<void> {
   const { output, surroundings } = session;
   const { signal } = surroundings;

@@ -23,7 +23,7 @@ interface EvidenceOptions extends GlobalOptions {
   readonly to?: Date;
 }
 
-/** `kapi breaches` and `kapi evidence` */
+/** Adds `kapi breaches` and `kapi evidence` to the program. */
 export function addEvidence(program: Command, surroundings: Surroundings): void {
   addList(program, "breaches <account>", "The breaches of an account's risk rules, newest first")
     .option("--rule <id>", "only breaches of this rule")

@@ -37,7 +37,7 @@ interface Forwarded {
   readonly attempts: number;
 }
 
-/** `kapi listen` */
+/** Adds `kapi listen` to the program. */
 export function addListen(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
     program.command("listen").description("Forward events to a program on this machine, as they happen"),

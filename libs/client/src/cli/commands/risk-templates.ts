@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<RiskTemplate>[] = [
   { heading: "FAILED", of: ({ accounts }) => accounts.failed, alignRight: true },
 ];
 
-/** `kapi risk-templates …` */
+/** Adds `kapi risk-templates …` to the program. */
 export function addRiskTemplates(program: Command, surroundings: Surroundings): void {
   const templates = program
     .command("risk-templates")

@@ -45,7 +45,7 @@ interface UpdateOptions extends GlobalOptions {
   readonly currency?: "USD" | "NGN";
 }
 
-/** `kapi server …`, `kapi snapshots` and `kapi digests`. */
+/** Adds `kapi server …`, `kapi snapshots` and `kapi digests` to the program. */
 export function addServer(program: Command, surroundings: Surroundings): void {
   const server = program.command("server").description("Configuration of a trading server");
   withGlobalOptions(server.command("show").description("Show the configuration")).action(
@@ -55,7 +55,9 @@ export function addServer(program: Command, surroundings: Surroundings): void {
       session.output.print(configuration, () => session.output.fields(linesOf(configuration)));
     },
   );
-  withGlobalOptions(server.command("update").description("Change leverages and currency; missing values are unchanged"))
+  withGlobalOptions(
+    server.command("update").description("Change leverages and currency; omitted values stay as they are"),
+  )
     .option("--leverage <list>", "supported leverages, separated by commas", leverages)
     .option("--default-leverage <n>", "leverage that forms for new accounts propose", wholeNumber(1))
     .option("--currency <currency>", "USD or NGN: for new accounts")

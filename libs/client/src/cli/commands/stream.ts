@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Sample>[] = [
   { heading: "MEASURED", of: ({ measuredAt }) => measuredAt },
 ];
 
-/** `kapi stream <account…>` */
+/** Adds `kapi stream <account…>` to the program. */
 export function addStream(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(program.command("stream <accounts...>").description("Follow the live equity of accounts")).action(
     async (accounts: string[], options: GlobalOptions) =>

@@ -3,7 +3,7 @@ import type { Connection } from "../surroundings.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** The control API of a simulated trading server: what its traders do. */
+/** Calls the control API of a simulated trading server, which acts as its traders. */
 export class TradingControl {
   readonly #server: string;
   readonly #api: string;

@@ -19,7 +19,7 @@ interface TriggerOptions extends GlobalOptions {
   readonly endpoint?: string;
 }
 
-/** `kapi trigger <kind>` */
+/** Adds `kapi trigger <kind>` to the program. */
 export function addTrigger(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
     program.command("trigger").description("Make an event happen on a simulated server, and show it in the feed"),

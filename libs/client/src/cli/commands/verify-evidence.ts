@@ -19,7 +19,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `kapi verify-evidence` */
+/** Adds `kapi verify-evidence` to the program. */
 export function addVerifyEvidence(program: Command, surroundings: Surroundings): void {
   program
     .command("verify-evidence")

@@ -19,11 +19,14 @@ import type { Surroundings } from "../surroundings.ts";
 const POLL_MS = 1_000;
 const DEFAULT_EVENTS = 20;
 
+/** What an endpoint without `kinds` gets. */
+const ALL_KINDS = "all but command.*";
+
 const ENDPOINT_COLUMNS: readonly Column<WebhookEndpoint>[] = [
   { heading: "ID", of: ({ id }) => id },
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "URL", of: ({ url }) => url },
-  { heading: "KINDS", of: ({ kinds }) => kinds?.join(",") ?? "all" },
+  { heading: "KINDS", of: ({ kinds }) => kinds?.join(",") ?? ALL_KINDS },
   { heading: "FAILING SINCE", of: ({ failingSince }) => failingSince },
 ];
 const DELIVERY_COLUMNS: readonly Column<WebhookDelivery>[] = [
@@ -49,7 +52,7 @@ interface EndpointOptions extends GlobalOptions {
   readonly kinds?: WebhookKind[];
 }
 
-/** `kapi webhooks …` and `kapi events …`. */
+/** Adds `kapi webhooks …` and `kapi events …` to the program. */
 export function addWebhooks(program: Command, surroundings: Surroundings): void {
   const webhooks = program.command("webhooks").description("Endpoints that events are sent to");
   withGlobalOptions(webhooks.command("list").description("List the endpoints")).action(
@@ -62,14 +65,14 @@ export function addWebhooks(program: Command, surroundings: Surroundings): void 
     async (id: string, options: GlobalOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
       const { kinds: wanted, serverIds, ...fields } = await kapi.webhooks.get(id);
-      const texts = { kinds: wanted?.join(", ") ?? "all", servers: serverIds?.join(", ") ?? "all" };
+      const texts = { kinds: wanted?.join(", ") ?? ALL_KINDS, servers: serverIds?.join(", ") ?? "all" };
       output.print({ ...fields, kinds: wanted, serverIds }, () => output.fields({ ...fields, ...texts }));
     },
   );
   withGlobalOptions(webhooks.command("create").description("Add an endpoint; its secret is shown once"))
     .requiredOption("--url <url>", "where events are sent", address)
     .option("--description <text>")
-    .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)
+    .option("--kinds <kinds>", "only these kinds, separated by commas (default: all except those of commands)", kinds)
     .action(async ({ url = "", description = "", kinds: wanted, ...options }: EndpointOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
       const created = await kapi.webhooks.create({ url, description, kinds: wanted ?? null, serverIds: null });
@@ -144,8 +147,8 @@ function addEvents(program: Command, surroundings: Surroundings): void {
   const events = program.command("events").description("The feed of all events that webhooks send");
   withGlobalOptions(events.command("list").description("Events after a cursor, oldest first"))
     .option("--after <cursor>", "cursor of an event (default: the oldest event that is kept)")
-    .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)
-    .option("--limit <n>", "maximum number of events, at most 500", wholeNumber(1), DEFAULT_EVENTS)
+    .option("--kinds <kinds>", "only these kinds, separated by commas (default: all except those of commands)", kinds)
+    .option("--limit <n>", "maximum number of events, at most 1000", wholeNumber(1), DEFAULT_EVENTS)
     .action(async ({ after, kinds: wanted, limit, ...options }: EventOptions & { limit: number }) => {
       const { kapi, output } = await openSession(surroundings, options);
       const page = await kapi.events.page({ after, kinds: wanted }, limit);
@@ -154,7 +157,7 @@ function addEvents(program: Command, surroundings: Surroundings): void {
     });
   withGlobalOptions(events.command("tail").description("Show events as they happen"))
     .option("--after <cursor>", "begin after this cursor (default: now)", "now")
-    .option("--kinds <kinds>", "only these kinds, separated by commas", kinds)
+    .option("--kinds <kinds>", "only these kinds, separated by commas (default: all except those of commands)", kinds)
     .action(async ({ after = "now", kinds: wanted, ...options }: EventOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
       const { signal } = surroundings;
