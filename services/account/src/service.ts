@@ -92,6 +92,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const digests = createDigestTable(database, clock);
   const deletionRepository = createDeletionRepository({
     database,
+    clock,
     deleteHistory: async (serverId, accountNumber) => {
       await digests.makeLast({ serverId, accountNumber });
       await deleteHistory(database, serverId, accountNumber);
@@ -210,6 +211,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       deletions: deletionRepository,
       recordEvents,
     },
+    changer,
     isUnreachable,
     isNotSent,
   });

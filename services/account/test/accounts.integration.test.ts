@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { WorkTransaction } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
-import { systemClock } from "@kapi/kernel";
+import { type Clock, systemClock } from "@kapi/kernel";
 import { startPool, type Database, statement, type Transaction } from "@kapi/postgres";
-import { serverEntry } from "@kapi/testkit";
+import { serverEntry, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Account } from "../src/domain/account.ts";
@@ -31,8 +31,8 @@ beforeAll(async () => {
 
 afterAll(() => schema.stop());
 
-function deletionRepository(): DeletionRepository {
-  return createDeletionRepository({ database, deleteHistory: () => Promise.resolve() });
+function deletionRepository(clock: Clock = systemClock): DeletionRepository {
+  return createDeletionRepository({ database, clock, deleteHistory: () => Promise.resolve() });
 }
 
 /** A transaction whose messages are ignored. */
@@ -57,6 +57,29 @@ describe("account numbers", () => {
     const again = (await Promise.all(batches.map((batch) => repository.findOrCreate(batch)))).flat();
     expect(again.map((account) => account.accountNumber)).toEqual(taken.map((account) => account.accountNumber));
   });
+});
+
+const DATABASE_TIME = "2020-01-01T00:00:00.000Z";
+
+it("a deletion ends at the time of the database, whatever the clock of the process", async () => {
+  const serverId = await insertServer(database);
+  const creations = createCreationRepository(database);
+  const [{ id, accountNumber }] = (await creations.findOrCreate([creation(serverId)])) as [Account];
+  const at = new Date().toISOString();
+  await database.transaction((tx) => creations.close(asWork(tx), [{ managedAccountId: id, move: "activate", at }]));
+  // Far from the clock of the process.
+  const deletions = deletionRepository(new TestClock(Date.parse(DATABASE_TIME)));
+  await deletions.markDeleting(id);
+  const events: unknown[] = [];
+  await database.transaction((tx) => {
+    const enqueue: WorkTransaction["enqueue"] = (messages) => {
+      for (const { value } of messages) events.push(JSON.parse(value));
+    };
+    return deletions.finish({ ...asWork(tx), enqueue }, [id]);
+  });
+  const [account] = await createAccountRepository(database).read(serverId, [accountNumber]);
+  expect(account).toMatchObject({ status: "deleted", updatedAt: new Date(DATABASE_TIME) });
+  expect(events).toMatchObject([{ type: "account.deleted", occurredAt: DATABASE_TIME }]);
 });
 
 describe("servers", () => {

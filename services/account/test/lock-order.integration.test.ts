@@ -156,7 +156,7 @@ it("applying a command that was carried out in part and booking do not deadlock"
     settleTradingAccounts: none,
     operations: queuedOperations(() => ""),
     repository,
-    deletions: createDeletionRepository({ database, deleteHistory: none }),
+    deletions: createDeletionRepository({ database, clock: systemClock, deleteHistory: none }),
     recordEvents: () => Promise.resolve([]),
   };
   const creations: CreationCommandsOptions = {
@@ -167,7 +167,14 @@ it("applying a command that was carried out in part and booking do not deadlock"
     passwordOf: () => "",
     clock: systemClock,
   };
-  const executor = createAccountCommands({ creations, changes, isUnreachable: () => false, isNotSent: () => false });
+  const changer = { settle: () => Promise.reject(new Error("not used")) };
+  const executor = createAccountCommands({
+    creations,
+    changes,
+    changer,
+    isUnreachable: () => false,
+    isNotSent: () => false,
+  });
   await bookBeside(two, () => database.transaction((tx) => executor.apply(asUnit(tx), applied)));
   const after = await repository.read(two.serverId, numbers);
   expect(after.map((account) => account?.status)).toEqual(["disabled", "disabled"]);

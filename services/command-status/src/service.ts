@@ -80,14 +80,19 @@ export async function startService(context: MainContext<Config>): Promise<{ url:
   let joined = false;
   health.readiness("consumers", () => (joined ? null : "the consumers have not joined yet"));
 
-  // Durations of waits are measured within this process.
-  const waits = { repository, clock: monotonicClock };
   const { url } = await startInternalHttp(context, SERVICE, {
     clock,
     register: (app) => {
       const waitingOf = (organizationId: string) => countWaitingCommands(database, organizationId);
-      registerCommandRoutes(app, { ...waits, waitingOf, endOffsets: createLogEndOffsets(kafka), topics, urgency });
-      registerListRoutes(app, { ...waits, lists: createCommandLists(database), finalCommands, waiters });
+      registerCommandRoutes(app, { repository, waitingOf, endOffsets: createLogEndOffsets(kafka), topics, urgency });
+      registerListRoutes(app, {
+        repository,
+        lists: createCommandLists(database),
+        finalCommands,
+        waiters,
+        // Durations of waits are measured within this process.
+        clock: monotonicClock,
+      });
     },
   });
 

@@ -136,6 +136,22 @@ describe("any trading", () => {
   });
 });
 
+it("changed prices of orders and positions are rounded to the symbol's decimals, as new ones are", async () => {
+  const at = `/accounts/${await account(1_000_000)}`;
+  await control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1, hold: true });
+  const limit = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 1 };
+  const placed = (await control("POST", `${at}/orders`, limit)).body as { order: { id: string } };
+  const prices = { price: 1.000004, stopLoss: 0.900004, takeProfit: 1.200004 };
+  const { order } = (await control("PATCH", `${at}/orders/${placed.order.id}`, prices)).body;
+  expect(order).toMatchObject({ price: 1, stopLoss: 0.9, takeProfit: 1.2 });
+  const market = { symbol: "EURUSD", side: "buy", volume: 0.1 };
+  const { positionId } = (await control("POST", `${at}/orders`, market)).body as { positionId: string };
+  const stops = { stopLoss: 0.900004, takeProfit: 1.200004 };
+  const { position } = (await control("PATCH", `${at}/positions/${positionId}`, stops)).body;
+  expect(position).toMatchObject({ stopLoss: 0.9, takeProfit: 1.2 });
+  await control("POST", "/prices/EURUSD/release");
+});
+
 describe("valuations", () => {
   const of = (accountNumber: string) =>
     topics.valuations.filter((valuation) => valuation.accountNumber === accountNumber);

@@ -9,7 +9,7 @@ import { TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { IncomingEvent } from "../src/domain/events.ts";
-import { MAX_OTHER_SOURCE_WAIT_MS } from "../src/domain/source-order.ts";
+import { MAX_OTHER_SOURCE_WAIT_MS, MAX_WAIT_MS } from "../src/domain/source-order.ts";
 import { KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
 import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 import { anyEvent, at, startStore, type TestStore } from "./event-store.ts";
@@ -146,4 +146,23 @@ it("records an event that a build without places stored as waiting", async () =>
   await harness.database.query(INSERT_AS_BEFORE, [organizationId, eventId, serverId, accountNumber, event]);
   await harness.recordEvents([missing]);
   expect(await feedOf(created)).toEqual(idsOf([created, missing, waiting]));
+});
+
+const RECORD_BESIDE = statement<never>(
+  "record_beside",
+  `insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload)
+   values (current_date, now(), $1::uuid, $2::uuid, $3, 'margin.call', $4::uuid, '{}')`,
+);
+
+it("does not wait again for missing events if the event after them was recorded meanwhile", async () => {
+  const of = eventsOfAccount();
+  const [created, waiting, next] = [of("account", 1, 1, 0), of("account", 3, 3, 0), of("account", 4, 4, 0)];
+  await harness.recordEvents([created]);
+  await harness.recordEvents([waiting]);
+  await harness.database.query(LET_WAIT, [MAX_WAIT_MS + 1, idsOf([waiting])]);
+  const { organizationId, eventId, serverId } = waiting;
+  await harness.database.query(RECORD_BESIDE, [organizationId, eventId, 1_000, serverId]);
+  const [missing] = (await harness.recordEvents([waiting])).missing;
+  expect(missing).toMatchObject({ source: "account", first: 2, last: 2, reason: "overdue" });
+  expect(await harness.recordEvents([next])).toMatchObject({ recorded: 1, missing: [] });
 });

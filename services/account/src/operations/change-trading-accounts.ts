@@ -55,7 +55,10 @@ interface ChangePorts {
   readonly clock: Clock;
 }
 
-/** A command whose change made further events. Reads must show them once the command completes. */
+/**
+ * A command whose change, or a part of it, made further events. Reads must show them once the
+ * command is final.
+ */
 interface Behind {
   readonly id: string;
   readonly account: Account;
@@ -164,6 +167,7 @@ async function outcomesOf(
   for (const [index, { message, operation, account }] of commands.entries()) {
     const id = message.commandId;
     const outcome = acceptMissingAccount(operation, assertDefined(outcomes[index], "an outcome for each change"));
+    const movesMoney = operation.movesMoney?.(message) === true;
     if (outcome.kind === "incomplete") {
       runs.set(id, { kind: "retry", reason: outcome.reason });
       continue;
@@ -171,6 +175,7 @@ async function outcomesOf(
     if (outcome.kind === "refused") {
       const partial = operation.partialEffect?.(message, outcome.errorCode, nowIso) ?? null;
       runs.set(id, { ...outcome, account, partial });
+      if (partial !== null) behind.push({ id, account, movesMoney });
       continue;
     }
     if (outcome.kind === "closed") {
@@ -180,7 +185,6 @@ async function outcomesOf(
     const effect = operation.effect(message, outcome.event, nowIso);
     if (operation.operation === "account.delete") deleted.push({ id, account, effect });
     else runs.set(id, { kind: "done", account, effect });
-    const movesMoney = operation.movesMoney?.(message) === true;
     if (operation.changesHistory(message)) behind.push({ id, account, movesMoney });
     else if (outcome.event !== null && operation.operation !== "account.delete") {
       changes.push({ account, event: outcome.event, traceparent: message.traceparent });

@@ -1,3 +1,4 @@
+import { ApiError } from "@kapi/http";
 import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
@@ -30,4 +31,22 @@ it("reports which server answers, and when an unavailable one last answered; ask
 it("a server that does not answer within a second counts as one that does not answer", async () => {
   const checks = new TradingServerChecks(() => new Promise(() => undefined), new TestClock(0));
   expect(await checks.check(["a"])).toEqual([{ answers: false, answeredAt: null }]);
+});
+
+it("a server that is not asked, because the organization has too many calls, keeps its last result", async () => {
+  const clock = new TestClock(Date.parse(FIRST));
+  let error: Error | null = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
+  const ask = () => (error === null ? Promise.resolve() : Promise.reject(error));
+  const checks = new TradingServerChecks(ask, clock);
+  const next = (becomes: Error | null) => {
+    error = becomes;
+    clock.advance(6_000);
+    return checks.check(["a"]);
+  };
+  expect(await checks.check(["a"])).toEqual([{ answers: true, answeredAt: null }]);
+  const answeredAt = "2026-01-01T00:00:06.000Z";
+  expect(await next(null)).toEqual([{ answers: true, answeredAt }]);
+  expect(await next(new ApiError("TOO_MANY_CONCURRENT_REQUESTS"))).toEqual([{ answers: true, answeredAt }]);
+  expect(await next(new Error("no answer"))).toEqual([{ answers: false, answeredAt }]);
+  expect(await next(new ApiError("TOO_MANY_CONCURRENT_REQUESTS"))).toEqual([{ answers: false, answeredAt }]);
 });

@@ -1,3 +1,4 @@
+import { ApiError } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
 /** Maximum wait for the answer of a trading server, in milliseconds. */
@@ -50,17 +51,25 @@ export class TradingServerChecks {
 
   async #checkNow(serverId: string, before: Checked | undefined): Promise<ServerCheck> {
     const answers = await answersInTime(this.#ask(serverId));
-    if (answers) return { answers, answeredAt: toIso(this.#clock.nowMs()) };
-    return { answers, answeredAt: (await before?.result)?.answeredAt ?? null };
+    if (answers === true) return { answers, answeredAt: toIso(this.#clock.nowMs()) };
+    const last = await before?.result;
+    // Nothing says that the server does not answer.
+    if (answers === null) return last ?? { answers: true, answeredAt: null };
+    return { answers, answeredAt: last?.answeredAt ?? null };
   }
 }
 
-async function answersInTime(asked: Promise<unknown>): Promise<boolean> {
+/** Null: the server was not asked, because too many calls of its organization wait. */
+async function answersInTime(asked: Promise<unknown>): Promise<boolean | null> {
   const { promise: tooLate, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS);
   const answered = asked.then(
     () => true,
-    () => false,
+    (error: unknown) => (isAboveShare(error) ? null : false),
   );
   return Promise.race([answered, tooLate]).finally(() => clearTimeout(timer));
+}
+
+function isAboveShare(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "TOO_MANY_CONCURRENT_REQUESTS";
 }

@@ -1,4 +1,4 @@
-import { systemClock } from "@kapi/kernel";
+import { delay, monotonicClock } from "@kapi/kernel";
 import { expect, it } from "vitest";
 
 import type { CommandRepository, TopicIdRepository, LogEndOffsets, LogPosition } from "../domain/ports.ts";
@@ -20,7 +20,7 @@ function caughtUp(
   const stored = [{ topic: "command.events", topicId: storedId }];
   const topics: TopicIdRepository = { storeIfMissing: async () => stored, findAll: async () => stored };
   const endOffsets: LogEndOffsets = { current, topicIds: async () => new Map([["command.events", "current"]]) };
-  return waitUntilCaughtUp({ repository, endOffsets, topics, clock: systemClock }, DEADLINE_MS);
+  return waitUntilCaughtUp({ repository, endOffsets, topics }, DEADLINE_MS);
 }
 
 it("is true once each partition has reached its end offset at the call, and false after the deadline", async () => {
@@ -43,6 +43,33 @@ it("is false if Kafka does not return the end offsets in time, and fails if Kafk
       () => [],
     ),
   ).rejects.toThrow("no broker");
+});
+
+it("has one deadline for everything, also if Kafka and the database answer late", async () => {
+  const late = <T>(answer: T, afterMs = 0.8 * DEADLINE_MS) => delay(afterMs).then(() => answer);
+  const stored = [{ topic: "command.events", topicId: "current" }];
+  const dependencies = (positions: CommandRepository["positions"]) => ({
+    repository: { positions },
+    topics: { storeIfMissing: async () => stored, findAll: () => late(stored) },
+    endOffsets: {
+      current: () => late([at(0, 5n)]),
+      topicIds: () => late(new Map([["command.events", "current"]])),
+    },
+  });
+  const startedMs = monotonicClock.nowMs();
+  expect(
+    await waitUntilCaughtUp(
+      dependencies(() => late([at(0, 5n)], 0)),
+      DEADLINE_MS,
+    ),
+  ).toBe(false);
+  expect(
+    await waitUntilCaughtUp(
+      dependencies(() => new Promise(() => undefined)),
+      DEADLINE_MS,
+    ),
+  ).toBe(false);
+  expect(monotonicClock.nowMs() - startedMs).toBeLessThan(3 * DEADLINE_MS);
 });
 
 it("fails for a position beyond the end of a topic that was created again, not for positions that advanced", async () => {

@@ -1,12 +1,18 @@
-import { type Clock, delay } from "@kapi/kernel";
+import { delay } from "@kapi/kernel";
 
 import type { CommandRepository, TopicIdRepository, LogEndOffsets, LogPosition } from "../domain/ports.ts";
 import { assertSameTopics } from "./check-topics.ts";
 
-/** Maximum wait of a caller. */
+/** Maximum wait of a caller, for everything. */
 const CAUGHT_UP_DEADLINE_MS = 10_000;
 /** Interval between reads of the positions. */
 const POLL_INTERVAL_MS = 50;
+
+interface CatchUpDependencies {
+  readonly repository: Pick<CommandRepository, "positions">;
+  readonly endOffsets: LogEndOffsets;
+  readonly topics: TopicIdRepository;
+}
 
 /**
  * Waits until every record that was published before the call is ingested, by any process. Returns
@@ -16,32 +22,34 @@ const POLL_INTERVAL_MS = 50;
  * nothing about the records of the new one.
  */
 export async function waitUntilCaughtUp(
-  {
-    repository,
-    endOffsets,
-    topics,
-    clock,
-  }: {
-    readonly repository: Pick<CommandRepository, "positions">;
-    readonly endOffsets: LogEndOffsets;
-    readonly topics: TopicIdRepository;
-    readonly clock: Clock;
-  },
+  dependencies: CatchUpDependencies,
   deadlineMs = CAUGHT_UP_DEADLINE_MS,
 ): Promise<boolean> {
-  const expiresAtMs = clock.nowMs() + deadlineMs;
-  const published = await withinDeadline(() => endOffsets.current(), deadlineMs);
-  if (published === null) return false;
-  for (;;) {
+  const ended = new AbortController();
+  const late = delay(deadlineMs, ended.signal).then(() => false);
+  try {
+    return await Promise.race([pollPositions(dependencies, ended.signal), late]);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Returns false once `ended` is aborted. */
+async function pollPositions(
+  { repository, endOffsets, topics }: CatchUpDependencies,
+  ended: AbortSignal,
+): Promise<boolean> {
+  const published = await endOffsets.current();
+  while (!ended.aborted) {
     const positions = await repository.positions();
     if (isCaughtUp(published, positions)) {
-      await assertWithinLogs(positions, published, () => withinDeadline(() => endOffsets.current(), deadlineMs));
-      const same = assertSameTopics(topics, endOffsets).then(() => true);
-      return (await withinDeadline(() => same, deadlineMs)) ?? false;
+      await assertWithinLogs(positions, published, endOffsets);
+      await assertSameTopics(topics, endOffsets);
+      return true;
     }
-    if (clock.nowMs() + POLL_INTERVAL_MS > expiresAtMs) return false;
-    await delay(POLL_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS, ended);
   }
+  return false;
 }
 
 /**
@@ -52,10 +60,10 @@ export async function waitUntilCaughtUp(
 async function assertWithinLogs(
   positions: readonly LogPosition[],
   published: readonly LogPosition[],
-  readEndOffsets: () => Promise<readonly LogPosition[] | null>,
+  endOffsets: Pick<LogEndOffsets, "current">,
 ): Promise<void> {
   if (findBeyondEnd(positions, published) === undefined) return;
-  const at = findBeyondEnd(positions, (await readEndOffsets()) ?? published);
+  const at = findBeyondEnd(positions, await endOffsets.current());
   if (at === undefined) return;
   throw new Error(
     `position ${at.nextOffset} of partition ${at.partition} is beyond the end of ${at.topic}: the topic was deleted and made again ` +
@@ -70,16 +78,6 @@ async function assertWithinLogs(
 function findBeyondEnd(positions: readonly LogPosition[], published: readonly LogPosition[]): LogPosition | undefined {
   const ends = new Map(published.map((end) => [`${end.topic}/${end.partition}`, end.nextOffset]));
   return positions.find((at) => at.nextOffset > (ends.get(`${at.topic}/${at.partition}`) ?? at.nextOffset));
-}
-
-/** Returns null if `request` does not resolve within `deadlineMs`. */
-async function withinDeadline<T>(request: () => Promise<T>, deadlineMs: number): Promise<T | null> {
-  const settled = new AbortController();
-  try {
-    return await Promise.race([request(), delay(deadlineMs, settled.signal).then(() => null)]);
-  } finally {
-    settled.abort();
-  }
 }
 
 /** Whether `positions` have reached every end offset of `published`. */

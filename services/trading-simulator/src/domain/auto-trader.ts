@@ -56,7 +56,7 @@ function open(context: TradingContext, account: Account, trader: AutoTrader): bo
   const waits = nextRandom(trader) < WAITING_PART;
   const market = openPriceOf(context.prices.quote(symbol), side);
   const direction = side === "buy" ? 1 : -1;
-  const at = (parts: number): number | null => normalPrice(symbol, market * (1 + direction * parts * DISTANCE));
+  const at = (parts: number): number => normalPrice(symbol, market * (1 + direction * parts * DISTANCE));
   const request: OrderRequest = {
     symbol,
     side,

@@ -87,10 +87,13 @@ export function checkPositionStops(
 }
 
 /**
- * Rounds a price to the symbol's decimals. Null, and a price of an unknown symbol, are unchanged.
+ * Rounds a price to the symbol's decimals. An absent price, and a price of an unknown symbol, are
+ * unchanged.
  */
-export function normalPrice(symbol: string, price: number | null): number | null {
-  return price === null || !SYMBOLS.has(symbol) ? price : Number(price.toFixed(symbolSpec(symbol).digits));
+export function normalPrice(symbol: string, price: number): number;
+export function normalPrice<Absent extends null | undefined>(symbol: string, price: number | Absent): number | Absent;
+export function normalPrice(symbol: string, price: number | null | undefined): number | null | undefined {
+  return typeof price !== "number" || !SYMBOLS.has(symbol) ? price : Number(price.toFixed(symbolSpec(symbol).digits));
 }
 
 function checkStops(

@@ -3,6 +3,7 @@ import { systemClock } from "@kapi/kernel";
 import { commandMessage } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
+import type { ChangeOutcome } from "../../domain/account-change.ts";
 import { queuedOperations } from "../../operations/queued-operations.ts";
 import { type AccountCommandsOptions, createAccountCommands } from "./account-commands.ts";
 
@@ -26,6 +27,7 @@ it("retries commands whose call was not sent; other commands of the batch keep t
   const executor = createAccountCommands({
     creations: creations as AccountCommandsOptions["creations"],
     changes: changes as AccountCommandsOptions["changes"],
+    changer: { settle: notSent },
     isUnreachable: () => false,
     isNotSent: (error) => error instanceof NotSent,
   });
@@ -40,4 +42,36 @@ it("retries commands whose call was not sent; other commands of the batch keep t
     { kind: "closed" },
     { kind: "retry", reason: "not sent" },
   ]);
+});
+
+it("fails a command of an unknown operation only if the trading server closed its reference", async () => {
+  const outcomes: ChangeOutcome[] = [
+    { kind: "closed" },
+    { kind: "applied", event: null },
+    { kind: "refused", errorCode: "REJECTED_BY_SERVER", reason: "a part of the change was applied" },
+  ];
+  const settled: string[] = [];
+  const executor = createAccountCommands({
+    creations: {} as AccountCommandsOptions["creations"],
+    changes: { operations: new Map() } as unknown as AccountCommandsOptions["changes"],
+    changer: {
+      settle: (_serverId, references) => {
+        settled.push(...references);
+        return Promise.resolve(outcomes);
+      },
+    },
+    isUnreachable: () => false,
+    isNotSent: () => false,
+  });
+  // Sent by a newer process, then read back by this one.
+  const commands = outcomes.map(() => ({
+    message: CommandMessage.parse(commandMessage({ operation: "account.flatten", payload: {} })),
+  }));
+  const reason = "this version cannot carry out account.flatten: the command waits for a newer process";
+  expect(await executor.settle("server", commands)).toEqual([
+    { kind: "closed" },
+    { kind: "retry", reason },
+    { kind: "retry", reason },
+  ]);
+  expect(settled).toEqual(commands.map(({ message }) => message.commandId));
 });

@@ -13,6 +13,7 @@ import {
 import type { CommandHeader } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
+import type { AccountChanger } from "../../domain/ports.ts";
 import {
   applyChanges,
   type ChangeCommandsOptions,
@@ -35,6 +36,8 @@ import {
 export interface AccountCommandsOptions {
   readonly creations: CreationCommandsOptions;
   readonly changes: ChangeCommandsOptions;
+  /** Settles commands whose operation this version does not know. */
+  readonly changer: Pick<AccountChanger, "settle">;
   /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
   /** Whether a call of the trading server failed before it was sent. */
@@ -46,12 +49,11 @@ type CommandCategory = "creation" | "change" | "unknown";
 
 /**
  * Creates the executor for the command worker. An operation that this version does not know is
- * rejected with INTERNAL, and settles as `closed` without a call of the trading server. `apply`
- * locks the accounts of all its commands before it writes any row, so that transactions do not
- * deadlock.
+ * rejected with INTERNAL. `apply` locks the accounts of all its commands before it writes any row,
+ * so that transactions do not deadlock.
  */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
-  const { creations, changes, isUnreachable, isNotSent } = options;
+  const { creations, changes, changer, isUnreachable, isNotSent } = options;
   const categoryOf = ({ operation }: CommandHeader): CommandCategory => {
     if (operation === "account.create") return "creation";
     return changes.operations.has(operation) ? "change" : "unknown";
@@ -67,7 +69,7 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
       dispatch(commands, categoryOf, {
         creation: (some) => retryIfNotSent(some, isNotSent, () => settleCreations(creations, serverId, some)),
         change: (some) => retryIfNotSent(some, isNotSent, () => settleChanges(changes, serverId, some)),
-        unknown: (some) => Promise.resolve(some.map(() => ({ kind: "closed" }))),
+        unknown: (some) => retryIfNotSent(some, isNotSent, () => settleUnknown(changer, serverId, some)),
       }),
     async apply(transaction, applied) {
       const created = applied.filter(({ message }) => categoryOf(message) === "creation");
@@ -112,6 +114,27 @@ async function dispatch<C extends UnsettledCommand>(
     }),
   );
   return commands.map((command) => assertDefined(outcomes.get(command), "an outcome for each command"));
+}
+
+/**
+ * A process of a newer version may have sent these commands. If the trading server has an outcome,
+ * only that version knows its effects, so the command waits. A closed reference can never apply.
+ */
+async function settleUnknown(
+  changer: AccountCommandsOptions["changer"],
+  serverId: string,
+  commands: readonly UnsettledCommand[],
+): Outcomes {
+  const outcomes = await changer.settle(
+    serverId,
+    commands.map(({ message }) => message.commandId),
+  );
+  return commands.map(({ message }, index) => {
+    const outcome = assertDefined(outcomes[index], "an outcome for each reference");
+    if (outcome.kind === "closed") return outcome;
+    const reason = `this version cannot carry out ${message.operation}: the command waits for a newer process`;
+    return { kind: "retry", reason };
+  });
 }
 
 function unknownOperation({ message }: LeasedCommand): CommandOutcome<Effect> {

@@ -1,5 +1,6 @@
 import { column, OPEN_BY_KEY, type WorkTransaction } from "@kapi/commands";
 import { type Actor, actorFromText, actorToText } from "@kapi/contracts";
+import { type Clock, toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import { CREATED_PLACE, type AccountEventDraft } from "../../domain/account-event.ts";
@@ -137,11 +138,17 @@ const MARK_DELETED = statement(
 
 interface DeletionRepositoryOptions {
   readonly database: Database;
+  /** The clock of the database. */
+  readonly clock: Clock;
   readonly deleteHistory: DeletionRepository["deleteHistory"];
 }
 
 /** Deleting accounts in PostgreSQL (decisions, 4.8). */
-export function createDeletionRepository({ database, deleteHistory }: DeletionRepositoryOptions): DeletionRepository {
+export function createDeletionRepository({
+  database,
+  clock,
+  deleteHistory,
+}: DeletionRepositoryOptions): DeletionRepository {
   return {
     async find(serverId, accountNumber) {
       const [row] = await database.query(FIND_DELETION, [serverId, accountNumber]);
@@ -185,7 +192,7 @@ export function createDeletionRepository({ database, deleteHistory }: DeletionRe
       await database.query(SKIP_EVENTS, [accountId, EVERY_EVENT]);
     },
     deleteHistory,
-    finish,
+    finish: (transaction, accountIds) => finish(transaction, accountIds, clock),
   };
 }
 
@@ -206,11 +213,11 @@ async function marked(
   return true;
 }
 
-async function finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void> {
+async function finish(transaction: WorkTransaction, accountIds: readonly string[], clock: Clock): Promise<void> {
   if (accountIds.length === 0) return;
   const rows = await transaction.query(LOCK_DELETING, [column(accountIds), column(startsOf("finishDeletion"))]);
   if (rows.length === 0) return;
-  const at = new Date();
+  const at = toIso(clock.nowMs());
   await recordEvents(
     transaction,
     rows.map((row) => toDeletedEvent(fromRow(row), at)),
@@ -228,13 +235,13 @@ function toCreatedEvent(account: Account, at: string): AccountEventDraft {
   return { ...recordOf(account), type: "account.created", status: "active", occurredAt: at, place: CREATED_PLACE };
 }
 
-function toDeletedEvent(account: Account, at: Date): AccountEventDraft {
+function toDeletedEvent(account: Account, at: string): AccountEventDraft {
   return {
     ...recordOf(account),
     type: "account.deleted",
     status: "deleted",
     version: account.version + 1,
-    occurredAt: at.toISOString(),
+    occurredAt: at,
   };
 }
 

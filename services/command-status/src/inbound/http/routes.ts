@@ -1,6 +1,6 @@
 import { COMMAND_STATUS_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve, serveRaw } from "@kapi/http";
-import type { Clock, Urgency } from "@kapi/kernel";
+import type { Urgency } from "@kapi/kernel";
 
 import type { CommandRepository, LogEndOffsets, TopicIdRepository, WaitingCommands } from "../../domain/ports.ts";
 import { lookUpCommands } from "../../operations/look-up-commands.ts";
@@ -17,7 +17,6 @@ interface RouteDependencies {
   readonly topics: TopicIdRepository;
   /** Makes the consumers read without a pause while a caller waits. */
   readonly urgency: Urgency;
-  readonly clock: Clock;
 }
 
 /**

@@ -81,8 +81,12 @@ function registerOrderRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch(`${ACCOUNT}/orders/:id`, async (request, reply) => {
     const at = accountAt(engine, request.params);
     const order = orderOf(at.account, request.params);
-    const change = parse(ModifyOrderBody, request.body);
-    const result = await modifyOrderOn(at, order, change);
+    const { price, stopLoss, takeProfit } = parse(ModifyOrderBody, request.body);
+    const result = await modifyOrderOn(at, order, {
+      price: normalPrice(order.symbol, price),
+      stopLoss: normalPrice(order.symbol, stopLoss),
+      takeProfit: normalPrice(order.symbol, takeProfit),
+    });
     return "rejection" in result ? sendRejection(reply, result.rejection) : { order: wireOrder(result.done) };
   });
   app.delete(`${ACCOUNT}/orders/:id`, async (request, reply) => {
@@ -97,7 +101,11 @@ function registerPositionRoutes(app: FastifyInstance, engine: Engine): void {
   app.patch(`${ACCOUNT}/positions/:id`, async (request, reply) => {
     const at = accountAt(engine, request.params);
     const position = positionOf(at.account, request.params);
-    const result = await modifyPositionOn(at, position, parse(ModifyPositionBody, request.body));
+    const { stopLoss, takeProfit } = parse(ModifyPositionBody, request.body);
+    const result = await modifyPositionOn(at, position, {
+      stopLoss: normalPrice(position.symbol, stopLoss),
+      takeProfit: normalPrice(position.symbol, takeProfit),
+    });
     return "rejection" in result ? sendRejection(reply, result.rejection) : { position: wirePosition(at, result.done) };
   });
   app.post(`${ACCOUNT}/positions/:id/close`, async (request, reply) => {

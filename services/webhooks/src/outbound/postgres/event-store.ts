@@ -118,9 +118,10 @@ async function recordEvents(
   ]);
   const { ready, early, missing } = orderBySource(events, waiting, sequences);
   storeWaiting(tx, early);
+  if (ready.length === 0) return NOTHING_RECORDED;
   const recordable = await withContent(tx, ready, nowMs);
-  if (recordable.length === 0) return { ...NOTHING_RECORDED, missing };
   const numbered = recordable.map((event) => numberEvent(event, positions, sequences));
+  // Also without an event to record: the sequences have advanced past the ready events.
   insertEvents(tx, numbered, positions, sequences, nowMs);
   const started = insertDeliveries(tx, numbered, endpoints, readCapacity(), nowMs, leaseUntilMs);
   return { recorded: numbered.length, ...started, missing };
