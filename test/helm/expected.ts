@@ -112,7 +112,7 @@ export const EXPECTED: readonly Expectation[] = [
   },
 ];
 
-/** Texts of the manifests of `external.yaml` with routes of the Gateway API instead of Ingresses. */
+/** Texts of the manifests of `external.yaml` with HTTPRoutes instead of Ingresses. */
 export const ROUTES: readonly Expectation[] = [
   {
     what: "each public host has a route to its Service",

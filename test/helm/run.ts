@@ -79,7 +79,7 @@ function renderWith(apis: readonly string[], helm: string, values: string, ...se
   return renderChart(CHART, apis, helm, values, ...set);
 }
 
-/** Renders NOTES.txt: Helm prints it only with a cluster, so a copy of the chart has it as a template. */
+/** Renders NOTES.txt. Helm prints it only with a cluster, so a copy of the chart renders it. */
 function renderNotes(helm: string, values: string, ...set: readonly string[]): Outcome {
   const copy = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
   try {
