@@ -19,8 +19,12 @@ const KEY_BYTES = 32;
 const READABLE = 0o444;
 
 const [, , folder, table, programsFolder] = process.argv;
-if (folder === undefined || (folder === "--kubernetes" && table === undefined)) {
-  throw new Error("usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>] | --kubernetes <name>");
+const isOption = folder?.startsWith("-") === true;
+if (folder === undefined || (isOption && (folder !== "--kubernetes" || table === undefined))) {
+  const usage = `usage: make-secrets.mjs <folder> [<programs.json> <programs' folder>] | --kubernetes <name>\n`;
+  const isHelp = folder === "--help" || folder === "-h";
+  (isHelp ? process.stdout : process.stderr).write(usage);
+  process.exit(isHelp ? 0 : 2);
 }
 const key = () => randomBytes(KEY_BYTES).toString("base64");
 const token = () => randomBytes(KEY_BYTES).toString("hex");

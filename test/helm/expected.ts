@@ -91,13 +91,6 @@ export const EXPECTED: readonly Expectation[] = [
       /name: kapi-gateway$[^]{0,600}?paths:\n(?: +- path: \/(?:api|docs|openapi\.json|asyncapi\.json|\.well-known)\n +pathType: Prefix\n +backend:[^\n]*\n){5}---$/gm,
     times: 1,
   },
-  {
-    what: "each public host has a route to its Service",
-    pattern:
-      /^kind: HTTPRoute$[^]*?backendRefs: \[{ name: kapi-(console, port: 8082|gateway, port: 8080|stream, port: 8081) }\]$/gm,
-    times: 3,
-  },
-  { what: "the route of the live stream has no timeout", pattern: /timeouts: { request: 0s }$/gm, times: 1 },
   { what: "pods spread over zones", pattern: /topologyKey: topology\.kubernetes\.io\/zone$/gm, times: 11 },
   {
     what: "all pods but the test's have the priority class",
@@ -117,6 +110,18 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /^ {2}kapi-[a-z-]+\.json: \|$/gm,
     times: readdirSync(DASHBOARDS).length,
   },
+];
+
+/** Texts of the manifests of `external.yaml` with HTTPRoutes instead of Ingresses. */
+export const ROUTES: readonly Expectation[] = [
+  {
+    what: "each public host has a route to its Service",
+    pattern:
+      /^kind: HTTPRoute$[^]*?backendRefs: \[{ name: kapi-(console, port: 8082|gateway, port: 8080|stream, port: 8081) }\]$/gm,
+    times: 3,
+  },
+  { what: "the route of the live stream has no timeout", pattern: /timeouts: { request: 0s }$/gm, times: 1 },
+  { what: "there is no Ingress", pattern: /^kind: Ingress$/gm, times: 0 },
 ];
 
 /** Texts of the manifests of `external.yaml` with all services in one process. */

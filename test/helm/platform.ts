@@ -24,14 +24,17 @@ type Render = (values: string, ...set: readonly string[]) => string;
 interface Renders {
   readonly render: Render;
   /** The same in a cluster without the kinds of other projects. */
-  readonly renderBare: (values: string) => string;
+  readonly renderBare: Render;
+  /** The text that Helm prints after an installation. */
+  readonly renderNotes: Render;
 }
 
 /** Renders the chart in several ways. Returns each check with its problems: none if it passed. */
-export function platformChecks({ render, renderBare }: Renders): Check[] {
+export function platformChecks({ render, renderBare, renderNotes }: Renders): Check[] {
   const external = render("external.yaml");
   const plain = render("plain.yaml");
   const quickstart = render("quickstart.yaml");
+  const bare = renderBare("external.yaml", "routes.enabled=true", 'routes.parentRefs=[{"name":"public"}]');
   return [
     {
       what: "no pod gets variables of other Services",
@@ -42,8 +45,8 @@ export function platformChecks({ render, renderBare }: Renders): Check[] {
     {
       what: "without the kinds of other projects, their resources are left out, and the replicas stay",
       problems: [
-        ...lacks(renderBare("external.yaml"), /^kind: Deployment$[^]*?^ {2}replicas: 2$/m),
-        ...has(renderBare("external.yaml"), /^kind: (ServiceMonitor|PrometheusRule|ScaledObject|HTTPRoute)$/m),
+        ...lacks(bare, /^kind: Deployment$[^]*?^ {2}replicas: 2$/m),
+        ...has(bare, /^kind: (ServiceMonitor|PrometheusRule|ScaledObject|HTTPRoute)$/m),
       ],
     },
     {
@@ -106,6 +109,32 @@ export function platformChecks({ render, renderBare }: Renders): Check[] {
         /^ {2}name: kapi-cli$(?:(?!^---$)[^])*name: KAFKA_BROKERS,/m,
         /^ {2}name: kapi-cli-egress$(?:(?!^---$)[^])*port: 9092,/m,
       ),
+    },
+    {
+      what: "the notes name the installed tag, and the commands that create an organization with its server and key",
+      problems: lacks(
+        renderNotes("quickstart.yaml", "image.tag=1.2.3"),
+        /kapi 1\.2\.3 is installed as kapi/,
+        /kapi organization create --name/,
+        /kapi server create .*--url http:\/\/kapi-trading-simulator:8080 /,
+        /kapi key create --organization/,
+      ),
+    },
+    {
+      what: "the notes name a trading server's address only if the simulator runs",
+      problems: lacks(renderNotes("plain.yaml", "cli.enabled=true"), /kapi server create .*--url <address> /),
+    },
+    {
+      what: "the notes show https addresses, and http ones for an Ingress without a certificate",
+      problems: [
+        ...lacks(renderNotes("external.yaml"), /https:\/\/api\.example\.com/, /wss:\/\/live\.example\.com/),
+        ...lacks(
+          renderNotes("external.yaml", "ingress.tlsSecret="),
+          /http:\/\/api\.example\.com/,
+          /ws:\/\/live\.example\.com/,
+          /http:\/\/console\.example\.com/,
+        ),
+      ],
     },
     {
       what: "the quickstart fits two processors",

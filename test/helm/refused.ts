@@ -42,6 +42,16 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /CONSOLE_TRUSTED_PROXIES/,
   },
   {
+    what: "a gateway behind an Ingress without its trusted proxies",
+    set: ["ingress.enabled=true", "hosts.gateway=api.example.com"],
+    named: /services\.gateway\.env:.*TRUSTED_PROXIES/,
+  },
+  {
+    what: "a live stream behind a route without its trusted proxies",
+    set: ["routes.enabled=true", 'routes.parentRefs=[{"name":"public"}]', "hosts.stream=live.example.com"],
+    named: /services\.stream\.env:.*TRUSTED_PROXIES/,
+  },
+  {
     what: "a console setting of the organization service",
     set: ["services.organization.env.CONSOLE_PORT=console"],
     named: /services\.console/,

@@ -6,13 +6,13 @@
  * with 1.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
 import { connectionFields } from "@kapi/runtime";
 
-import { COMBINED, EXPECTED, LARGE } from "./expected.ts";
+import { COMBINED, EXPECTED, LARGE, ROUTES } from "./expected.ts";
 import { REFUSED } from "./refused.ts";
 import { platformChecks } from "./platform.ts";
 import { counted, jobsSelectedBy, jobsWithoutPolicy, policiesToAnyAddress } from "./egress.ts";
@@ -76,12 +76,38 @@ function report(what: string, ok: boolean, output: string): void {
 }
 
 function renderWith(apis: readonly string[], helm: string, values: string, ...set: readonly string[]): Outcome {
+  return renderChart(CHART, apis, helm, values, ...set);
+}
+
+/** Renders NOTES.txt. Helm prints it only with a cluster, so a copy of the chart renders it. */
+function renderNotes(helm: string, values: string, ...set: readonly string[]): Outcome {
+  const copy = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
+  try {
+    cpSync(CHART, copy, { recursive: true, dereference: true });
+    const notes = readFileSync(path.join(CHART, "templates/NOTES.txt"), "utf8");
+    writeFileSync(path.join(copy, "templates/_notes.tpl"), `{{ define "notes" }}${notes}{{ end }}`);
+    writeFileSync(path.join(copy, "templates/notes.yaml"), 'notes: |{{ include "notes" . | nindent 2 }}\n');
+    return renderChart(copy, [], helm, values, ...set, "--show-only=templates/notes.yaml");
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+function renderChart(
+  chart: string,
+  apis: readonly string[],
+  helm: string,
+  values: string,
+  ...set: readonly string[]
+): Outcome {
   const file = path.join(VALUES, values);
   // A value in JSON needs --set-json.
-  const more = set.flatMap((value) => [/=(?:\[|{")/.test(value) ? "--set-json" : "--set", value]);
+  const more = set.flatMap((value) =>
+    value.startsWith("--") ? [value] : [/=(?:\[|{")/.test(value) ? "--set-json" : "--set", value],
+  );
   const known = apis.flatMap((api) => ["--api-versions", api]);
   const cluster = ["--kube-version", `${KUBERNETES_VERSION}.0`, ...known];
-  return run(helm, ["template", "kapi", CHART, ...cluster, "-f", file, ...more]);
+  return run(helm, ["template", "kapi", chart, ...cluster, "-f", file, ...more]);
 }
 
 function render(helm: string, values: string, ...set: readonly string[]): Outcome {
@@ -250,6 +276,12 @@ for (const { what, pattern, times } of EXPECTED) {
   const found = [...external.matchAll(pattern)].length;
   report(`external.yaml: ${what}`, found === times, `found ${found} times, not ${times}`);
 }
+const ROUTED = ["ingress.enabled=false", "routes.enabled=true", 'routes.parentRefs=[{"name":"public"}]'];
+const routed = render(helm, "external.yaml", ...ROUTED).text;
+for (const { what, pattern, times } of ROUTES) {
+  const found = [...routed.matchAll(pattern)].length;
+  report(`external.yaml, routes: ${what}`, found === times, `found ${found} times, not ${times}`);
+}
 const large = render(helm, "large.yaml").text;
 for (const { what, pattern, times } of LARGE) {
   const found = [...large.matchAll(pattern)].length;
@@ -257,7 +289,8 @@ for (const { what, pattern, times } of LARGE) {
 }
 const platform = platformChecks({
   render: (values, ...set) => render(helm, values, ...set).text,
-  renderBare: (values) => renderWith([], helm, values).text,
+  renderBare: (values, ...set) => renderWith([], helm, values, ...set).text,
+  renderNotes: (values, ...set) => renderNotes(helm, values, ...set).output,
 });
 for (const { what, problems } of platform) report(what, problems.length === 0, problems.join("\n"));
 for (const { what, set, named } of REFUSED) {

@@ -3,7 +3,7 @@
  * Compose, and in the docs. The chart and `npm start` create environments from
  * deploy/programs.json. `npm run verify -- helm` tests the rendered chart.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -156,6 +156,22 @@ describe("the chart", () => {
 });
 
 describe("make-secrets.mjs", () => {
+  it("prints its usage for --help, and creates no folder for an unknown option", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
+    try {
+      const run = (option: string) =>
+        spawnSync(process.execPath, [path.join(ROOT, "deploy/docker/make-secrets.mjs"), option], {
+          cwd: folder,
+          encoding: "utf8",
+        });
+      expect(run("--help")).toMatchObject({ status: 0, stdout: expect.stringMatching(/^usage: /), stderr: "" });
+      expect(run("--kubernets")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringMatching(/^usage: /) });
+      expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it("gives each program its secrets, keeps existing secrets, and removes secrets that a program no longer uses", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
     try {

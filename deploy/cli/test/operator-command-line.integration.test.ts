@@ -140,6 +140,9 @@ test("a key can have limits: servers, expiry and rate; it is shown once, and can
   expect(keys.find(({ keyId }) => keyId === everything.keyId)).toMatchObject({ scopes: SCOPES, serverIds: null });
   expect(JSON.stringify(keys)).not.toContain(made.managementKey.split(".")[2]);
 
+  const shown = (await kapi(`key create ${at} --all-scopes`)).out;
+  expect(shown).toMatch(/^key id +[a-z2-7]{16}$[^]*^management key \(shown once\) +kapi\.[a-z2-7]{16}\./m);
+
   expect(await kapi(`key revoke ${made.keyId}`)).toEqual({ code: 0, out: `${made.keyId} is revoked.\n`, err: "" });
   expect((await kapi(`key list ${at}`)).out).toMatch(new RegExp(`^${made.keyId} .* revoked `, "m"));
 });

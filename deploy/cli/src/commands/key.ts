@@ -68,7 +68,7 @@ async function create(context: CommandContext, options: CreateOptions): Promise<
   const params = { organizationId: organization };
   const created = await context.operator("organization").call(ORGANIZATION_ROUTES.createKey, { params, body });
   context.print(options, created, ({ keyId, managementKey }) =>
-    fields({ key: keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
+    fields({ "key id": keyId, expires: body.expiresAt ?? "never", "management key (shown once)": managementKey }),
   );
 }
 

@@ -215,7 +215,7 @@ the one with the role `windows` of metrics, or else the one with the role `strea
 {{- end }}
 
 {{/*
-The public hosts, as JSON: for each its paths, and the Service and the port behind it. The probes and metrics of the
+The public hosts, as JSON: for each its paths, and the service, its Service and the port behind it. The probes and metrics of the
 gateway are on no public path. The live stream and the console are at the service that has their port. Two hosts may be
 the same: the path of the stream is then the more exact one.
 */}}
@@ -238,7 +238,7 @@ the same: the path of the stream is then the more exact one.
 {{- fail (printf "hosts.%s: no enabled service has the port %s" $edge $port) -}}
 {{- end -}}
 {{- $number := get (get $root.Values.services $found).ports $port -}}
-{{- $edges = append $edges (dict "edge" $edge "host" $host "paths" $paths "service" (printf "%s-%s" $full $found) "port" $number) -}}
+{{- $edges = append $edges (dict "edge" $edge "host" $host "paths" $paths "name" $found "service" (printf "%s-%s" $full $found) "port" $number) -}}
 {{- end -}}
 {{- end -}}
 {{ toJson $edges }}
