@@ -287,7 +287,9 @@ it("risk rules are set, checked field by field, protected from overwriting a new
   await user.page.getByLabel("Loss", { exact: true }).first().fill("3");
   await user.button("Change rules…").click();
   await dialogButton("Change rules").click();
-  await user.page.getByText("It was changed meanwhile: the version is 2 now.").waitFor();
+  await user.page
+    .getByText("The rules were changed by somebody else: the current version is 2. Reload and try again.")
+    .waitFor();
   await checkPage(user, "risk-conflict");
   await user.button("Read the newest version").click();
   await user.page.getByText("Daily loss 4 % of the equity at 00:00 UTC.").waitFor();

@@ -62,11 +62,13 @@ async function measurePages(stack: Stack, demo: Demo): Promise<void> {
       const url = `${account}/${list}?page=${page}&limit=${LIMIT}`;
       const first = await get<Record<string, unknown[]> & { pagination: { total: number } }>(owner, url, headers);
       const { total } = first.pagination;
-      if (first[list]?.length !== LIMIT) throw new Error(`${url} has ${first[list]?.length} records`);
+      if (first[list]?.length !== LIMIT)
+        throw new Error(`${url} returned ${first[list]?.length} records, expected ${LIMIT}`);
       const figures = await load(() => get(owner, url, headers));
       console.log(line(`(b) ${list}, page ${page} of ${total / LIMIT}, limit ${LIMIT}, total ${total}`, figures));
       if (list === "deals") results.push(`page ${page}: p50 ${figures.p50Ms.toFixed(1)} ms   aim < ${AIM_P50_MS} ms`);
-      if (list === "deals" && total !== DEALS_OF_ONE) throw new Error(`${total} deals`);
+      if (list === "deals" && total !== DEALS_OF_ONE)
+        throw new Error(`the account has ${total} deals, expected ${DEALS_OF_ONE}`);
     }
   }
   await owner.close();
@@ -154,7 +156,8 @@ async function readList(api: Pool, url: string, headers: Record<string, string>)
     accounts += parts.length - 1;
     rest = parts.at(-1) ?? "";
   }
-  if (answer.statusCode !== 200 || accounts < ACCOUNTS) throw new Error(`${answer.statusCode}, ${accounts} accounts`);
+  if (answer.statusCode !== 200 || accounts < ACCOUNTS)
+    throw new Error(`${url} returned ${answer.statusCode} with ${accounts} accounts, expected 200 with ${ACCOUNTS}`);
 }
 
 // Stops the processes of a killed run first. Each run starts with empty servers.

@@ -84,8 +84,8 @@ class Bench {
   }
 
   /**
-   * Creates organizations with endpoints. One endpoint of the first organization can hang; its
-   * deliveries are never measured.
+   * Creates organizations with endpoints. With `oneCanHang`, one endpoint of the first organization
+   * can hang; its deliveries are never measured.
    */
   async audience(organizations: number, endpoints: number, oneCanHang = false): Promise<Audience> {
     const organizationIds = Array.from({ length: organizations }, () => randomUUID());
@@ -98,7 +98,10 @@ class Bench {
     return { organizationIds, endpoints, oneCanHang };
   }
 
-  /** Makes the endpoint hang, or answer again. Then it also answers delayed deliveries. */
+  /**
+   * Makes the endpoint hang, or answer again. When it answers again, it also answers the deliveries
+   * that it kept waiting.
+   */
   async hang(hangs: boolean): Promise<void> {
     await fetch(`${this.#receiverUrl}/${hangs ? "hang" : "answer"}`);
   }
@@ -291,7 +294,7 @@ async function besideHanging(bench: Bench): Promise<void> {
   console.log(`p99 beside an endpoint that hangs: ${ratio} x the p99 without   aim <= ${AIM_RATIO}`);
   const [usual, usualBeside] = [p99OfUsualSecond(answering), p99OfUsualSecond(hanging)];
   const usualRatio = (usualBeside / usual).toFixed(2);
-  console.log(`the same of the median second: ${usualRatio} x (${usualBeside} and ${usual} ms)`);
+  console.log(`the same ratio for the median second: ${usualRatio} x (${usualBeside} and ${usual} ms)`);
 }
 
 function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
@@ -301,7 +304,10 @@ function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
   );
 }
 
-/** The median of the p99 of all seconds, in milliseconds. One stall hardly changes it. */
+/**
+ * The median, over all seconds, of the p99 of a second, in milliseconds. One stall hardly changes
+ * it.
+ */
 function p99OfUsualSecond(arrivals: readonly Arrival[]): number {
   const seconds = Map.groupBy(arrivals, ({ atMs, tookMs }) => Math.floor((atMs - tookMs) / SECOND_MS));
   const p99s = [...seconds.values()].map((second) => figuresOfAll(second, SECOND_MS).p99Ms);

@@ -13,7 +13,10 @@ export const ERRORS = {
   LEVERAGE_NOT_SUPPORTED: { status: 400, text: "The server does not support this leverage" },
   WEBHOOK_URL_REFUSED: { status: 400, text: "The address cannot be used: <reason>" },
   TOO_MANY_ENDPOINTS: { status: 400, text: "An organization has at most 20 webhook endpoints" },
-  TOO_MANY_EVENTS: { status: 400, text: "A replay has at most 20000 events: narrow the time, or read the feed" },
+  TOO_MANY_EVENTS: {
+    status: 400,
+    text: "A replay has at most 20000 events: choose a shorter period, or read the event feed",
+  },
   ENDPOINT_DISABLED: { status: 400, text: "The webhook endpoint is disabled" },
   AUTHENTICATION_REQUIRED: { status: 401, text: "Management API authentication required" },
   INSUFFICIENT_CREDITS: { status: 402, text: "Insufficient API credits" },
@@ -35,7 +38,10 @@ export const ERRORS = {
   WALLET_NOT_FOUND: { status: 404, text: "Credit wallet not found" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   SERVER_DISABLED: { status: 409, text: "The server is disabled" },
-  VERSION_CHANGED: { status: 409, text: "It was changed meanwhile: the version is <version> now" },
+  VERSION_CHANGED: {
+    status: 409,
+    text: "The rules were changed by somebody else: the current version is <version>. Reload and try again",
+  },
   ACCOUNT_QUOTA_REACHED: { status: 409, text: "The account quota of the organization is reached" },
   EVIDENCE_PENDING: { status: 409, text: "The evidence of this breach is not complete yet" },
   DIGEST_NOT_READY: { status: 409, text: "The digests of this day are not complete yet" },

@@ -162,22 +162,22 @@ describe("a command", () => {
       { status: "queued" },
     ]);
   });
+});
 
-  it("is read in the order of the request, a thousand per request", async () => {
-    const messages = Array.from({ length: 1_000 }, () => commandMessage());
-    await Promise.all(messages.map(publishMessage));
-    await caughtUp();
-    const unknown = commandMessage();
-    const asked = [...messages.slice(0, 500), unknown, ...messages.slice(500, 999)];
-    const found = await read(...asked);
-    expect(found.map((command) => command?.id ?? null)).toEqual(
-      asked.map((message) => (message === unknown ? null : message.commandId)),
-    );
-  });
+it("commands are returned in the order of the request, up to 1,000 per request", async () => {
+  const messages = Array.from({ length: 1_000 }, () => commandMessage());
+  await Promise.all(messages.map(publishMessage));
+  await caughtUp();
+  const unknown = commandMessage();
+  const asked = [...messages.slice(0, 500), unknown, ...messages.slice(500, 999)];
+  const found = await read(...asked);
+  expect(found.map((command) => command?.id ?? null)).toEqual(
+    asked.map((message) => (message === unknown ? null : message.commandId)),
+  );
 });
 
 describe("the look-up", () => {
-  it("returns fingerprint, derivation key and command of known commands, and null for others, in order", async () => {
+  it("returns fingerprint, organization, id of the derivation key and command of known commands, and null for unknown ones, in order", async () => {
     const message = commandMessage({ derivationKeyId: "d1" });
     await publishMessage(message);
     await caughtUp();
@@ -198,7 +198,7 @@ describe("the look-up", () => {
   });
 });
 
-it("lists the open commands of an organization, with their reserved credits", async () => {
+it("the service lists the open commands of an organization, with their reserved credits", async () => {
   const organizationId = randomUUID();
   const open = commandMessage({ organizationId, reservedCredits: 7 });
   const done = commandMessage({ organizationId });
@@ -238,7 +238,7 @@ describe("the idempotency record of a command", () => {
     });
   });
 
-  it("keeps its message while the final state is known but the command cannot be read here", async () => {
+  it("keeps its message if the final event arrives before the command message, until that message arrives", async () => {
     const message = commandMessage();
     await createRecord(message);
     await publishEvent(eventOf(message));
@@ -262,7 +262,7 @@ describe("an invalid record", () => {
   });
 });
 
-it("is ready once its consumers have joined, and rejects calls without a token", async () => {
+it("the service is ready once its consumers have joined, and rejects calls without a token", async () => {
   expect(running.health.ready()).toEqual({ ok: true, reasons: {} });
   const answer = await fetch(`${running.url}/internal/commands/read`, {
     method: "POST",
@@ -272,7 +272,7 @@ it("is ready once its consumers have joined, and rejects calls without a token",
   expect(answer.status).toBe(401);
 });
 
-it("is not ready while PostgreSQL does not answer, and is ready without Redis", async () => {
+it("the service is not ready while PostgreSQL does not answer, and is ready without Redis", async () => {
   await proxies.redis.refuse();
   await proxies.postgres.blackhole();
   await eventually(() => {

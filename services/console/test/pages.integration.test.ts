@@ -60,7 +60,7 @@ async function newKey(name: string, expiresAt: string | null = null) {
 }
 
 describe("credits", () => {
-  it("are the current wallet, with the usage by line and by day", async () => {
+  it("show the current wallet, and the usage by line and by day", async () => {
     const { organizationId } = person;
     const before = await browser.ask("GET", "/credits");
     await charge(organizationId, "aaaaaaaaaaaaaaaa", 7);
@@ -81,7 +81,7 @@ describe("credits", () => {
     }
   });
 
-  it("have a threshold that Redis and the ledger both have, also after Redis lost all data", async () => {
+  it("keep their low-balance threshold after Redis has lost all data", async () => {
     expect((await browser.ask("PUT", "/credits/threshold", { lowBalanceThreshold: 1_000 })).body).toMatchObject({
       balance: { lowBalanceThreshold: 1_000, lowBalance: true },
     });
@@ -121,7 +121,7 @@ describe("a management key", () => {
     expect(await browser.ask("DELETE", `/keys/${key.keyId}`)).toMatchObject({ status: 200, body: revoked.body });
   });
 
-  it("with unknown, missing or repeated scopes, without a name, or with a past expiry is rejected with the field", async () => {
+  it("with unknown, missing or repeated scopes, without a name, or with a past expiry is rejected, and the issue names the field", async () => {
     const good = { name: "Key", scopes: ["credits:read"], expiresAt: null };
     const bad: [string, object][] = [
       ["scopes", { scopes: ["credits:read", "everything"] }],
@@ -310,8 +310,8 @@ describe("another organization", () => {
     }
     expect(harness.standIns.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
-    // Another organization cannot find the command under its own server. Neither can it find a
-    // command of its own under a server that is not the server of this command.
+    // Another organization cannot find the command under its own server. Nor can it find its own
+    // command under a server other than the command's.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
     harness.standIns.commands.set(command.id, {

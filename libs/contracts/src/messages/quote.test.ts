@@ -5,7 +5,7 @@ import { MAX_QUOTE_SYMBOLS, MAX_SYMBOL_LENGTH, QuotesQuery } from "./quote.ts";
 const AT = "2026-03-02T12:00:00.000Z";
 
 describe("the query of quotes", () => {
-  it("has symbols as the trading server writes them, each once, and a time in UTC", () => {
+  it("has symbols in the spelling of the trading server, each once, and a time in UTC", () => {
     const query = { symbols: "EURUSD,EUR/USD.m,S&P 500,EURUSD", at: "2026-03-02T13:00:00+01:00" };
     expect(QuotesQuery.parse(query)).toEqual({ symbols: ["EURUSD", "EUR/USD.m", "S&P 500"], at: AT });
   });

@@ -11,8 +11,8 @@ export const MAX_QUOTE_SYMBOLS = 50;
 export const MAX_SYMBOL_LENGTH = 64;
 
 /**
- * How long a trading server that gives quotes keeps a quote at least after the next quote of its
- * symbol, in milliseconds. kapi asks for the quotes of a breach within this time.
+ * Minimum time for which a trading server keeps a quote after the next quote of the same symbol, in
+ * milliseconds. kapi asks for the quotes of a breach within this time.
  */
 export const MIN_QUOTE_RETENTION_MS = 5 * 60_000;
 
@@ -38,7 +38,7 @@ export type Quote = z.infer<typeof Quote>;
 
 /** Query of a read of quotes. Repeated symbols count once. Times have milliseconds. */
 export const QuotesQuery = z.object({
-  /** Separated by commas, as the trading server writes them. */
+  /** Symbols in the spelling of the trading server, separated by commas. */
   symbols: z
     .string()
     .transform((text) => [...new Set(text.split(","))])

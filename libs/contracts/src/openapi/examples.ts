@@ -146,7 +146,7 @@ const DIGEST: AccountDigest = {
 
 type Contracts = typeof OPERATIONS;
 
-/** A request body and an answer of each operation. All examples are consistent. */
+/** A request body and an answer of each operation. All examples use the same ids. */
 export const EXAMPLES: { readonly [O in OperationId]: Example<Contracts[O]> } = {
   getCreditBalance: { answer: { wallet } },
   getCreditPrices: {

@@ -22,12 +22,12 @@ function compareRules(version: number, expectedVersion: number, commandId = rand
   return requireRulesVersion({ directory: {} as Directory, risk }, ACCOUNT, { ...PERSON, expectedVersion });
 }
 
-it("rules that were changed meanwhile are not changed, and the error names their version", async () => {
+it("rules that somebody else changed are not changed, and the error names their version", async () => {
   await expect(compareRules(4, 4)).resolves.toBeUndefined();
   await expect(compareRules(5, 4)).rejects.toMatchObject({
     code: "VERSION_CHANGED",
     status: 409,
-    message: "It was changed meanwhile: the version is 5 now",
+    message: "The rules were changed by somebody else: the current version is 5. Reload and try again",
   });
 });
 
@@ -35,7 +35,7 @@ it("a repeat of the change that made the newest version passes: the gateway answ
   await expect(compareRules(5, 4, OWN_COMMAND)).resolves.toBeUndefined();
 });
 
-it("a new template whose name is taken, and one that was deleted meanwhile, have different errors", async () => {
+it("a new template whose name is taken, and one that somebody else deleted, have different errors", async () => {
   const template = {
     serverId: ACCOUNT.serverId,
     name: "standard",
@@ -56,6 +56,8 @@ it("a new template whose name is taken, and one that was deleted meanwhile, have
   };
   await expect(compare(Promise.resolve(null), 0)).resolves.toBeUndefined();
   await expect(compare(bodyOf("riskTemplate", template), 3)).resolves.toBeUndefined();
-  await expect(compare(bodyOf("riskTemplate", template), 0)).rejects.toThrow("It exists already, in version 3");
-  await expect(compare(Promise.resolve(null), 3)).rejects.toThrow("It was deleted meanwhile");
+  await expect(compare(bodyOf("riskTemplate", template), 0)).rejects.toThrow(
+    "The template was already created, in version 3",
+  );
+  await expect(compare(Promise.resolve(null), 3)).rejects.toThrow("The template was deleted by somebody else");
 });

@@ -31,7 +31,7 @@ export async function requireRulesVersion(
   expected: ExpectedVersion,
 ): Promise<void> {
   const { riskRules } = RiskRulesAnswer.parse(JSON.parse((await risk.rules(account)).toString("utf8")));
-  requireVersion(riskRules, expected);
+  requireVersion("The rules were", riskRules, expected);
 }
 
 /**
@@ -45,11 +45,13 @@ export async function requireTemplateVersion(
 ): Promise<void> {
   const body = await risk.template(serverId, templateName);
   const found = body === null ? null : RiskTemplateAnswer.parse(JSON.parse(body.toString("utf8"))).riskTemplate;
-  requireVersion(found ?? { version: 0, commandId: null }, expected);
+  requireVersion("The template was", found ?? { version: 0, commandId: null }, expected);
 }
 
 /** A repeat of the change that made the version passes: the gateway answers it with its command. */
 function requireVersion(
+  /** The start of the error text. */
+  subject: string,
   { version, commandId }: { readonly version: number; readonly commandId: string | null },
   { organizationId, userId, idempotencyKey, expectedVersion }: ExpectedVersion,
 ): void {
@@ -57,9 +59,9 @@ function requireVersion(
   if (commandId === commandIdOf(organizationId, personIdempotencyKey(userId, idempotencyKey))) return;
   const text =
     version === 0
-      ? "It was deleted meanwhile"
+      ? `${subject} deleted by somebody else`
       : expectedVersion === 0
-        ? `It exists already, in version ${version}`
-        : `It was changed meanwhile: the version is ${version} now`;
+        ? `${subject} already created, in version ${version}`
+        : `${subject} changed by somebody else: the current version is ${version}. Reload and try again`;
   throw new ApiError("VERSION_CHANGED", { text });
 }

@@ -69,7 +69,7 @@ it("a caller whose clock is a few seconds ahead gets the state of now", async ()
   });
 });
 
-it("the owners' parts of one time are joined, and the time is shown in UTC", async () => {
+it("the answers of both owners for the same time are joined, and the time is shown in UTC", async () => {
   expect(await stateAt("2026-03-02T14:00:00.123456+02:00")).toEqual({
     serverId: SERVER.serverId,
     accountNumber: "10000001",
@@ -89,7 +89,7 @@ it.each([
   ["the last millisecond of its minute", "2026-03-02T11:58:59.999Z", 900.5, 59_999],
   ["a millisecond before", "2026-03-02T11:58:59.998Z", 800, 119_998],
   ["the end of the first minute", "2026-03-02T11:57:59.999Z", 800, 59_999],
-])("an equity counts only once its whole minute is over: %s", async (_what, at, value, ageMs) => {
+])("a stored equity counts only after its whole minute has passed: %s", async (_what, at, value, ageMs) => {
   expect((await stateAt(at)).equity).toMatchObject({ value, ageMs });
 });
 

@@ -40,7 +40,7 @@ import { SharedRules } from "./shared-rules.ts";
 const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
 const unreadable = counter(
   "risk.valuations.unreadable",
-  "Valuations of accounts with rules that could not be read: metrics puts them into the dead letters",
+  "Unreadable valuations of accounts that have rules. The metrics service sends them to `dead-letter`",
   "{valuation}",
 );
 const lost = counter(
@@ -114,7 +114,7 @@ export class PartitionEvaluator {
   #isContinued: boolean;
   /** The work that runs now: batches, activations and snapshots never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** An activation that may be committed: the last attempt to commit it had no clear outcome. */
+  /** An activation that may have been committed: the last attempt had no clear outcome. */
   #uncertain: Activation | null = null;
   /** The checkpoint that is stored now. */
   #checkpoints: Promise<void> = Promise.resolve();
@@ -147,7 +147,9 @@ export class PartitionEvaluator {
     return this.#accounts.size;
   }
 
-  /** Compares a batch, and commits what it finds. After an error, the same batch is safe again. */
+  /**
+   * Compares a batch, and commits what it finds. After an error, the same batch can be added again.
+   */
   addValuations(messages: readonly ValuationMessage[]): Promise<void> {
     return this.#exclusively(async () => {
       for (const message of messages) this.#add(message);
@@ -156,10 +158,10 @@ export class PartitionEvaluator {
   }
 
   /**
-   * Makes a version active from the position on, and its command succeed, in one transaction. A
-   * version whose command is final already is discarded. A version of a template has no command. A
-   * version waits while the position is behind an earlier version: a crashed owner made that one
-   * active after its last checkpoint.
+   * Activates a version from the position on, and finishes its command as succeeded, in one
+   * transaction. A version whose command is final already is discarded. A version of a template has
+   * no command. A version waits until the position has reached all earlier versions. The position
+   * can be behind one that a crashed owner activated after its last checkpoint.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
@@ -222,7 +224,8 @@ export class PartitionEvaluator {
 
   /**
    * Stores the position and the changed states, one checkpoint at a time. Valuations are compared
-   * while the database writes: thousands of states take it longer than a breach may wait.
+   * while the database writes, because writing thousands of states takes longer than a breach may
+   * wait.
    */
   checkpoint(): Promise<void> {
     const run = this.#checkpoints.then(async () => {

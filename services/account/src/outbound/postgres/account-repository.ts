@@ -8,8 +8,9 @@ import type { AccountRepository, FinishedCommand } from "../../domain/ports.ts";
 import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
-// $2 numbers, $3 command ids. Pending and deleting accounts keep their `running_command`: it names
-// the creation, or the command that the deletion settles.
+// $1 server id, $2 account numbers, $3 command ids, $4 statuses. Pending and deleting accounts keep
+// their `running_command`: it names the creation, or the last command, whose outcome the deletion
+// must learn first.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
   `with begun as materialized (
@@ -31,8 +32,8 @@ const SELECT_BY_NUMBER = statement<AccountRow>(
   "account-select-by-number",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = any($2::text[])`,
 );
-// Columns: server id, number, command id, made, at, name, leverage, status, its reason, kind of
-// password.
+// Columns: server id, account number, command id, whether the trading server changed something, at,
+// name, leverage, status, its reason, kind of password.
 const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (

@@ -1,4 +1,4 @@
-/** Which rows of a long table are rendered, from the heights of rows. */
+/** Decides which rows of a long table are rendered. It uses the heights of the rows. */
 
 /** Rows rendered above and below the screen. */
 const OVERSCAN_ROWS = 20;

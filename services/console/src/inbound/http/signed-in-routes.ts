@@ -17,9 +17,10 @@ export type SignedInHandler = (signedIn: SignedIn, request: FastifyRequest, repl
 type AddSignedInRoute = (path: string, permission: ConsolePermission, handler: SignedInHandler) => void;
 
 /**
- * Adds routes of the API that require a session (401), for changes its CSRF token (403), and a
- * permission of the person's role (403). All are checked before the body. Routes of people without
- * a session are added to the application itself: sign-in, recovery, acceptance of an invitation.
+ * Adds routes of the API that require a session (401) and a permission of the person's role (403).
+ * Changes also require the session's CSRF token (403). All three are checked before the body.
+ * Routes of people without a session are added to the application itself: sign-in, recovery,
+ * acceptance of an invitation.
  */
 export interface SignedInRoutes {
   readonly get: AddSignedInRoute;
@@ -30,8 +31,8 @@ export interface SignedInRoutes {
 }
 
 /**
- * Routes on `app`, below {@link CONSOLE_API}. `secure`: reads the session from the cookie for
- * https.
+ * Routes on `app`, below {@link CONSOLE_API}. `secure`: whether the session is in the `__Host-`
+ * cookie, which browsers send only over https.
  */
 export function signedInRoutes(app: FastifyInstance, sessions: SessionDependencies, secure: boolean): SignedInRoutes {
   const reading: AddSignedInRoute = (path, permission, handler) => {

@@ -13,14 +13,17 @@ import { z } from "zod";
 const OK = 200;
 const NOT_FOUND = 404;
 const TOO_MANY_REQUESTS = 429;
-/** In every page of this release. In text of callers the quotation marks are escaped. */
+/**
+ * Every page of this release contains these bytes. Text of callers cannot contain them, because its
+ * quotation marks are escaped.
+ */
 const NEXT_CURSOR = Buffer.from('"nextCursor":');
 
 /**
- * The exact body of an owner's response, or null for 404. Every other status is a DependencyError:
- * the gateway has validated the request.
+ * The exact body of an owner's response, or null for 404. Every other status is a DependencyError,
+ * because the gateway has validated the request. Only the 429 of a read is passed on.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS for a read that is above its organization's share
- * of calls of a trading server.
+ * of calls to a trading server.
  */
 export async function optionalBodyOf<R extends InternalRoute>(
   client: InternalClient,
@@ -37,7 +40,7 @@ export async function optionalBodyOf<R extends InternalRoute>(
 /**
  * The parsed body of an owner's response, or null for an account that does not exist. Every other
  * status is a DependencyError, also the 404 of a process of an earlier release that does not have
- * the route.
+ * the route. Only the 429 of a read is passed on.
  * @throws ApiError as {@link optionalBodyOf}.
  */
 export async function accountBodyOf<R extends InternalRoute>(
@@ -56,7 +59,10 @@ export async function accountBodyOf<R extends InternalRoute>(
   throw new DependencyError(`${path}: the response does not match the schema: ${z.prettifyError(parsed.error)}`);
 }
 
-/** A change that was begun is never answered with 429: the caller would take it for not begun. */
+/**
+ * A change that was begun is never answered with 429, because the caller would assume that the
+ * change was not begun.
+ */
 function failureOf({ method }: InternalRoute, path: string, response: InternalResponse): Error {
   const isPassedOn = response.status === TOO_MANY_REQUESTS && method === "GET";
   return isPassedOn ? errorFromResponse(path, response) : unexpectedStatus(path, response.status);

@@ -10,7 +10,10 @@ export interface UsageLine {
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;
-  /** Who made the request; null: unknown, for example to an earlier release or to a sync. */
+  /**
+   * Who made the request; null if it was not recorded, for example by an earlier release or by a
+   * sync.
+   */
   readonly createdBy: Actor | null;
   readonly at: string;
 }

@@ -18,7 +18,7 @@ import { testWebhook } from "../../operations/test-webhook.ts";
 import { updateWebhook } from "../../operations/update-webhook.ts";
 import { type EndpointName, requireEndpoint, type WebhookDependencies } from "../../operations/webhook-dependencies.ts";
 
-/** Adds one internal route for each webhook operation of the management API. */
+/** Adds the internal routes of the webhook operations, and the reads of the console. */
 export function registerWebhookRoutes(app: FastifyInstance, dependencies: WebhookDependencies): void {
   serve(app, WEBHOOKS_ROUTES.createWebhook, ({ params, body }, { headers }) =>
     createWebhook(dependencies, params.organizationId, body, callerOf(headers)),

@@ -30,7 +30,10 @@ const SPECIAL_IPV4 = [
  * addresses are outside of it.
  */
 const GLOBAL_IPV6 = "2000::/3";
-/** Exceptions within that range: IETF protocols with Teredo, documentation, 6to4. */
+/**
+ * Exceptions within that range: IETF protocol assignments (which include Teredo), documentation,
+ * 6to4.
+ */
 const SPECIAL_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"] as const;
 
 const special = blockList([...SPECIAL_IPV4, ...SPECIAL_IPV6]);

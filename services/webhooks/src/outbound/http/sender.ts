@@ -51,7 +51,8 @@ export function startSender({ rules, resolve, timeoutMs }: SenderOptions): Start
     const once = (): Promise<Answer> =>
       exchange({ transport, lookup, aborts, limitMs: timeoutMs - elapsedMs() }, outgoing);
     let answer = await once();
-    // The receiver closed an idle connection at the same moment: it has not seen the request.
+    // The receiver probably closed the idle connection before it read the request. A repeat is
+    // harmless: it has the same id.
     if (answer.stale) answer = await once();
     return replyOf(answer, elapsedMs());
   };
@@ -117,7 +118,7 @@ function exchange(
       },
     });
   } catch (error) {
-    // request-filtering-agent throws for an address that needs no resolving.
+    // `http.request` throws for an invalid header or an unsupported protocol.
     return Promise.resolve(noAnswer(textOf(error)));
   }
   const { promise, resolve } = Promise.withResolvers<Answer>();
