@@ -214,7 +214,7 @@ describe("a webhook endpoint", () => {
     await eventually(() => created().length === 1);
     await user.button("Rotate secret").click();
     await user.page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
-    await user.page.getByText("For 24 hours each event is signed with both the former").waitFor();
+    await user.page.getByText("For 24 hours each event is signed with both the previous secret").waitFor();
     await checkPage(user, "webhook-secret");
     await user.page.setViewportSize(WIDE);
     const secret = await shownSecret();
