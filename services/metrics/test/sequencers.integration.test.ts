@@ -1,5 +1,12 @@
 /** Processes with the only role `sequencer`: each reads the samples of its own partitions. */
-import { METRICS_ROUTES, type PartitionCheckpoint, type SampleCheckpoint, TOPICS, accountKey } from "@kapi/contracts";
+import {
+  markerKey,
+  METRICS_ROUTES,
+  type PartitionCheckpoint,
+  type SampleCheckpoint,
+  TOPICS,
+  accountKey,
+} from "@kapi/contracts";
 import { callRoute, serviceCredentials, startInternalClient } from "@kapi/http";
 import { type Message, partitionOfKey } from "@kapi/kafka";
 import { eventually } from "@kapi/testkit";
@@ -199,7 +206,7 @@ async function waitForMarker(account: string, checkpointAt: number): Promise<voi
   await eventually(
     async () => {
       await harness.value(other, [(equity += 1)]);
-      const marker = JSON.parse((await newestRecord(`partition/${partition}`))?.value.toString() ?? "{}");
+      const marker = JSON.parse((await newestRecord(markerKey(partition)))?.value.toString() ?? "{}");
       expect((marker as PartitionCheckpoint).latestOffset).toBeGreaterThan(checkpointAt);
     },
     { timeoutMs: MOVED_TIMEOUT_MS, intervalMs: 500 },

@@ -1,17 +1,9 @@
 /** Checks before topics grow that everything in the log is handled and stored. */
-import { CONSUMER_GROUPS, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
+import { CONSUMER_GROUPS, markerKey, OFFSETS_PER_GENERATION, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
 import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-/**
- * `samplesOffset` of a marker is a position: the generation of the topic times this number, plus
- * the offset (`services/metrics/src/domain/topic-position.ts`).
- */
-const OFFSETS_PER_GENERATION = 2 ** 44;
-/** Key of a marker, with the number of its partition. */
-const MARKER = /^partition\/(\d+)$/;
-
-/** Reports what is not handled yet. */
+/** Reports which consumers and checkpoints are behind the log. */
 export interface DrainCheck {
   /** One text for each consumer group and topic, or partition of samples, that is behind. */
   behind(): Promise<readonly string[]>;
@@ -29,12 +21,11 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
   const reader = await startLogReader(kafka, {
     topic: TOPICS.metricsLatest,
     from: "beginning",
-    onBatch: (_partition, messages) => {
+    onBatch: (partition, messages) => {
       for (const { key, value } of messages) {
-        const partition = MARKER.exec(key)?.[1];
-        if (partition === undefined) continue;
+        if (key !== markerKey(partition)) continue;
         const { samplesOffset } = PartitionCheckpoint.parse(JSON.parse(value.toString("utf8")));
-        marked.set(Number(partition), samplesOffset % OFFSETS_PER_GENERATION);
+        marked.set(partition, samplesOffset % OFFSETS_PER_GENERATION);
       }
     },
     logger,

@@ -35,7 +35,7 @@ export interface GrowOptions {
   readonly kafka: KafkaConnection;
   /** The number of partitions that the topics get. */
   readonly partitions: number;
-  /** Time in which consumers must handle what is in the log; otherwise the growth is cancelled. */
+  /** Time in which consumers must reach the end of the log; otherwise the growth is cancelled. */
   readonly drainTimeoutMs: number;
   /** Time in which processes that consume must end; otherwise the growth is cancelled or stops. */
   readonly endTimeoutMs: number;
@@ -122,7 +122,9 @@ class Growth {
   async drainAndEnd(): Promise<void> {
     const { report } = this.#options;
     for (;;) {
-      report("New commands and valuations wait. The consumers handle what is in the log.");
+      report(
+        "Changes are rejected, and valuations wait, until the services start again. The consumers handle the rest of the log.",
+      );
       await this.#write({ phase: "draining" });
       await delay(GROWTH_VALID_WHILE_GROWING_MS + MARGIN_MS);
       await this.#waitUntilDrained();
@@ -159,14 +161,7 @@ class Growth {
     faultPoint("grow.ended");
     await growTopics(kafka, partitions);
     faultPoint("grow.grown");
-    // A producer knows the partitions that there were at its start.
-    const producer = await startProducer(kafka);
-    let accounts: number;
-    try {
-      accounts = await moveCheckpoints({ kafka, producer: producer.value, partitions, logger });
-    } finally {
-      await producer.stop();
-    }
+    const accounts = await moveCheckpoints({ kafka, partitions, logger });
     report(`The topics have grown, and the checkpoints of ${accounts} accounts have moved.`);
     faultPoint("grow.moved");
     const grownAt = toIso(this.#options.clock.nowMs());

@@ -2,19 +2,16 @@
  * Copies the checkpoint of each account whose partition changes to its new partition, and removes
  * it from the former one. Safe to repeat.
  */
-import { movedCheckpoint, SampleCheckpoint, TOPICS } from "@kapi/contracts";
-import { type KafkaConnection, partitionOfKey, type Producer, startLogReader } from "@kapi/kafka";
+import { markerKey, movedCheckpoint, SampleCheckpoint, TOPICS } from "@kapi/contracts";
+import { type KafkaConnection, partitionOfKey, type Producer, startLogReader, startProducer } from "@kapi/kafka";
 import { deferred } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
-/** Keys of markers, which stay on their partition. */
-const MARKER_PREFIX = "partition/";
 /** Maximum number of concurrent writes. */
 const MAX_CONCURRENT_WRITES = 1_000;
 
 interface MoveOptions {
   readonly kafka: KafkaConnection;
-  readonly producer: Producer;
   /** The number of partitions after the growth. */
   readonly partitions: number;
   readonly logger: Logger;
@@ -25,21 +22,27 @@ interface MoveOptions {
  * moved. Keeps the checkpoints of only one partition in memory at a time.
  */
 export async function moveCheckpoints(options: MoveOptions): Promise<number> {
-  let moved = 0;
-  for (let partition = 0; partition < options.partitions; partition += 1) {
-    const leaving = await readLeaving(options, partition);
-    // The copies are durable before the first record is removed.
-    await writeAll(
-      options,
-      [...leaving].map(([key, value]) => ({ key, value, to: partitionOf(options, key) })),
-    );
-    await writeAll(
-      options,
-      [...leaving.keys()].map((key) => ({ key, value: null, to: partition })),
-    );
-    moved += leaving.size;
+  // A producer knows the partitions that there are at its start, so this one starts only now.
+  const { value: producer, stop } = await startProducer(options.kafka);
+  try {
+    let moved = 0;
+    for (let partition = 0; partition < options.partitions; partition += 1) {
+      const leaving = await readLeaving(options, partition);
+      // The copies are durable before the first record is removed.
+      await writeAll(
+        producer,
+        [...leaving].map(([key, value]) => ({ key, value, to: partitionOf(options, key) })),
+      );
+      await writeAll(
+        producer,
+        [...leaving.keys()].map((key) => ({ key, value: null, to: partition })),
+      );
+      moved += leaving.size;
+    }
+    return moved;
+  } finally {
+    await stop();
   }
-  return moved;
 }
 
 /** The newest checkpoints on `partition` of accounts that belong to another partition. */
@@ -52,7 +55,7 @@ async function readLeaving(options: MoveOptions, partition: number): Promise<Rea
     from: "nothing",
     onBatch: (_partition, messages) => {
       for (const { key, value } of messages) {
-        if (key.startsWith(MARKER_PREFIX) || partitionOf(options, key) === partition) continue;
+        if (key === markerKey(partition) || partitionOf(options, key) === partition) continue;
         if (value.length === 0) leaving.delete(key);
         else keepNewest(leaving, key, SampleCheckpoint.parse(JSON.parse(value.toString("utf8"))));
       }
@@ -75,7 +78,7 @@ function keepNewest(leaving: Map<string, SampleCheckpoint>, key: string, checkpo
 }
 
 async function writeAll(
-  { producer }: MoveOptions,
+  producer: Producer,
   writes: readonly { readonly key: string; readonly value: string | null; readonly to: number }[],
 ): Promise<void> {
   for (let start = 0; start < writes.length; start += MAX_CONCURRENT_WRITES) {

@@ -40,7 +40,19 @@ export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCh
 }
 
 /**
- * Value of the marker record `partition/<number>` of `metrics.latest`. Every sample of the
+ * A position is the generation of a topic times this number, plus the offset: positions stay
+ * ordered when the topic is recreated. More than the offsets of any partition: 55 years at 10,000
+ * records a second.
+ */
+export const OFFSETS_PER_GENERATION = 2 ** 44;
+
+/** Key of a partition's marker in `metrics.latest`; the marker is on this partition. */
+export function markerKey(partition: number): string {
+  return `partition/${partition}`;
+}
+
+/**
+ * Value of a marker ({@link markerKey}). Every sample of the
  * partition below `samplesOffset` is in the checkpoints. Before the marker was written, its writer
  * had read `metrics.latest` up to `latestOffset`. Records from `latestOffset` on may be from
  * another writer.

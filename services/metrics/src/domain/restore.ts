@@ -93,8 +93,3 @@ export function startingPoint(checkpoint: SampleCheckpoint, start: number, oldes
 function isStale(marker: CheckpointAt<PartitionCheckpoint>, checkpoint: SampleCheckpoint, at: number): boolean {
   return at >= marker.value.latestOffset && checkpoint.offset < marker.value.samplesOffset;
 }
-
-/** Key of a partition's marker in `metrics.latest`. */
-export function markerKey(partition: number): string {
-  return `partition/${partition}`;
-}

@@ -4,10 +4,9 @@
  * uses positions, also where a name says `offset`, `from` or `to`. A position is the generation of
  * the topic times 2^44, plus the offset. In generation 0 a position equals the offset.
  */
+import { OFFSETS_PER_GENERATION } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
-/** More than the offsets of any partition: 55 years at 10,000 records a second. */
-const OFFSETS_PER_GENERATION = 2 ** 44;
 /** Up to this generation, positions are safe integers. */
 const MAX_GENERATION = 2 ** 9 - 1;
 

@@ -1,9 +1,8 @@
-import type { SampleCheckpoint } from "@kapi/contracts";
+import { markerKey, type SampleCheckpoint } from "@kapi/contracts";
 import { createLogger } from "@kapi/runtime";
 import { describe, expect, it } from "vitest";
 
 import { movedCheckpoint } from "@kapi/contracts";
-import { markerKey } from "../domain/restore.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { Restoration } from "./restore-samples.ts";
 import { SampleLog } from "./sample-log.ts";

@@ -1,7 +1,7 @@
-import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import { markerKey, type PartitionCheckpoint, type SampleCheckpoint } from "@kapi/contracts";
 
 import { decodeCheckpoint, decodeMarker, sequenceOfCheckpoint } from "../domain/codec/checkpoint.ts";
-import { type CheckpointAt, markerKey, type RestoredPartition, readStart, startingPoint } from "../domain/restore.ts";
+import { type CheckpointAt, type RestoredPartition, readStart, startingPoint } from "../domain/restore.ts";
 import type { SampleLog } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 

@@ -1,9 +1,8 @@
-import { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
+import { markerKey, PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 import { createLogger } from "@kapi/runtime";
 import { expect, it } from "vitest";
 
 import { encodeSampleHeaders } from "@kapi/contracts/codec";
-import { markerKey } from "../domain/restore.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
 import { Checkpoints } from "./write-checkpoints.ts";

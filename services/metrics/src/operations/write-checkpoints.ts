@@ -1,10 +1,9 @@
-import type { SampleCheckpoint } from "@kapi/contracts";
+import { markerKey, type SampleCheckpoint } from "@kapi/contracts";
 import type { Logger } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
 import { encodeCheckpoint, encodeMarker } from "../domain/codec/checkpoint.ts";
 import type { CheckpointSink } from "../domain/ports.ts";
-import { markerKey } from "../domain/restore.ts";
 import type { SampleListener, SampleLog } from "./sample-log.ts";
 
 /** Maximum number of concurrent checkpoint writes. */

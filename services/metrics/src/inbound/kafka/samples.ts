@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { TOPICS } from "@kapi/contracts";
+import { markerKey, TOPICS } from "@kapi/contracts";
 import {
   beginOffsets,
   startLogReader,
@@ -14,7 +14,6 @@ import type { Clock } from "@kapi/kernel";
 import type { Logger, Scope } from "@kapi/runtime";
 
 import { decodeCheckpoint } from "../../domain/codec/checkpoint.ts";
-import { markerKey } from "../../domain/restore.ts";
 import { positionsOf } from "../../domain/topic-position.ts";
 import { Restoration } from "../../operations/restore-samples.ts";
 import type { SampleLog, SampleRecord } from "../../operations/sample-log.ts";
