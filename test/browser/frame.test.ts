@@ -97,7 +97,7 @@ describe("the search", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("shows the results of the other services while one does not answer, and names what is missing", async () => {
+  it("shows the results of the other services while one does not answer, and names the missing ones", async () => {
     await at("/credits");
     const answer = {
       results: [{ kind: "key", keyId: "k", name: "backend", status: "active" }],

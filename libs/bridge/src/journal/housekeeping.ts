@@ -9,7 +9,7 @@ const CHUNK_ACCOUNTS = 500;
 /** How often the published position is stored. A restart publishes the events since then again. */
 const PROGRESS_INTERVAL_MS = 1_000;
 
-/** What is stored in the background, and how often. */
+/** The sources of what housekeeping stores, and how often it stores. */
 interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;

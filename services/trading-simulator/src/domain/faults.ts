@@ -32,11 +32,11 @@ export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 export interface Fault {
   readonly id: string;
   readonly kind: FaultKind;
-  /** Null: any. */
+  /** null: every one. */
   readonly reference: string | null;
-  /** Null: any. */
+  /** null: every one. */
   readonly accountNumber: string | null;
-  /** Null: any. */
+  /** null: every one. */
   readonly operation: FaultOperation | null;
   /** Remaining occurrences; null: until cleared. */
   remaining: number | null;
