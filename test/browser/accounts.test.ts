@@ -18,7 +18,7 @@ import { storeEquity } from "./stored-equity.ts";
 const PHONE = { width: 360, height: 800 };
 /** Number of accounts: more than a page shows. */
 const ACCOUNTS = 55;
-/** Longer than the interval of checkpoints: the page shows limits as of the last checkpoint. */
+/** Longer than the interval at which the risk service stores the state of its rules. */
 const LIMITS_SHOWN_WITHIN_MS = 30_000;
 const DAILY_LOSS = { id: "daily", type: "dailyLoss", limit: { percent: 5 }, basis: "equity", action: "notify" };
 
@@ -62,7 +62,7 @@ async function listed(): Promise<string[]> {
 }
 
 describe("the overview", () => {
-  it("is the first page, shows what needs attention, and each number leads to its list", async () => {
+  it("is the first page, shows what needs attention, and the number of active accounts leads to their list", async () => {
     await user.open("/");
     await user.heading("Overview").waitFor();
     await user.settled();
@@ -78,7 +78,7 @@ describe("the overview", () => {
     expect(await overflowPixels(user.page)).toBe(0);
   });
 
-  it("leads from the breaches of its day, which begins at 00:00 UTC, to the breaches since that time", async () => {
+  it("has links to the breaches since 00:00 UTC", async () => {
     for (const link of [user.fact("Breaches today").getByRole("link"), user.page.getByText("All breaches")]) {
       await user.open("/");
       await link.click();
@@ -91,7 +91,7 @@ describe("the overview", () => {
     }
   });
 
-  it("is where an unknown address leads", async () => {
+  it("is linked from the page of an unknown address", async () => {
     await user.open("/nowhere");
     await user.page.getByRole("link", { name: "Go to the overview" }).click();
     await user.heading("Overview").waitFor();
@@ -181,7 +181,7 @@ describe("the page of an account", () => {
   const chart = (range: string) =>
     user.page.getByRole("img", { name: new RegExp(`^Equity and balance .* in the ${range}$`) });
 
-  it("continues 30 days of stored equity with live samples, keeps the range, and shows one equity", async () => {
+  it("continues 30 days of stored equity with live samples, keeps the range, and shows the same equity in both places", async () => {
     const [, number = ""] = opened;
     const address = `/accounts/${system.demo.serverId}/${number}`;
     await storeEquity(system.stack.environment.postgresUrl, { serverId: system.demo.serverId, accountNumber: number });

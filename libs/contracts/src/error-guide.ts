@@ -20,7 +20,10 @@ export type RetryAdvice =
   | "new key"
   /** Connect again, and subscribe with the stored sequences. */
   | "reconnect"
-  /** After somebody has changed something: credits, the key, the server. */
+  /**
+   * After the cause has ended: somebody has changed something (credits, the key, the server), or the
+   * time in `Retry-After` is over.
+   */
   | "later";
 
 /** The advice on one error code. The documentation of the gateway shows it on the code's page. */
@@ -90,8 +93,9 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "later",
   },
   AUTHENTICATION_REQUIRED: {
-    happened: "The management key is missing, unknown, revoked or expired. All four give the same answer.",
-    action: `${SIGNED_IN} Create a key in the console.`,
+    happened:
+      "The management key is missing, unknown, revoked or expired, or your address is not in its allowed networks. All of them give the same answer.",
+    action: `${SIGNED_IN} Create a key in the console, or have your address added to the allowed networks of the key.`,
     retry: "later",
   },
   INSUFFICIENT_CREDITS: {
@@ -132,7 +136,8 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   },
   ACCOUNT_NOT_FOUND: {
     happened: "The server has no account with this number, or the account was deleted.",
-    action: "Check the number and the server. A new account has a number once its creation command succeeded.",
+    action:
+      "Check the number and the server. The result of a creation command that succeeded has the number of the account.",
     retry: "never",
   },
   COMMAND_NOT_FOUND: {
@@ -162,7 +167,7 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   },
   BREACH_NOT_FOUND: {
     happened: "The account has no such breach.",
-    action: "List the breaches of the account: the id is that of the breach, or of the event `risk.breached`.",
+    action: "Use the `id` of a breach in the list of breaches. In the event `risk.breached` it is `data.id`.",
     retry: "never",
   },
   EVIDENCE_NOT_FOUND: {
@@ -171,9 +176,9 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "never",
   },
   RISK_TEMPLATE_NOT_FOUND: {
-    happened: "The server has no risk template with this name, or its command has not succeeded yet.",
-    action: "List the risk templates of the server.",
-    retry: "never",
+    happened: "The server has no risk template with this name, or the command that creates it has not succeeded yet.",
+    action: "Wait for that command, or list the risk templates of the server.",
+    retry: "later",
   },
   WALLET_NOT_FOUND: {
     happened: "The organization has no credit wallet.",
@@ -241,8 +246,9 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
     retry: "never",
   },
   ACCOUNT_NOT_READY: {
-    happened: "The account is still being created.",
-    action: "Wait for the result of its creation command first.",
+    happened: "The account is still being created, or its creation has failed.",
+    action:
+      "Read its creation command. If it is not final, wait for it, then send the change again. If it failed, create a new account.",
     retry: "new key",
   },
   ACCOUNT_DISABLED: {
@@ -277,14 +283,14 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
     retry: "new key",
   },
   SERVER_DISABLED: {
-    happened: "The server was disabled before the command was carried out.",
-    action: "Enable the server in the console, then send the change with a new key.",
+    happened: "The server was disabled or removed before the command was carried out.",
+    action: "If the server is disabled, enable it in the console, then send the change with a new key.",
     retry: "new key",
   },
   SERVER_UNAVAILABLE: {
-    happened: "The trading server could not be reached, and the change is certainly not done.",
-    action: "Send the change again with a new key when the server is back.",
-    retry: "new key",
+    happened: "The server was removed before the deposit, withdrawal or export was carried out. Nothing was done.",
+    action: "Use another server.",
+    retry: "never",
   },
   REJECTED_BY_SERVER: {
     happened: "The trading server rejected the change for a reason of its own; `errorMessage` has its text.",
@@ -326,7 +332,8 @@ export const LIVE_ERROR_GUIDE: Readonly<Record<(typeof LIVE_ERROR_CODES)[number]
 /** Codes with which the live stream closes a connection (decisions, 10.3). */
 export const LIVE_CLOSE_GUIDE: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, ErrorAdvice>> = {
   restart: {
-    happened: "The process stops, for a release or a move. Another process is ready.",
+    happened:
+      "The process stops, because a new release is installed or it is moved to another machine. Another process is ready.",
     action:
       "Reconnect at once, and subscribe with `afterSequence`. With many connections, spread them over a second. You miss no sample that is still in the window.",
     retry: "reconnect",

@@ -14,7 +14,7 @@ const MIN_FETCH_BYTES = 1024 * 1024;
 /** Maximum size of a record batch in addition to its records; the broker's limit includes it. */
 const BATCH_OVERHEAD_BYTES = 1_024;
 /**
- * Kafka deletes or compacts only closed segments, so a segment is closed several times within the
+ * Kafka deletes or compacts only closed segments, so a new segment begins several times within the
  * retention.
  */
 const SEGMENTS_PER_RETENTION = 4;
@@ -48,8 +48,8 @@ export interface CreateTopicsOptions {
 
 /**
  * Creates every topic of `TOPICS` that does not exist; existing topics stay unchanged. Concurrent
- * calls are safe. Throws if a topic that must have the partition numbers of another topic has
- * another partition count.
+ * calls are safe. Throws if a topic does not have as many partitions as the topic that
+ * `partitionsAs` names.
  */
 export async function createTopics(kafka: KafkaConnection, options: CreateTopicsOptions): Promise<void> {
   const work = async (admin: Admin): Promise<void> => {
@@ -73,9 +73,9 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
 }
 
 /**
- * The bytes that a fetch asks for of each partition: at least the largest record. A broker
- * returns a larger record only for the first partition with records. While that partition is busy,
- * the other partitions would stop.
+ * The bytes that a fetch asks for of each partition: at least its largest record. A broker returns
+ * a record above this size only if its partition is the first one with records in the response. So
+ * with a smaller value a busy partition could stop the others.
  */
 export function fetchBytesOf({ maxMessageBytes = 0 }: TopicContract): number {
   return Math.max(MIN_FETCH_BYTES, maxMessageBytes + BATCH_OVERHEAD_BYTES);

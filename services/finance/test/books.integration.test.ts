@@ -13,8 +13,8 @@ import { type HistoryServer, startHistoryServer } from "./history-server.ts";
 const GAUGE = "finance.reconciliation.accounts";
 
 /**
- * Sum and number of the entries, by currency. An account's ledger has the account's currency; a
- * counter ledger has its currency in its name.
+ * Sum and number of the entries, by currency. An account's ledger has the account's currency; the
+ * ledger of the other side of a transaction has its currency in its name.
  */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
@@ -27,8 +27,9 @@ const TOTALS = statement<{ currency: string; total: string; entries: number }>(
    group by currency`,
 );
 /**
- * Accounts whose balance differs from the sum of their rows, of their entries, or from their last
- * row.
+ * Accounts whose balance differs from the sum of their transactions, from the sum of their entries,
+ * or from the balance after their last transaction; or whose last sequence is not the number of
+ * their transactions.
  */
 const WRONG_BALANCES = statement<{ account_number: string }>(
   "test_wrong_balances",

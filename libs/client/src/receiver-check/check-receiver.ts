@@ -1,6 +1,6 @@
 /**
- * Sends a webhook receiver the deliveries that it must handle, and reports its answers: repeats,
- * forgeries, old and unknown events, events out of order, many at once.
+ * Sends a webhook receiver the deliveries that it must handle (repeats, forgeries, old and unknown
+ * events, events out of order, many at once), and reports its answers.
  */
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -67,8 +67,9 @@ export class ReceiverUnreachable extends Error {
 }
 
 /**
- * Runs all checks in turn. @throws TypeError for an invalid secret or address;
- * {@link ReceiverUnreachable} if the first connection to the receiver fails.
+ * Runs all checks in turn. @throws TypeError for an invalid address, or a secret without the
+ * prefix `whsec_`; Error for a secret that is not base64; {@link ReceiverUnreachable} if the first
+ * connection to the receiver fails.
  */
 export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
@@ -108,7 +109,7 @@ async function run(
 function isExpected(status: number | null, expected: Expectation): boolean {
   if (status === null) return false;
   const isAccepted = status >= 200 && status < 300;
-  // A forgery must be rejected with 4xx. After 5xx kapi sends a delivery again.
+  // A forgery must be rejected with 4xx: 5xx means that the receiver failed.
   return expected === "accept" ? isAccepted : status >= 400 && status < 500;
 }
 

@@ -27,7 +27,7 @@ export interface MoveRule {
 
 /** Commands on a deleting or deleted account fail. */
 const GONE = { deleting: "ACCOUNT_NOT_FOUND", deleted: "ACCOUNT_NOT_FOUND" } as const;
-/** The status of an account that was never opened cannot be changed. */
+/** An account that was never opened cannot be enabled, made close-only, disabled or archived. */
 const NEVER_OPENED = { pending: "ACCOUNT_NOT_READY", failed: "INVALID_STATE_TRANSITION" } as const;
 
 /** A repeated creation does not change an account that has left `pending`. */

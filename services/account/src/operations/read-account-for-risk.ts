@@ -2,7 +2,10 @@ import type { AccountStatus, Currency, Valuation } from "@kapi/contracts";
 
 import type { AccountReader, Valuations } from "../domain/ports.ts";
 
-/** What the risk service needs to know of an account when its rules are set. */
+/**
+ * What the risk service needs to know of an account: to set rules, to compare the account with
+ * templates, and for evidence.
+ */
 interface AccountForRisk {
   readonly accountId: string;
   readonly organizationId: string;

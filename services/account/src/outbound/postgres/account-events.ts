@@ -21,14 +21,15 @@ interface CountedRow {
   readonly fact_sequence: number;
   readonly status: StoredStatus;
   /**
-   * Null if nothing of the account is booked, or 0.1.0 removed its feed. Above every real sequence
-   * if its last events were skipped.
+   * Null if nothing of the account is booked, or release 0.1.0 removed its feed.
+   * `Number.MAX_SAFE_INTEGER` if the account was deleted without its last events, because they
+   * could not be booked.
    */
   readonly booked_sequence: number | null;
   readonly ledger_sequence: number | null;
 }
 
-// $1 server ids, $2 account numbers, $3 numbers of events; each account once.
+// $1 server ids, $2 account numbers, $3 how many events each account gets. Each account once.
 const COUNT_EVENTS = statement<CountedRow>(
   "account-count-events",
   `with due as materialized (

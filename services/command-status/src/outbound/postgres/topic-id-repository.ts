@@ -2,7 +2,10 @@ import { type Database, statement } from "@kapi/postgres";
 
 import type { TopicIdRepository, StoredTopicId } from "../../domain/ports.ts";
 
-/** Positions that have an id keep it. Rows are locked in the order of the ingest statements. */
+/**
+ * A partition whose topic id is stored keeps it. The rows are locked by topic and partition, as in
+ * `ingest-statements.ts`.
+ */
 const STORE_IF_MISSING = statement<{ topic: string; topic_id: string }>(
   "remember_topics",
   `insert into positions (topic, partition, next_offset, topic_id)

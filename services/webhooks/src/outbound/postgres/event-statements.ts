@@ -35,7 +35,12 @@ export const KNOWN_EVENTS = statement<{ event_id: string }>(
        where e.organization_id = given.organization_id and e.event_id = given.event_id and e.day >= $3::date limit 1) as known`,
 );
 
-/** How far the events of an account are recorded; null: unknown. */
+/**
+ * How far the events of an account are recorded. `last_sequence` is the newest `accountSequence`,
+ * which callers see. The others are the newest recorded sequence and position of each source
+ * (account and finance service); null: unknown, because release 0.1.0 recorded an event after
+ * these columns were last written.
+ */
 export interface AccountRow {
   readonly server_id: string;
   readonly account_number: string;

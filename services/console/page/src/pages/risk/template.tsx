@@ -168,7 +168,7 @@ function Accounts({ serverId, name, round }: TemplateProps & { readonly round: n
             <Empty>{next === null ? "No account has rules of this template." : "None on this page."}</Empty>
           ) : (
             <Table
-              caption="Accounts with rules of this template"
+              caption="Accounts of this template"
               columns={columnsOf(serverId)}
               rows={list}
               keyOf={({ accountNumber }) => accountNumber}

@@ -158,7 +158,7 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   INVALID_STATE_TRANSITION: "The state of the account does not allow this.",
   INSUFFICIENT_FUNDS: "The amount is above the balance or the free margin.",
   SERVER_DISABLED: "The server is disabled. Set it to active first, on the page Servers.",
-  SERVER_UNAVAILABLE: "The trading server could not be reached in time. Try again when it is available.",
+  SERVER_UNAVAILABLE: "The trading server was removed.",
   REJECTED_BY_SERVER: "The trading server refused it.",
   INTERNAL: "It failed on our side. Contact your provider with the command id.",
 };
