@@ -11,9 +11,10 @@ import { createContext } from "./context.ts";
 import { demoConnection } from "./running-kapi.ts";
 
 const FOOTER = `
-These commands go to the kapi at ORGANIZATION_URL (user and audit: CONSOLE_URL),
-with OPERATOR_TOKEN; partitions goes to the Kafka at KAFKA_BROKERS. The value of
-a variable that is not set is taken from the kapi that npm start runs here.`;
+These commands call the organization service at ORGANIZATION_URL (user and audit:
+the console service at CONSOLE_URL), with OPERATOR_TOKEN; partitions connects to
+KAFKA_BROKERS. The value of a variable that is not set is taken from the kapi
+that npm start runs here.`;
 
 /**
  * Runs one command and returns its exit code: a command of an organization, as customers have it,

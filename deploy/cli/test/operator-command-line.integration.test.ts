@@ -103,6 +103,32 @@ test("a user gets the given password, or a generated password that is shown once
   expect(await kapi(create(email))).toMatchObject({ code: 1, out: "" });
 });
 
+test("the operator resets a password: only the new one signs in", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const create = `user create --organization ${await newOrganization()} --email ${email} --name Ada`;
+  const { userId, password: old } = await jsonOf<{ userId: string; password: string }>(create);
+  const reset = await jsonOf<{ password: string }>(`user reset-password ${userId}`);
+  expect(await signIn(email, old)).toBe(401);
+  expect(await signIn(email, reset.password)).toBe(200);
+  const chosen = "correct horse battery staple";
+  const typed = await kapi(`user reset-password ${userId} --password-stdin`, { line: chosen });
+  expect(typed).toMatchObject({ code: 0, err: "" });
+  expect(typed.out).not.toContain(chosen);
+  expect(await signIn(email, reset.password)).toBe(401);
+  expect(await signIn(email, chosen)).toBe(200);
+  expect(await kapi(`user reset-password ${randomUUID()}`)).toMatchObject({ code: 1, out: "" });
+});
+
+/** The status of a sign-in to the console. */
+async function signIn(email: string, password: string): Promise<number> {
+  const response = await fetch(`${stack.url("console")}/console/api/session`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password }),
+  });
+  return response.status;
+}
+
 test("a key can have limits: servers, expiry and rate; it is shown once, and can be revoked", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;

@@ -7,6 +7,9 @@ import { fields, table } from "../output.ts";
 interface OfOrganization extends PrintOptions {
   readonly organization: string;
 }
+interface ResetPasswordOptions extends PrintOptions {
+  readonly passwordStdin?: true;
+}
 interface CreateOptions extends OfOrganization {
   readonly email: string;
   readonly name: string;
@@ -14,7 +17,7 @@ interface CreateOptions extends OfOrganization {
   readonly passwordStdin?: true;
 }
 
-/** `kapi admin user create|set-role|reset-two-factor|list` */
+/** `kapi admin user create|set-role|reset-password|reset-two-factor|list` */
 export function addUser(program: Command, context: CommandContext): void {
   const user = program.command("user").description("People who sign in to the console");
   addCommand(user, "create", "Create a user of an organization; a generated password is shown once")
@@ -30,6 +33,10 @@ export function addUser(program: Command, context: CommandContext): void {
     .action((userId: string, options: PrintOptions & { readonly role: ConsoleRole }) =>
       setRole(context, userId, options),
     );
+  addCommand(user, "reset-password", "Give a user a new password, shown once; the user's sessions end")
+    .argument("<user id>", "the user")
+    .option("--password-stdin", "read the password from standard input instead of generating one")
+    .action((userId: string, options: ResetPasswordOptions) => resetPassword(context, userId, options));
   addCommand(user, "reset-two-factor", "Remove the second factor of a user who lost it; the user's sessions end")
     .argument("<user id>", "the user")
     .action((userId: string, options: PrintOptions) => resetTwoFactor(context, userId, options));
@@ -40,14 +47,30 @@ export function addUser(program: Command, context: CommandContext): void {
 
 async function create(context: CommandContext, options: CreateOptions): Promise<void> {
   const { organization, email, name, role } = options;
-  const given = options.passwordStdin === true ? { password: await context.readLine() } : {};
+  const given = await givenPassword(context, options);
   const created = await context.operator("console").call(CONSOLE_ROUTES.createUser, {
     params: { organizationId: organization },
     body: { email, name, role, ...given },
   });
-  context.print(options, created, ({ userId, password }) =>
-    fields({ user: userId, email, ...(password === undefined ? {} : { "password (shown once)": password }) }),
-  );
+  context.print(options, created, ({ userId, password }) => fields({ user: userId, email, ...shownOnce(password) }));
+}
+
+async function resetPassword(context: CommandContext, userId: string, options: ResetPasswordOptions): Promise<void> {
+  const body = await givenPassword(context, options);
+  const answer = await context.operator("console").call(CONSOLE_ROUTES.resetUserPassword, { params: { userId }, body });
+  context.print(options, answer, ({ password }) => fields({ user: userId, ...shownOnce(password) }));
+}
+
+/** The password on standard input; without `--password-stdin` the console generates one. */
+async function givenPassword(
+  context: CommandContext,
+  { passwordStdin }: { readonly passwordStdin?: true },
+): Promise<{ readonly password?: string }> {
+  return passwordStdin === true ? { password: await context.readLine() } : {};
+}
+
+function shownOnce(password: string | undefined): Record<string, string> {
+  return password === undefined ? {} : { "password (shown once)": password };
 }
 
 async function setRole(

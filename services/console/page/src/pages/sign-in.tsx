@@ -21,7 +21,7 @@ const PROVIDER_PROBLEMS: Readonly<Record<string, string>> = {
   failed: "The sign-in at your provider failed. Try again, or sign in with your password.",
   expired: "The sign-in at your provider took too long. Try again.",
   unknown:
-    "Nobody in this console has a verified e-mail address of your account at the provider. Ask an owner of your organization to invite you.",
+    "No user of this console has the e-mail address that your provider has verified for you. Ask an owner of your organization to invite you.",
 };
 
 /**
@@ -183,7 +183,7 @@ function Forgotten({ api, options, onBack }: ForgottenProps) {
           <div class="card">
             <p>
               This console sends no mail. Ask the operator of your installation of kapi to reset your password with{" "}
-              <code>kapi admin</code>.
+              <code>kapi admin user reset-password</code>.
             </p>
             <button type="button" onClick={onBack}>
               Back
