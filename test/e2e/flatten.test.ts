@@ -104,9 +104,13 @@ describe("a flatten", () => {
   it("closes every position and cancels every order once, and every read shows it", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.inject({ kind: "drop_answer", operation: "flatten", accountNumber, count: 1 });
-    const { id } = await queue(accountNumber, "flatten");
-    const { result } = await client.succeeded(id);
-    await expectFlat(accountNumber, result as unknown as Flattened, positions);
+    const { id, createdBy } = await queue(accountNumber, "flatten");
+    const flattened = (await client.succeeded(id)).result as unknown as Flattened;
+    await expectFlat(accountNumber, flattened, positions);
+    const booked = await list<{ dealId: string | null; createdBy: unknown }>(accountNumber, "transactions");
+    for (const dealId of flattened.closed.flatMap(({ dealIds }) => dealIds)) {
+      expect(booked.find((transaction) => transaction.dealId === dealId)?.createdBy).toEqual(createdBy);
+    }
     expect((await client.account(accountNumber)).status).toBe("active");
   });
 

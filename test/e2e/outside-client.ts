@@ -39,6 +39,7 @@ export interface CommandView {
   readonly errorCode: string | null;
   readonly errorMessage: string | null;
   readonly idempotencyKey: string;
+  readonly createdBy: unknown;
 }
 
 export interface EnvelopeView {

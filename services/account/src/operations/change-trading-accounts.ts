@@ -149,7 +149,8 @@ function planOf(
   if (plan.kind === "refuse") return plan;
   const { accountNumber } = account;
   const { commandId, traceparent } = message;
-  const sent = { reference: commandId, accountNumber, change: plan.change, traceparent };
+  const createdBy = message.createdBy ?? undefined;
+  const sent = { reference: commandId, accountNumber, change: plan.change, traceparent, createdBy };
   return { message, operation, account, sent };
 }
 
