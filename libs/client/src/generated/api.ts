@@ -192,7 +192,7 @@ export interface components {
             xRequestId: string | null;
             /** @description Name of the operation in this document, or of the live stream's handshake. */
             operation: string;
-            /** @description Credits that the request cost; negative for a refund. */
+            /** @description Credits that the request cost or reserved; negative if they were returned. */
             credits: number;
             /** @description Id of the command that the credits were reserved for; null if there is none. */
             commandId: string | null;
@@ -1291,7 +1291,7 @@ export interface components {
         RiskTemplateAccounts: {
             /** @description Accounts that got this version. */
             applied: number;
-            /** @description Accounts that were found and wait for it. */
+            /** @description Accounts that match and wait for this version. */
             waiting: number;
             /** @description Accounts whose last attempt failed. They are tried again. */
             failed: number;

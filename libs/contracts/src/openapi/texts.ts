@@ -115,7 +115,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listTradingAccounts:
     "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:
-    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
+    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, or the server is disabled.",
   bulkCreateTradingAccounts:
     "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
@@ -159,8 +159,9 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
   testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   replayWebhook:
-    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it.",
-  redeliverWebhook: "Sends the delivery again with the same id, whatever its outcome was.",
+    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
+  redeliverWebhook:
+    "Sends the delivery again with the same id, whatever its outcome was. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   listEvents:
     "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
