@@ -102,7 +102,7 @@ function queryOfSample(id: OperationId): string {
   if (id === "getAccountState") return "?at=2026-03-02T12:00:30Z";
   if (id === "deleteRiskRules") return "?requestId=rules-7731";
   if (id === "deleteRiskTemplate") return "?requestId=template-7731&accountRules=keep";
-  if (id === "listDailyDigests") return "?date=2026-03-01";
+  if (id === "listDailyDigests") return "?date=2026-03-02";
   if (id === "getIntervalEvidence") return "?from=2026-03-02T10:04:00Z&to=2026-03-02T10:05:00Z";
   return "";
 }
@@ -137,7 +137,9 @@ const COMMAND_LINK = {
 
 function successText(operation: OperationContract, status: number): string {
   if (!operation.idempotencyKey) return status === 202 ? "Begun." : "Done.";
-  return status === 202 ? "Queued." : "The key was used for this request before: its command as it is now.";
+  return status === 202
+    ? "Queued."
+    : "The key was used for this request before. The answer has the command as it is now.";
 }
 
 /**

@@ -92,7 +92,8 @@ export interface InternalStream {
  */
 export interface InternalClient {
   /**
-   * Returns the response with any other status. A Buffer is sent unchanged, any other body as JSON.
+   * Returns the response if its status is below 500 and not 401. A Buffer is sent unchanged, any
+   * other body as JSON.
    */
   request(method: string, path: string, body?: unknown, options?: CallOptions): Promise<InternalResponse>;
   /**
@@ -128,7 +129,7 @@ export interface InternalClientOptions {
   readonly connections?: number;
   /** Maximum number of calls that wait for a connection. Default 10,000. */
   readonly maxWaitingCalls?: number;
-  /** The maximum of both numbers for one organization. Default: an organization may use all. */
+  /** The limits of `connections` and `maxWaitingCalls` for one organization. Default: no share. */
   readonly organizationShare?: OrganizationShare;
 }
 

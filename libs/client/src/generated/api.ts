@@ -188,13 +188,13 @@ export interface components {
         };
         /** @description One billed request, or the reservation of a command. */
         CreditUsage: {
-            /** @description `X-Request-Id` of the request; null if it had none. */
+            /** @description `X-Request-Id` of the request, or the id that kapi gave it; null if unknown. */
             xRequestId: string | null;
             /** @description Name of the operation in this document, or of the live stream's handshake. */
             operation: string;
-            /** @description Credits that the request cost; negative for a refund. */
+            /** @description Credits that the request cost or reserved; negative if they were returned. */
             credits: number;
-            /** @description Id of the command that caused it; null if no command did. */
+            /** @description Id of the command that the credits were reserved for; null if there is none. */
             commandId: string | null;
             /**
              * Format: date-time
@@ -277,7 +277,7 @@ export interface components {
             unrealizedProfit: Money;
             /** @description Number of open positions. */
             openPositionCount: number;
-            /** @description Sequence of the newest stored live sample. */
+            /** @description Sequence of the newest live sample; 0 before the first. */
             metricsSequence: number;
             /** @description When the values were measured, UTC; null before the first measurement. */
             metricsMeasuredAt: string | null;
@@ -346,7 +346,7 @@ export interface components {
             /** @description Counts the changes of the account, from 1. */
             version: number;
         };
-        /** @description What the enabling, disabling or archiving of an account returns. */
+        /** @description What the enabling or archiving of an account returns. */
         AccountStatusResult: {
             /** @description State of the account after the command. */
             status: components["schemas"]["AccountStatus"];
@@ -458,9 +458,9 @@ export interface components {
             command: components["schemas"]["Command"];
             /** @description Whether an earlier request with the same idempotency key queued the command. */
             duplicate: boolean;
-            /** @description Access data of the account. */
+            /** @description The one-time passwords of a new account: absent after a password reset. */
             credentials?: components["schemas"]["AccountPasswords"];
-            /** @description Password of 8 to 128 characters; without it one is generated. */
+            /** @description The new password. */
             password: string;
         };
         /** @description One row of an account's ledger. Rows are never changed, only reversed. */
@@ -643,7 +643,7 @@ export interface components {
         };
         /** @description A position that was open at a time. `volume - closedVolume` was still open. */
         OpenPosition: {
-            /** @description Its id, a UUID. */
+            /** @description Id of the position on the trading server. */
             id: string;
             /** @description Id of the order that caused it. */
             orderId: string;
@@ -697,7 +697,7 @@ export interface components {
             positionCount: number;
             /** @description The positions that were open, newest first, at most 5,000. */
             positions: components["schemas"]["OpenPosition"][];
-            /** @description The last equity that was stored before this time; null without one. */
+            /** @description The last stored equity whose whole minute was over at this time; null if there is none. */
             equity: components["schemas"]["StoredEquity"] | null;
         };
         /** @description One record of an export. `kind` tells which one. */
@@ -1038,7 +1038,7 @@ export interface components {
             offset: number;
             /**
              * Format: date-time
-             * @description When the values were measured, UTC, rounded down to the minute.
+             * @description When the trading server measured the values, UTC.
              */
             measuredAt: string;
             /**
@@ -1074,7 +1074,7 @@ export interface components {
             to: number;
             /**
              * Format: date-time
-             * @description When the values were measured, UTC, rounded down to the minute.
+             * @description When the trading server measured the values, UTC.
              */
             measuredAt: string;
             /** @description Balance. Decimal text in units of the account's currency, with two decimals. */
@@ -1115,7 +1115,7 @@ export interface components {
             base: string;
             /**
              * Format: date-time
-             * @description Time of the request, UTC.
+             * @description When the values of the reference were measured, UTC.
              */
             at: string;
         };
@@ -1172,7 +1172,7 @@ export interface components {
             at: string;
             /** @description Which value is compared. */
             compared: components["schemas"]["RiskBasis"];
-            /** @description buy or sell. */
+            /** @description On which side of the threshold the breach is. */
             side: components["schemas"]["EvidenceSide"];
             /** @description The value from which the loss or profit counts. */
             reference: components["schemas"]["EvidenceReference"];
@@ -1198,7 +1198,7 @@ export interface components {
         };
         /** @description A position that was open at the extreme value, or else at the breach. */
         EvidencePosition: {
-            /** @description Id of the position that it opened or closed. */
+            /** @description Id of the position on the trading server. */
             positionId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -1291,7 +1291,7 @@ export interface components {
         RiskTemplateAccounts: {
             /** @description Accounts that got this version. */
             applied: number;
-            /** @description Accounts that were found and wait for it. */
+            /** @description Accounts that match and wait for this version. */
             waiting: number;
             /** @description Accounts whose last attempt failed. They are tried again. */
             failed: number;
@@ -1580,7 +1580,7 @@ export interface components {
             result: components["schemas"]["AccountCreateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1607,7 +1607,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1642,7 +1642,7 @@ export interface components {
             result: components["schemas"]["AccountUpdateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1669,7 +1669,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1699,7 +1699,7 @@ export interface components {
             result: components["schemas"]["AccountStatusResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1726,7 +1726,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1759,7 +1759,7 @@ export interface components {
             result: components["schemas"]["AccountDisableResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1786,7 +1786,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1816,7 +1816,7 @@ export interface components {
             result: components["schemas"]["AccountStatusResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1843,7 +1843,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1873,7 +1873,7 @@ export interface components {
             result: components["schemas"]["AccountDeleteResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1900,7 +1900,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1930,7 +1930,7 @@ export interface components {
             result: components["schemas"]["AccountFlattenResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -1957,7 +1957,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -1987,7 +1987,7 @@ export interface components {
             result: components["schemas"]["AccountCloseOnlyResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2014,7 +2014,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2044,7 +2044,7 @@ export interface components {
             result: components["schemas"]["PasswordResetResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2071,7 +2071,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2101,7 +2101,7 @@ export interface components {
             result: components["schemas"]["PasswordResetResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2128,7 +2128,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2165,7 +2165,7 @@ export interface components {
             result: components["schemas"]["HistoryExport"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2192,7 +2192,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2227,7 +2227,7 @@ export interface components {
             result: components["schemas"]["FundsResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2254,7 +2254,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2289,7 +2289,7 @@ export interface components {
             result: components["schemas"]["FundsResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2316,7 +2316,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2349,7 +2349,7 @@ export interface components {
             result: components["schemas"]["RiskRulesResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2376,7 +2376,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2409,7 +2409,7 @@ export interface components {
             result: components["schemas"]["RiskRulesResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2436,7 +2436,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2475,7 +2475,7 @@ export interface components {
             result: components["schemas"]["RiskSetTemplateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2502,7 +2502,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2537,7 +2537,7 @@ export interface components {
             result: components["schemas"]["RiskDeleteTemplateResult"] | null;
             /** @description Why the command failed, for programs; null unless it failed. */
             errorCode: components["schemas"]["CommandErrorCode"] | null;
-            /** @description Why the command failed, for people; null unless it failed. */
+            /** @description Why the command failed or expired, for people; null otherwise. */
             errorMessage?: string | null;
             /** @description The key of the request; an item of a bulk has `<key>:<index>`. */
             idempotencyKey: string;
@@ -2564,7 +2564,7 @@ export interface components {
             updatedAt?: string;
             /**
              * Format: date-time
-             * @description When the command expires if it was not begun, UTC.
+             * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
             /** @description Who caused it; null or absent if nobody did through kapi. */
@@ -2817,7 +2817,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2862,7 +2862,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -2909,7 +2909,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the order on the trading server. */
                 id: string;
@@ -2960,7 +2960,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the position on the trading server. */
                 id: string;
@@ -3015,9 +3015,9 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the position on the trading server. */
                 id: string;
                 /** @description Id of the order that caused it. */
                 orderId: string;
@@ -3025,13 +3025,13 @@ export interface components {
                 symbol: string;
                 /** @description buy or sell. */
                 side: string;
-                /** @description Volume, in lots. */
+                /** @description Volume that was opened, in lots. */
                 volume: number;
                 /** @description Volume that was closed since the opening, in lots. */
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State of the account after the command. */
+                /** @description Always `closed`. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -3074,7 +3074,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the deal on the trading server. */
                 id: string;
@@ -3133,7 +3133,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3208,7 +3208,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -3246,7 +3246,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3271,12 +3271,12 @@ export interface components {
                 balance: Money;
                 /**
                  * Format: date-time
-                 * @description When the values were measured, UTC, rounded down to the minute.
+                 * @description When the trading server measured the values, UTC.
                  */
                 measuredAt: string;
                 /** @description What kapi does when the rule is breached. */
                 action: components["schemas"]["RiskAction"];
-                /** @description Id of the command that caused it; null if no command did. */
+                /** @description Id of the command of the action; null for `notify`, and for a warning. */
                 commandId: string | null;
             };
         };
@@ -3317,12 +3317,12 @@ export interface components {
                 balance: Money;
                 /**
                  * Format: date-time
-                 * @description When the values were measured, UTC, rounded down to the minute.
+                 * @description When the trading server measured the values, UTC.
                  */
                 measuredAt: string;
                 /** @description What kapi does when the rule is breached. */
                 action: components["schemas"]["RiskAction"];
-                /** @description Id of the command that caused it; null if no command did. */
+                /** @description Id of the command of the action; null for `notify`. */
                 commandId: string | null;
                 /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
@@ -3330,7 +3330,7 @@ export interface components {
                 accountNumber: string | null;
                 /**
                  * Format: date-time
-                 * @description When the trading server recorded it, UTC.
+                 * @description When kapi recorded the breach, UTC.
                  */
                 recordedAt: string;
                 /** @description The evidence of the breach. */
@@ -3345,7 +3345,7 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
             };
         };
@@ -3377,7 +3377,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -3413,7 +3413,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3450,7 +3450,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3473,7 +3473,7 @@ export interface components {
                 resultOmitted: boolean;
                 /** @description Why the command failed, for programs; null unless it failed. */
                 errorCode: components["schemas"]["CommandErrorCode"] | null;
-                /** @description Why the command failed, for people; null unless it failed. */
+                /** @description Why the command failed or expired, for people; null otherwise. */
                 errorMessage: string | null;
                 /** @description Who caused it; null or absent if nobody did through kapi. */
                 createdBy?: components["schemas"]["Actor"] | null;
@@ -3514,7 +3514,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3566,7 +3566,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3620,7 +3620,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the order on the trading server. */
                 id: string;
@@ -3678,7 +3678,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the position on the trading server. */
                 id: string;
@@ -3740,9 +3740,9 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
-                /** @description Its id, a UUID. */
+                /** @description Id of the position on the trading server. */
                 id: string;
                 /** @description Id of the order that caused it. */
                 orderId: string;
@@ -3750,13 +3750,13 @@ export interface components {
                 symbol: string;
                 /** @description buy or sell. */
                 side: string;
-                /** @description Volume, in lots. */
+                /** @description Volume that was opened, in lots. */
                 volume: number;
                 /** @description Volume that was closed since the opening, in lots. */
                 closedVolume: number;
                 /** @description Price of the opening, in the symbol's quote currency. */
                 openPrice: number;
-                /** @description State of the account after the command. */
+                /** @description Always `closed`. */
                 status: components["schemas"]["PositionStatus"];
                 /**
                  * Format: date-time
@@ -3806,7 +3806,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Id of the deal on the trading server. */
                 id: string;
@@ -3872,7 +3872,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server. */
                 accountNumber: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -3954,7 +3954,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
@@ -3999,7 +3999,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -4024,12 +4024,12 @@ export interface components {
                 balance: Money;
                 /**
                  * Format: date-time
-                 * @description When the values were measured, UTC, rounded down to the minute.
+                 * @description When the trading server measured the values, UTC.
                  */
                 measuredAt: string;
                 /** @description What kapi does when the rule is breached. */
                 action: components["schemas"]["RiskAction"];
-                /** @description Id of the command that caused it; null if no command did. */
+                /** @description Id of the command of the action; null for `notify`, and for a warning. */
                 commandId: string | null;
             };
         };
@@ -4077,12 +4077,12 @@ export interface components {
                 balance: Money;
                 /**
                  * Format: date-time
-                 * @description When the values were measured, UTC, rounded down to the minute.
+                 * @description When the trading server measured the values, UTC.
                  */
                 measuredAt: string;
                 /** @description What kapi does when the rule is breached. */
                 action: components["schemas"]["RiskAction"];
-                /** @description Id of the command that caused it; null if no command did. */
+                /** @description Id of the command of the action; null for `notify`. */
                 commandId: string | null;
                 /** @description Id of the trading server; null if the event concerns no server. */
                 serverId: string | null;
@@ -4090,7 +4090,7 @@ export interface components {
                 accountNumber: string | null;
                 /**
                  * Format: date-time
-                 * @description When the trading server recorded it, UTC.
+                 * @description When kapi recorded the breach, UTC.
                  */
                 recordedAt: string;
                 /** @description The evidence of the breach. */
@@ -4105,7 +4105,7 @@ export interface components {
                  * @description Id of your organization.
                  */
                 organizationId: string;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
             };
         };
@@ -4144,7 +4144,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /** @description Credits that can be spent now. */
                 availableCredits: number;
@@ -4187,7 +4187,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null if the event concerns no account. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -4231,7 +4231,7 @@ export interface components {
                 serverId: string | null;
                 /** @description Number of the account on its server; null for a creation until it has succeeded, and for a command on a risk template. */
                 accountNumber: string | null;
-                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for an event without an account. */
+                /** @description Counts the account's events of all kinds but those of commands and risk, from 1, without a gap, in the order in which they happened; null for events of commands and risk, and for events without an account. */
                 accountSequence: number | null;
                 /**
                  * Format: uuid
@@ -4254,7 +4254,7 @@ export interface components {
                 resultOmitted: boolean;
                 /** @description Why the command failed, for programs; null unless it failed. */
                 errorCode: components["schemas"]["CommandErrorCode"] | null;
-                /** @description Why the command failed, for people; null unless it failed. */
+                /** @description Why the command failed or expired, for people; null otherwise. */
                 errorMessage: string | null;
                 /** @description Who caused it; null or absent if nobody did through kapi. */
                 createdBy?: components["schemas"]["Actor"] | null;

@@ -22,7 +22,7 @@ const ANSWERS: readonly (readonly [number, Answer])[] = [
   [
     401,
     {
-      text: "The management key is missing, unknown, revoked or expired. Do not retry with it.",
+      text: "The management key is missing, unknown, revoked or expired, or is used from a network that it does not allow. Do not retry with it.",
       codes: ["AUTHENTICATION_REQUIRED"],
     },
   ],

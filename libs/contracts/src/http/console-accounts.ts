@@ -32,7 +32,7 @@ const NEWEST_FIRST: AccountOrder = "-created";
 
 /** States of accounts that were never opened, or are being deleted: without stored values. */
 export const STATUSES_WITHOUT_VALUES: readonly Status[] = ["pending", "failed", "deleting"];
-/** Maximum number of accounts on a page of the list. */
+/** Default number of accounts on a page of the list. */
 const DEFAULT_ACCOUNTS = 50;
 const MAX_PERCENT = 1_000_000_000;
 /** Maximum of a filter by money, in units of currency: above every balance. */
@@ -105,7 +105,10 @@ interface SortedQuery extends AccountFilters {
   readonly sort: AccountOrder;
 }
 
-/** Whether the newest come first, without a filter by value: all accounts may be listed. */
+/**
+ * Whether the newest accounts come first, without a filter by value. Only such a list may have
+ * accounts without stored values.
+ */
 export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
   return sort === NEWEST_FIRST && !hasValueFilters(filters);
 }
@@ -203,8 +206,8 @@ export const EquityPoint = z.object({
   lowest: z.number(),
   highest: z.number(),
   /**
-   * The deepest drawdown: the lowest equity, and the highest equity of the range before it. Equal
-   * if the equity was at its highest in each minute.
+   * The deepest drawdown: `to` is the equity, and `from` the highest equity of the range before it.
+   * Both are equal if the equity was at its highest in each minute.
    */
   drawdown: z.object({ from: z.number(), to: z.number() }),
 });

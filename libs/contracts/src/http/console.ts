@@ -240,8 +240,8 @@ export const ConsoleServerAnswer = z.object({ server: ConsoleServer });
 export type ConsoleServerAnswer = z.infer<typeof ConsoleServerAnswer>;
 
 /**
- * Answer of GET /servers/:serverId/accounts/:accountNumber: the account alone. Its `credentials`
- * must not reach a client application (interface, "Credentials").
+ * Answer of GET /servers/:serverId/accounts/:accountNumber: the account without the `credentials`
+ * of getTradingAccount, which must not reach a client application (interface, "Credentials").
  */
 export const ConsoleAccountAnswer = z.object({ account: TradingAccount });
 export type ConsoleAccountAnswer = z.infer<typeof ConsoleAccountAnswer>;

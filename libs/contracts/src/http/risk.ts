@@ -245,9 +245,9 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
   }
   for (const [index, rule] of rules.entries()) {
     if (rule.type !== "dailyLoss") continue;
-    const wider = rules.find((other) => other.type === "maxLoss" && isSmaller(other.limit, rule.limit));
-    if (wider !== undefined)
-      reject(index, "limit", `must not be above the limit of ${wider.id}: it could never be reached`);
+    const smaller = rules.find((other) => other.type === "maxLoss" && isSmaller(other.limit, rule.limit));
+    if (smaller !== undefined)
+      reject(index, "limit", `must not be above the limit of ${smaller.id}: it could never be reached`);
   }
 }
 

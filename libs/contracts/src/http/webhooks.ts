@@ -51,7 +51,10 @@ const MAX_WEBHOOK_SERVERS = 100;
 export const MAX_FEED_EVENTS = 1_000;
 /** Maximum number of events per replay; a receiver that missed more reads the feed. */
 export const MAX_REPLAY_EVENTS = 20_000;
-/** Maximum number of deliveries that listWebhookDeliveries counts and lists: the newest matches. */
+/**
+ * Maximum number of deliveries that listWebhookDeliveries counts. Pages by number begin within this
+ * number of the newest deliveries; pages by cursor reach all of them.
+ */
 export const MAX_LISTED_DELIVERIES = 10_000;
 /** Headers of a delivery (Standard Webhooks). `traceparent` is sent only for a recorded trace. */
 export const WEBHOOK_HEADERS = {

@@ -152,7 +152,7 @@ export const ACCOUNT_ROUTES = {
       servers: z.array(
         z.object({
           answers: z.boolean(),
-          /** Last answer to a check of this process; null: none. */
+          /** When the trading server last answered a check by this process; null: never. */
           answeredAt: z.iso.datetime().nullable(),
         }),
       ),

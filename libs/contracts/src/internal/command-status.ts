@@ -97,7 +97,10 @@ export const COMMAND_STATUS_ROUTES = {
         z.object({
           serverId: z.guid(),
           waiting: z.int().min(1),
-          /** When the oldest whose message has arrived was accepted; null: none has arrived. */
+          /**
+           * When the oldest of these commands was accepted. Commands whose message has not arrived
+           * are left out; null: no message has arrived.
+           */
           oldestCreatedAt: z.iso.datetime().nullable(),
         }),
       ),

@@ -13,15 +13,15 @@ export const FollowRequest = z.object({
   accountNumber: AccountNumber,
   /** The last sequence that the stream has; 0 if none. */
   afterSequence: z.int().min(0),
-  /** The offset in `metrics.samples` before which every sample up to `afterSequence` is. */
+  /** Every sample up to `afterSequence` is before this position of `metrics.samples`. */
   position: z.int().min(0),
 });
 export type FollowRequest = z.infer<typeof FollowRequest>;
+/** What a stream process sends. */
 export const StreamMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("follow"), accounts: z.array(FollowRequest).max(MAX_ACCOUNTS_PER_MESSAGE) }),
   z.object({ type: z.literal("unfollow"), channels: z.array(Channel).max(MAX_ACCOUNTS_PER_MESSAGE) }),
 ]);
-/** What a stream process sends. */
 export type StreamMessage = z.infer<typeof StreamMessage>;
 
 /** The partitions that a windows process holds, of all partitions of `metrics.samples`. */

@@ -47,7 +47,7 @@ export const OmittedRequests = z.object({
 });
 export type OmittedRequests = z.infer<typeof OmittedRequests>;
 
-/** The last use of a key in the time of a record. */
+/** The last use of a key since the process published its previous records. */
 export const KeyUse = z.object({ keyId: z.string(), at: z.iso.datetime(), address: z.string().nullable() });
 export type KeyUse = z.infer<typeof KeyUse>;
 

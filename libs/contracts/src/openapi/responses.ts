@@ -5,14 +5,17 @@ import type { JsonSchema } from "./schemas.ts";
 /** Statuses of errors that the document describes, by the name of their component. */
 const ERROR_RESPONSES = {
   400: { name: "InvalidRequest", text: "The request is invalid. `issues` names the fields." },
-  401: { name: "AuthenticationRequired", text: "The management key is missing, unknown, revoked or expired." },
+  401: {
+    name: "AuthenticationRequired",
+    text: "The management key is missing, unknown, revoked or expired, or is used from a network that it does not allow.",
+  },
   402: { name: "InsufficientCredits", text: "The organization cannot cover the price of the request." },
   403: { name: "Forbidden", text: "The key lacks the scope, or access to the server." },
   404: { name: "NotFound", text: "There is no such resource." },
   409: { name: "Conflict", text: "The request conflicts with the state of the server or with an earlier request." },
   429: {
     name: "RateLimited",
-    text: "The key has made too many requests, or the organization has too many concurrent requests. Not billed; retry after `Retry-After`.",
+    text: "The key has made too many requests, or too many requests run at the same time. Not billed; retry after `Retry-After`.",
   },
   500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
 } as const;

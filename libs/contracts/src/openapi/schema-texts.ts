@@ -30,7 +30,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   AccountPasswords: "The one-time passwords of a new account.",
   AccountCreateResult: "What the creation of an account returns.",
   AccountUpdateResult: "The account after a change of name or leverage.",
-  AccountStatusResult: "What the enabling, disabling or archiving of an account returns.",
+  AccountStatusResult: "What the enabling or archiving of an account returns.",
   AccountDeleteResult: "What the queued deletion of an account returns.",
   PasswordResetResult: "What a password reset returns.",
   FundsResult: "What a deposit or a withdrawal returns.",

@@ -33,8 +33,8 @@ released when it expires. A read is also charged if the caller disconnects befor
 
 ## Concurrent requests
 
-Each organization has a maximum number of concurrent searches and lists of all accounts of a server. Above it a request
-returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
+Each organization has a maximum number of concurrent requests of several kinds, above all of searches and of lists of all
+accounts of a server. Above it a request returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
 minutes to read is cut off; request pages instead.
 
 ## Lists
@@ -102,7 +102,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "The template is stored when the command is `succeeded`; `result` is `{version, accounts}`, with the number of accounts that it matches. Afterwards it is applied to them, and to all accounts whose rules came from an earlier version: see `accounts` of the template. Each gets a new version of its rules, as by `setRiskRules`. Rules that were set on an account are never replaced. If several templates match an account, the one that was created first applies. With `newAccounts` the template also applies to accounts that are created, renamed, or change their status later. A selection that matches no account is rejected, unless `newAccounts` is true. A server has at most 100 templates.",
   deleteRiskTemplate:
     "With `accountRules=keep` accounts keep the rules that they have from the template. With `accountRules=remove` each of these accounts gets the rules of another template that matches it and has `newAccounts`, or a version without rules. `result`: `{version}`. The request has no body: `requestId` and `accountRules` are in the query.",
-  getRiskTemplate: "`progress` is `applied` when no account waits for this version any more.",
+  getRiskTemplate: "`progress` is `applied` when no account waits for this version, and no attempt has to be repeated.",
   getRiskRules: "The newest version that is active. An account that never had rules has version 0.",
   listDailyDigests:
     "One digest for each account and day: counts, sums and hashes of its transactions and deals, and the balance at the end of the day. Compare them with your own books: [how](/docs/guides/daily-digest). A day is complete some minutes after its end in UTC; until then the answer is 409 with `Retry-After`. A record that arrives later gives the digest a new `revision`. Digests are kept for 400 days, also of accounts that were deleted.",
@@ -111,15 +111,15 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getBreachEvidence:
     "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
-    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one.",
+    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads several intervals, of any organization, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`).",
   listTradingAccounts:
-    "Without parameters every account of the server is in the answer, which is streamed. With `page`, `limit` or `cursor` the answer is one page and has `pagination`.",
+    "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:
-    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, the server is disabled, or the account quota is reached.",
+    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, or the server is disabled.",
   bulkCreateTradingAccounts:
     "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
-    "Values come from the trading server, or from the last stored sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
+    "Values come from the trading server, or from the newest live sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
     "Give `accountName`, `leverage` or both. The leverage has to be supported by the server. `result`: `{accountName, leverage, version}`.",
   deleteTradingAccountImmediately:
@@ -143,13 +143,13 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",
   getCommand:
-    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once if too many requests of your organization already wait. A command can be read right after the 202 that queued it, and forever: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt` and `serverId` are there, and `result` is null.",
+    "A key that is limited to some servers finds the commands of these servers alone; another command is 404. With `wait` the answer comes when the command is final or the time is over, or at once if too many requests of your organization already wait. A command can be read right after the 202 that queued it, and forever: once its details are no longer kept (after 13 months, unless the operator decides otherwise), only `id`, `operation`, `status`, `attempts`, `errorCode`, `idempotencyKey`, `createdAt`, `serverId` and `createdBy` are there, and `result` is null.",
   listCommands:
     "`from` and `to` are inclusive, on `createdAt`. With `wait`, and `bulkIdempotencyKey` or `idempotencyKeyPrefix`, the answer comes when every command of the page is final or the time is over, or at once if too many requests of your organization already wait. Commands that were just accepted may be missing for a moment: compare `pagination.total` with the number of commands that you sent. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
     "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
-    "Addresses are https, public, and without user name or fragment; the error says why one is rejected (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind except those of commands is sent. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed according to Standard Webhooks: any of its libraries verifies them with `secret`. The events are described below, under webhooks.",
+    "Addresses are https, public, on a port that your operator allows (by default 443), and without user name or fragment; the error says why one is rejected (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind except those of commands is sent. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed according to Standard Webhooks: any of its libraries verifies them with `secret`. The events are described below, under webhooks.",
   listWebhookDeliveries:
     "`pagination.total` counts at most 10,000 deliveries, and pages by number begin within the newest 10,000. Pages by `cursor` go on to the oldest delivery that is kept.",
   listWebhooks:
@@ -159,8 +159,9 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
   testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   replayWebhook:
-    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it.",
-  redeliverWebhook: "Sends the delivery again with the same id, whatever its outcome was.",
+    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
+  redeliverWebhook:
+    "Sends the delivery again with the same id, whatever its outcome was. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   listEvents:
     "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
 };
