@@ -179,8 +179,8 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
   return outcomes, seen
 end
 
--- The marker of a settlement that released its reservation. Processes of kapi's previous version
--- wrote the marker '1' for every settlement.
+-- The marker of a settlement that released its reservation. Earlier versions of this library wrote
+-- the marker '1' for every settlement.
 local SETTLED_BY_RELEASE = 'release'
 
 -- The marker of the settlement of a command's later reservation. Only the record has the charge id
