@@ -133,8 +133,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues the change to close-only: the account can reduce and close positions. Pending orders that
-   * would open a position are cancelled. `enable` ends this.
+   * Queues the change to close-only: the account can reduce and close positions. Its pending orders
+   * that would open a position are cancelled. `enable` ends this.
    */
   closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
     return this.#queue(options, {}, "close-only");
