@@ -99,7 +99,7 @@ test("an admitted read returns its cost, the remaining credits, and the wallet o
   });
 });
 
-test("each rejection is the interface's error, and costs nothing", async () => {
+test("a rejected request gets the error of the interface", async () => {
   const poor = await keyWith(0);
   await expect(admission.admit(read(poor))).rejects.toMatchObject({ status: 402, message: "Insufficient API credits" });
   const without = await keyWith(null);
@@ -119,7 +119,7 @@ test("each rejection is the interface's error, and costs nothing", async () => {
   await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
 });
 
-test("available credits without an admission: the credits of the wallet, 0 without a wallet, null if Redis lost the wallet", async () => {
+test("available credits without an admission: the credits of the wallet, 0 without a wallet, null if the shard is unsynced", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
   const rich = await keyWith(12);
   expect(await availableCredits(rich.organizationId)).toBe(12);

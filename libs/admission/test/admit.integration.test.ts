@@ -52,7 +52,7 @@ test("a price above the available credits is rejected, and the wallet never fall
   expect((await walletOf(redis, organizationId)).available).toBe(1);
 });
 
-test("an organization without a wallet differs from an organization without credits", async () => {
+test("an organization without a wallet gets `no_wallet`, not `unpaid`", async () => {
   const organizationId = await organizationWith(redis, 1);
   await dropWallet(redis, organizationId);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "no_wallet" });
@@ -83,14 +83,14 @@ test("above the rate limit nothing is billed, and the reply has the time to wait
 test("a shard synced under another replication id answers as unsynced", async () => {
   const organizationId = await organizationWith(redis, 100);
   const meta = metaKey(shardOf(organizationId));
-  const run = (await redis.commands.hget(meta, "replication")) ?? "";
+  const replicationId = (await redis.commands.hget(meta, "replication")) ?? "";
   await redis.commands.hset(meta, "replication", "0123456789abcdef");
   const settlement = { organizationId, chargeId: randomUUID(), credits: 1, action: "consume", epoch: EPOCH } as const;
   try {
     expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
     expect(await settle(redis, [settlement])).toEqual(["unsynced"]);
   } finally {
-    await redis.commands.hset(meta, "replication", run);
+    await redis.commands.hset(meta, "replication", replicationId);
   }
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });
@@ -140,7 +140,7 @@ test("a consumed charge is refunded once, with a refund entry", async () => {
   ]);
 });
 
-test("the reservation of a command that may be published is not refunded: its final event settles it", async () => {
+test("a refund that names no records releases no reservation: the final event of the command settles it", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);

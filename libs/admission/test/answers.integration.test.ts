@@ -126,7 +126,7 @@ test("an equal request gets passwords that were not confirmed, once the first re
   expect(await walletOf(redis, organizationId)).toMatchObject({ reserved: 5, consumed: 1 });
 });
 
-test("passwords count as sent two minutes after their record", async () => {
+test("two minutes after the record was created, its passwords count as sent", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);

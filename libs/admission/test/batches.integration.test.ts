@@ -179,7 +179,7 @@ test("requests of a call for which the stream has no room are answered as unsync
   expect((await walletOf(redis, organizationId)).available).toBe(CREDITS - 3);
 });
 
-test("an organization of another shard is rejected in a call", async () => {
+test("a call with an organization of another shard is rejected", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   const otherShard = (shardOf(organizationId) + 1) % 64;
   await expect(admitAll(redis, otherShard, [request(organizationId)])).rejects.toThrow("one shard");

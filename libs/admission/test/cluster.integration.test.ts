@@ -146,7 +146,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, [shard]);
   });
 
-  it("makes the shards of a node unsynced that was demoted and promoted again, and lost the writes of its replica", async () => {
+  it("makes shards unsynced on a node that was demoted and promoted again, without the writes of the other node", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has masters");
     const shards = await shardsOn(master);

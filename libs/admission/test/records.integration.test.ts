@@ -257,7 +257,7 @@ test("a record that is reclaimed after the release of its reservation reserves a
   expect(await whileOpen(redis, reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
-test("the reservation of an earlier request stays if a later request, whose record was lost, was not published", async () => {
+test("the reservation of an earlier request, whose record was lost, stays if a later request was not published", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));

@@ -293,7 +293,7 @@ test("a sync that read the ledger before another sync completed sets nothing, al
   await syncAll(redis);
 });
 
-test("a sync does not continue with wallets of an older sync", async () => {
+test("an older sync cannot begin while a later sync is running", async () => {
   const [organizationId, late] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = syncedWallet(organizationId, {

@@ -10,7 +10,10 @@ export interface Issue {
 export interface KapiErrorDetails {
   /** HTTP status; null if no answer arrived. */
   readonly status: number | null;
-  /** Stable code, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`. */
+  /**
+   * Stable code of kapi, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`. If
+   * kapi did not answer, a code of the connection, such as `ECONNRESET` or `TIMEOUT`.
+   */
   readonly code: string;
   /** `X-Request-Id` of the last attempt; quote it in questions to the operator of kapi. */
   readonly requestId: string;
@@ -83,11 +86,14 @@ export class NotFoundError extends KapiError {}
 export class ConflictError extends KapiError {}
 /** 429: too many requests; the answer says when to retry. */
 export class RateLimitError extends KapiError {}
-/** 5xx: something failed at kapi. A retry with the same idempotency key is safe. */
+/**
+ * 5xx: something failed at kapi, or at a proxy before it. A retry with the same idempotency key is
+ * safe.
+ */
 export class ServerError extends KapiError {}
 /**
- * No complete answer arrived, or an answer that is not kapi's. A mutation may have been accepted:
- * repeat the call with the same idempotency key.
+ * No complete answer arrived, or a successful answer that is not JSON, so not kapi's. A mutation
+ * may have been accepted: repeat the call with the same idempotency key.
  */
 export class ConnectionError extends KapiError {}
 

@@ -10,7 +10,7 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** Which page of a list to read. Without `cursor`, the page with the newest records. */
+/** Which page of a list to read. Without `cursor`, the first page. */
 export interface PageOptions {
   /** `nextCursor` of an earlier page of the same list with the same filters. */
   readonly cursor?: string | undefined;
@@ -19,8 +19,9 @@ export interface PageOptions {
 }
 
 /**
- * A list of records, newest first. `for await` reads page after page by cursor: each record that
- * existed at the first page arrives exactly once, whatever is added meanwhile.
+ * A list of records: newest first, but digests by account number. `for await` reads page after page
+ * by cursor: each record that existed at the first page arrives exactly once, whatever is added
+ * meanwhile.
  */
 export class List<T> implements AsyncIterable<T> {
   readonly #readPage: (options: PageOptions) => Promise<Page<T>>;
@@ -34,7 +35,7 @@ export class List<T> implements AsyncIterable<T> {
     return this.#readPage({ limit: RECORDS_PER_PAGE, ...options });
   }
 
-  /** Reads the newest record, or null. */
+  /** Reads the first record, or null if the list is empty. */
   async first(): Promise<T | null> {
     return (await this.page({ limit: 1 })).items[0] ?? null;
   }

@@ -59,7 +59,8 @@ local function take_token(bucket, per_second, burst, now)
   return 0
 end
 
--- Writes a bucket. Its expiry is set again only when it could end before the bucket is full.
+-- Writes a bucket. Its expiry is set again only if the bucket could expire before it is full, or
+-- more than BUCKET_SPARE_MS later.
 local function write_bucket(key, bucket)
   local from = bucket.at + bucket.until_full_ms
   if bucket.kept >= from and bucket.kept <= from + BUCKET_SPARE_MS then
@@ -140,9 +141,9 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- How long after the creation of its record an answer with passwords may be unconfirmed. During
--- this time an equal request may answer in place of the first request, which perhaps never
--- answered.
+-- An answer with passwords can be unconfirmed for this time after its record was created or
+-- reclaimed. During this time an equal request may answer in place of the first request, which
+-- perhaps never answered.
 local UNCONFIRMED_MS = 120000
 
 -- The outcome of each record of the call, before any write. An outcome is { kind, message, charge
@@ -178,8 +179,8 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
   return outcomes, seen
 end
 
--- Marker of a reservation that was released. The marker of the previous release, '1', has no
--- action.
+-- The marker of a settlement that released its reservation. Earlier versions of this library wrote
+-- the marker '1' for every settlement.
 local SETTLED_BY_RELEASE = 'release'
 
 -- The marker of the settlement of a command's later reservation. Only the record has the charge id

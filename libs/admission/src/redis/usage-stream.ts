@@ -28,8 +28,8 @@ export interface UsageEntry {
   /** Time of writing by the clock of Redis, in ms since 1970. */
   readonly atMs: number;
   /**
-   * For a refund: its credits are unknown, and no wallet in Redis has it. The ledger refunds
-   * credits that are consumed and not refunded.
+   * For a refund that no wallet in Redis has, because Redis does not know the charged credits. The
+   * ledger refunds what it consumed for the charge and has not refunded yet.
    */
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */

@@ -263,7 +263,7 @@ async function* syncParts(
   yield part;
 }
 
-/** Replaces the fields of a wallet that the previous call has set. */
+/** Sent instead of the fields of a wallet if an earlier call has set them. */
 const CONTINUED = ["", "", "", "", "", "", "", ""];
 
 function syncFields(wallet: SyncedWallet): (string | number)[] {

@@ -40,9 +40,7 @@ export class EventPublisher {
   #queue: PublishableEvent[] = [];
   #published: number;
   #committed: number;
-  /**
-   * True: events between `published` and the queue are only in the journal; the queue stays empty.
-   */
+  /** True: the events after `published` are read from the journal; the queue stays empty. */
   #isBehind: boolean;
   #running: Promise<void> | null = null;
   #failures = 0;
@@ -54,7 +52,7 @@ export class EventPublisher {
     this.#isBehind = options.committed > options.published;
   }
 
-  /** `stop` sends the queued events, as long as Kafka accepts them. */
+  /** `stop` sends the waiting events as long as Kafka accepts them, for at most 5 s. */
   static start(options: EventPublisherOptions): Started<EventPublisher> {
     const publisher = new EventPublisher(options);
     publisher.#wake();

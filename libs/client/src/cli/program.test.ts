@@ -81,7 +81,7 @@ test("state shows an account as it was, and names the earliest time that it can 
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
 });
 
-test("digests of a day are listed, and a day that does not exist is refused before a request", async () => {
+test("digests need a day that is over; a day that does not exist is refused before a request", async () => {
   await kapi("accounts create --name One --leverage 100 --key one");
   expect(await kapi("digests --date 2026-03-01 --json")).toMatchObject({ code: 0, out: "" });
   const today = new Date().toISOString().slice(0, 10);

@@ -12,8 +12,8 @@ export class CommandError extends Error {
 }
 
 /**
- * The command failed; `code` says why. It had no effect. Only a failed flatten may have had one:
- * positions that it closed stay closed, and an account that it disabled stays disabled.
+ * The command failed; `code` says why. It had no effect, with one exception: a failed `flatten`, or
+ * `disable` with `flatten`, may have closed positions and disabled the account.
  */
 export class CommandFailed extends CommandError {
   get code(): string {

@@ -914,7 +914,7 @@ export interface components {
             status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
             sequence: number | null;
-            /** @description The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals. */
+            /** @description The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals. */
             extremeValue: Money | null;
             /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
             extremeAt: string | null;
@@ -1130,7 +1130,7 @@ export interface components {
          */
         EvidencePart: "valuations" | "samples" | "positions" | "prices";
         /**
-         * @description Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.
+         * @description Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large.
          * @enum {string}
          */
         MissingReason: "expired" | "unavailable" | "limit";
@@ -1217,7 +1217,7 @@ export interface components {
         MissingEvidence: {
             /** @description Which part is missing. */
             what: components["schemas"]["EvidencePart"];
-            /** @description `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large. */
+            /** @description `expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large. */
             reason: components["schemas"]["MissingReason"];
             /** @description Since when it is missing, UTC; null: from the beginning of the interval. */
             from: string | null;
@@ -2766,7 +2766,7 @@ export interface components {
             trailing?: components["schemas"]["RiskBasis"];
             /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
-            /** @description Only with `trailing`: the equity above which the threshold never rises. In units of the account's currency, with two decimals. */
+            /** @description Only with `trailing`: the threshold never rises above this value. In units of the account's currency, with two decimals. */
             lockAt?: Money;
         };
         /** @description A profit that is reported like a breach. */
@@ -4663,7 +4663,7 @@ export interface components {
             to?: string;
             /** @description Only the commands of the bulk that had this `Idempotency-Key`. */
             bulkIdempotencyKey?: string;
-            /** @description Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400. */
+            /** @description Only commands whose idempotency key begins with this text, which is compared literally. If more than 10,000 keys of the server begin with it, the answer is 400. */
             idempotencyKeyPrefix?: string;
             /**
              * @description Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. A larger number means 30, and an invalid value means 0.

@@ -21,7 +21,7 @@ const KEY_REVOKED = 4401;
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** Why the connection ended: also after a close, then with the code `CLOSED_<close code>`. */
+  /** A rejection, a revoked key, or a close: then the code is `CLOSED_<close code>`. */
   readonly error: KapiError;
   /** Whether the key would be rejected again, so that no attempt follows. */
   readonly isFatal: boolean;

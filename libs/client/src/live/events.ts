@@ -33,8 +33,8 @@ export type LiveEvent =
   | { readonly type: "sample"; readonly sample: Sample; readonly place: Place }
   | {
       /**
-       * Samples are no longer available. The account was read over the API after that, so nothing
-       * that happened before is missing from `account` and `openPositions`.
+       * Some samples are no longer available. The client has therefore read the account over the
+       * API: `account` and `openPositions` show everything that the missing samples would show.
        */
       readonly type: "reconciled";
       readonly account: TradingAccount;

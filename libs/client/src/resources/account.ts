@@ -133,8 +133,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues the change to close-only: the account can reduce and close positions, and its pending
-   * orders are cancelled. `enable` ends this.
+   * Queues the change to close-only: the account can reduce and close positions. Its pending orders
+   * that would open a position are cancelled. `enable` ends this.
    */
   closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
     return this.#queue(options, {}, "close-only");
@@ -196,7 +196,7 @@ export class AccountResource {
 
   /**
    * Queues the removal of all risk rules. The breaches stay. With `useTemplate` the account gets
-   * the rules of the risk template that matches it.
+   * the rules of the first risk template that matches it; the command fails if none matches.
    */
   deleteRiskRules(
     options: QueueOptions & { readonly useTemplate?: boolean | undefined },

@@ -74,7 +74,7 @@ export class CommandsResource {
       if (nowMs >= deadlineMs) {
         throw new StillRunning(`${command.operation} ${commandId} is not final after ${timeoutMs} ms`, command);
       }
-      // Too many requests of the organization wait already: kapi answers at once.
+      // kapi answers at once if too many requests of the organization wait: pause here instead.
       const pauseMs = Math.min(SHORTEST_POLL_MS - (nowMs - startedAtMs), deadlineMs - nowMs);
       if (pauseMs > 0) await delay(pauseMs, signal);
     }

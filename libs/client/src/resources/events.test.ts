@@ -3,8 +3,8 @@ import { expect, it } from "vitest";
 import type { Transport } from "../http/transport.ts";
 import { EventsResource } from "./events.ts";
 
-/** A feed of which each page contains the next `POSITIONS` events, before `kinds` selects some. */
-const POSITIONS = 2;
+/** A page covers this many events of the feed, and has those of them that `kinds` selects. */
+const EVENTS_PER_PAGE = 2;
 const FEED = ["command.succeeded", "command.failed", "command.succeeded", "risk.breached", "command.failed"];
 
 function feed(): { events: EventsResource; calls: (string | undefined)[] } {
@@ -12,7 +12,7 @@ function feed(): { events: EventsResource; calls: (string | undefined)[] } {
   const request = ({ query }: { query: { after?: string; kinds?: readonly string[] } }) => {
     calls.push(query.after);
     const after = Number(query.after ?? 0);
-    const until = Math.min(after + POSITIONS, FEED.length);
+    const until = Math.min(after + EVENTS_PER_PAGE, FEED.length);
     const events = FEED.slice(after, until)
       .map((type, index) => ({ id: type, type, cursor: String(after + index + 1) }))
       .filter(({ type }) => query.kinds?.includes(type) ?? true);

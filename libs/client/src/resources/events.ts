@@ -58,9 +58,7 @@ export class EventsResource {
     for await (const { events } of this.#pages(options)) yield* events;
   }
 
-  /**
-   * The pages after a cursor. A page can be empty and not the last: it has events of other kinds.
-   */
+  /** The pages after a cursor. A page that leaves out only events of other kinds is empty. */
   async *#pages(options: EventsOptions): AsyncGenerator<EventPage, void, undefined> {
     let { after } = options;
     for (;;) {

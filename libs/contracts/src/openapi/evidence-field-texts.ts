@@ -13,7 +13,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceEvent.sequence":
     "Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it.",
   extremeValue:
-    "The lowest equity since the breach, for a profit target the highest value, within a minute; null unless stored. In units of the account's currency, with two decimals.",
+    "The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals.",
   extremeAt: "When the trading server measured `extremeValue`, UTC; null unless stored.",
   format: "The format of the document.",
   "BreachEvidence.kind": "Kind of the document.",
@@ -90,7 +90,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidencePosition.profit": "Its profit at that price, as decimal text; null: kapi does not know it.",
   what: "Which part is missing.",
   reason:
-    "`expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.",
+    "`expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large.",
   "MissingEvidence.from": "Since when it is missing, UTC; null: from the beginning of the interval.",
   "MissingEvidence.to": "Until when it is missing, UTC; null: to the end of the interval.",
   algorithm: "Algorithm.",

@@ -118,7 +118,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   trailing:
     "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set.",
   startValue: `Value at the start. Absent: the initial balance of the account. ${MONEY}`,
-  lockAt: `Only with \`trailing\`: the equity above which the threshold never rises. ${MONEY}`,
+  lockAt: `Only with \`trailing\`: the threshold never rises above this value. ${MONEY}`,
   warnAt: "Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning.",
   account: "The account, with its live values.",
   accountId: "Id of the account, a UUID. It never changes.",

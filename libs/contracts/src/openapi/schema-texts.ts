@@ -68,7 +68,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   EvidenceSide: "On which side of the threshold a breach is.",
   EvidencePart: "A part of evidence.",
   MissingReason:
-    "Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi does not have it, or its owner did not answer. `limit`: the document would be too large.",
+    "Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large.",
   EvidenceRule: "The rule in the version that was breached.",
   EvidenceBreach: "Why the rule was breached.",
   EvidencePosition: "A position that was open at the extreme value, or else at the breach.",

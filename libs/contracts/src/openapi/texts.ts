@@ -192,7 +192,7 @@ const QUERY_TEXTS: Readonly<Record<string, string>> = {
   idempotencyKey: "Only the command with this idempotency key.",
   bulkIdempotencyKey: "Only the commands of the bulk that had this `Idempotency-Key`.",
   idempotencyKeyPrefix:
-    "Only commands whose idempotency key begins with this text, which is compared literally. A text that begins more than 10,000 keys of the server is 400.",
+    "Only commands whose idempotency key begins with this text, which is compared literally. If more than 10,000 keys of the server begin with it, the answer is 400.",
   "listCommands.wait":
     "Only with `bulkIdempotencyKey` or `idempotencyKeyPrefix`: seconds to wait until every command of the page is final, 0 to 30. A larger number means 30, and an invalid value means 0.",
   from: "Only records at or after this time.",

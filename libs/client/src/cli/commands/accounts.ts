@@ -93,7 +93,7 @@ const STATUS_CHANGES = {
   flatten: { change: "flatten", description: "Close all positions of an account, and cancel its pending orders" },
   "close-only": {
     change: "closeOnly",
-    description: "Let an account only close positions, and cancel its pending orders",
+    description: "Let an account close positions only; cancels the pending orders that would open one",
   },
   archive: { change: "archive", description: "Archive an account without open positions" },
 } as const;

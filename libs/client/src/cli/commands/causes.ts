@@ -1,4 +1,4 @@
-/** For each kind of event, the calls that make it happen on a simulated server. */
+/** For each kind of event that `kapi trigger` offers, the calls that make it happen. */
 import { randomUUID } from "node:crypto";
 
 import type { AccountResource } from "../../resources/account.ts";

@@ -59,7 +59,7 @@ export function addServer(program: Command, surroundings: Surroundings): void {
     server.command("update").description("Change leverages and currency; omitted values stay as they are"),
   )
     .option("--leverage <list>", "supported leverages, separated by commas", leverages)
-    .option("--default-leverage <n>", "leverage that forms for new accounts propose", wholeNumber(1))
+    .option("--default-leverage <n>", "leverage that is proposed for a new account", wholeNumber(1))
     .option("--currency <currency>", "USD or NGN: for new accounts")
     .action(async (options: UpdateOptions) => {
       const session = await openSession(surroundings, options);
