@@ -2,7 +2,7 @@ import type { CommandErrorCode, CommandHeader, StoredCommandMessage } from "@kap
 
 import type { Lease } from "./partition-leases.ts";
 
-/** The error with which a command that kapi rejects fails, unless it turns out to have applied. */
+/** Why kapi rejects a command: the command fails with this error, unless it has already applied. */
 export interface Rejection {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
