@@ -2,7 +2,7 @@ import type { CommandErrorCode, CommandHeader, StoredCommandMessage } from "@kap
 
 import type { Lease } from "./partition-leases.ts";
 
-/** The error of a command that kapi rejects, used once it is settled and did not apply. */
+/** Why kapi rejects a command: the command fails with this error, unless it has already applied. */
 export interface Rejection {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
@@ -15,7 +15,7 @@ export const INTERNAL: Rejection = { errorCode: "INTERNAL", errorMessage: "The c
 export interface CommandPartition {
   readonly partition: number;
   readonly lease: Lease | null;
-  /** Removes a command that is final or no longer needed from memory. */
+  /** Removes a final command from memory. */
   remove(entry: Entry): void;
 }
 

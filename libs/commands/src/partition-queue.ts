@@ -118,7 +118,7 @@ export class PartitionQueue implements CommandPartition {
     for (const row of rows) this.#loadOrSpill(fromRow(row));
   }
 
-  /** Removes a command that is final or no longer needed. */
+  /** Removes a final command from memory. */
   remove(entry: Entry): void {
     if (!this.#entries.delete(entry.message.commandId)) return;
     const server = this.#serverOf(entry.message.serverId);

@@ -247,8 +247,8 @@ export class Scheduler {
   }
 
   /**
-   * Removes the heads that have waited longest and need the same mode from the ready accounts.
-   * Fills the batch with commands that follow these heads.
+   * Forms a batch of the heads that have waited longest and need the same mode, and of commands
+   * that follow these heads. Their accounts are no longer ready.
    */
   #nextBatch(server: ServerQueue, limit: number): { mode: BatchMode; batch: Entry[] } {
     const nowMs = this.#options.clock.nowMs();

@@ -42,7 +42,7 @@ function partitionsOf(
   return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
 }
 
-it("leaves a partition to the member of the later generation, also if the former owner retries", async () => {
+it("leaves a partition to the member of the later generation, also if the former holder retries", async () => {
   const store = harness.startStore();
   const [formerLeases, laterLeases] = ["former", "later"].map(
     (holder) => new PartitionLeases(TOPICS.commandsAccount, holder),
@@ -67,7 +67,7 @@ it("leaves a partition to the member of the later generation, also if the former
   await former.assign([PARTITION], 7);
   expect(await token()).toBe(2);
 
-  // The owner stops without releasing its lease. The group is recreated and restarts at 1.
+  // The holder stops without releasing its lease. The group is recreated and restarts at 1.
   await later.stop();
   await harness.database.query(EXPIRE, [TOPICS.commandsAccount.name]);
   await former.assign([PARTITION], 1);

@@ -35,7 +35,7 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;
 /**
  * The retries take ten minutes. A consumer that gave up earlier would rejoin as a new member, and
- * the group would wait for the old member until its session ends. The liveness check fails earlier.
+ * the group would wait for the old member until its session ends.
  */
 const RETRIES = 1_200;
 /** Less than the stop deadline of a process's component. */

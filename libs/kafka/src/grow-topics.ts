@@ -1,4 +1,4 @@
-/** The steps in the cluster of `kapi admin partitions grow` (decisions, 28). */
+/** What `kapi admin partitions grow` reads and changes in the Kafka cluster (decisions, 28). */
 import {
   CONSUMER_GROUPS,
   GROWING_TOPICS,
@@ -92,7 +92,8 @@ export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before
 /**
  * Raises the number of partitions of {@link GROWING_TOPICS} to `partitions`. Topics that have this
  * number or more stay as they are. Resolves when every broker knows the partitions and their
- * leaders: a process that asked another broker would read and choose among the former ones.
+ * leaders. A process that asked a broker without this knowledge would use only the former
+ * partitions.
  * @throws what {@link topicSizes} throws, or if the cluster cannot be used.
  */
 export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {

@@ -58,7 +58,7 @@ export async function readLogRange(
       over.throwIfAborted();
       const { messages, highWatermark } = await fetchFrom(cluster, name, range, next);
       const last = messages.at(-1);
-      // Compaction or a transaction marker may have removed everything up to the end.
+      // The log now ends before `to`: no record is left to read.
       if (last === undefined && BigInt(highWatermark) <= next) break;
       const wanted = messages.filter(
         (record) =>

@@ -119,7 +119,7 @@ it("lets no process start while partitions are moved", async () => {
   await starting;
 });
 
-it("grows every topic except the directory, and leaves grown topics as they are", async () => {
+it("grows every topic of `GROWING_TOPICS`, which lacks the directory, and leaves grown topics as they are", async () => {
   await growTopics(connection(), AFTER);
   await growTopics(connection(), AFTER);
   const sizes = await topicSizes(connection());

@@ -77,7 +77,7 @@ test("messages of one key keep the order of the calls, also across requests", as
   expect(positions.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });
 
-test("messages of one turn share a request, and requests are never concurrent", async () => {
+test("messages of one turn share a request, and requests to a broker are never concurrent", async () => {
   const requests: number[] = [];
   const [begun, release] = [deferred<void>(), deferred<void>()];
   let underWay = 0;
@@ -220,7 +220,7 @@ test("a jump of the system clock does not make messages late", async () => {
   await slow.stop();
 });
 
-test("a topic with `maxMessageBytes` takes a message larger than a request, and later messages are not delayed", async () => {
+test("a topic with `maxMessageBytes` takes a message larger than a request, and later messages are stored too", async () => {
   const large = "x".repeat(TOPICS.commandEvents.maxMessageBytes - 1_000);
   const send = (key: string, value: string) => producer.value.send(TOPICS.commandEvents, { key, value });
   await Promise.all([send("before", "small"), send("large", large), send("after", "small")]);

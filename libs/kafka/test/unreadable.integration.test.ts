@@ -7,7 +7,7 @@ import { changeFetched, ownTopics, unexpected, until, logger } from "./support.t
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 type CompressionType = NonNullable<ProducerRecord["compression"]>;
-/** Stores batches as producers compress them, like topics older than `compression.type`. */
+/** Stores batches as producers compress them, like topics without our `compression.type`. */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;

@@ -1,7 +1,7 @@
 import { type BackOff, backOffMs } from "./back-off.ts";
 import { delay } from "./clock.ts";
 
-/** Maximum pause after a failed round, in milliseconds. */
+/** Default of the maximum pause after a failed round, in milliseconds. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
 
 /** The work of {@link repeat}, and its pauses. Rounds never overlap. */

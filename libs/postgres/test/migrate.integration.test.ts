@@ -112,7 +112,7 @@ test("a file that waits for a table does not block other users, and is applied w
   expect(await asAdmin(`select id, name from ${schema}.items`)).toEqual([]);
 });
 
-test("one process builds an index without blocking writes, even after an interrupted build", async () => {
+test("a file without a transaction builds its index once, even after an interrupted build", async () => {
   await write("0001_create.sql", "create table items (id int); insert into items values (1), (1)");
   await up();
   await write(

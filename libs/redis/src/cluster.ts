@@ -73,7 +73,10 @@ export async function startClusterConnection(options: RedisOptions): Promise<Sta
   return { value, stop };
 }
 
-/** Connects to each node first, because errors of a cluster client lack the reason. */
+/**
+ * Returns the first of `urls` whose node answers. Connects to one node at a time, because errors of
+ * a cluster client lack the reason.
+ */
 async function firstThatAnswers(urls: readonly string[], options: RedisOptions): Promise<string> {
   let failure: unknown = new Error("no address of a Redis Cluster is given");
   for (const url of urls) {

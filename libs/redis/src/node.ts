@@ -157,7 +157,7 @@ export async function loadLibraries(
 
 /**
  * ioredis never wrote the call to a connection, or Redis refused the function before it ran because
- * its disk (MISCONF) or memory (OOM) is full.
+ * Redis cannot save to its disk (MISCONF) or its memory is full (OOM).
  */
 const NOT_CARRIED_OUT = /^Stream isn't writeable|^Cluster isn't ready|^(MISCONF|OOM) /;
 

@@ -61,7 +61,7 @@ test("the Redis clock follows the time of most masters, also if that time change
   await eventually(() => expect(apart()).toBe(600));
   apartMs = Number.NaN;
   const lostAtMs = clock.nowMs();
-  // Two masters do not answer each measurement: several measurements fail.
+  // In each measurement two masters do not answer: several measurements fail.
   await eventually(() => expect(unanswered).toBeGreaterThan(6));
   expect(clock.nowMs()).toBeGreaterThan(lostAtMs);
   expect(apart()).toBe(600);

@@ -29,7 +29,7 @@ export class ConfigError extends Error {
  * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value
  * with the same names. Other variables are ignored. An empty variable counts as not set. A value
  * may also be in a file: INTERNAL_TOKEN_FILE names the file with the value of INTERNAL_TOKEN. White
- * space around the value is removed.
+ * space around the text of the file is removed.
  * @throws ConfigError with every problem at once, without values: a value may be a secret.
  */
 export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): Readonly<z.output<S>> {

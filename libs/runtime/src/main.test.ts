@@ -136,7 +136,7 @@ describe("a process", () => {
 });
 
 describe("a process of several services", () => {
-  it("gives each service its own settings, and stops the services that clients call first", async () => {
+  it("gives each service its own settings, and stops those services first that clients call", async () => {
     const child = runSeveral(
       `[
         { service: "first-one", schema, start: component },

@@ -2,10 +2,11 @@
  * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Other
  * processes save its memory and loading time.
  *
- * Traces: by OpenTelemetry's variables OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_TRACES_EXPORTER. Further
- * variables, such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, work as in OpenTelemetry's
- * documentation. Metrics: by METRICS=on, as text at /metrics on the HTTP port, or only on
- * METRICS_PORT if that is set.
+ * Traces: by OpenTelemetry's variables OTEL_EXPORTER_OTLP_ENDPOINT,
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER. Further variables, such as
+ * OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS, work as in OpenTelemetry's documentation.
+ * Metrics: by METRICS=on, as text at /metrics on the HTTP port, or only on METRICS_PORT if that is
+ * set.
  */
 import { randomUUID } from "node:crypto";
 
