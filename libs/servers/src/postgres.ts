@@ -23,8 +23,8 @@ const INIT_TIMEOUT_MS = 60_000;
 /** PostgreSQL refuses to run as root. Root starts it as nobody, a user that every machine has. */
 const NOBODY = 65_534;
 /**
- * Large buffers keep pages that are often written in memory. A log of up to 2 GB between
- * checkpoints means fewer checkpoints, and so fewer full-page writes.
+ * Large buffers keep often-written pages in memory. A log of up to 2 GB between checkpoints means
+ * fewer checkpoints, and so fewer full-page writes.
  */
 const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
 /**

@@ -33,7 +33,10 @@ const FAR_OFF_MS = 2 * 3_600_000;
  */
 const OFF_MS = 20 * 60_000;
 
-/** The clock of a machine that is two hours ahead. Shared times must not come from such a clock. */
+/**
+ * The clock of a machine that is two hours ahead. Services under test get this clock, so that a
+ * test fails if a time that several processes compare comes from the clock of one machine.
+ */
 export const wrongClock: Clock = { nowMs: () => Date.now() + FAR_OFF_MS };
 
 /** The environment of a process whose machine's clock is 20 minutes ahead or behind. */

@@ -1,6 +1,7 @@
 /**
  * HTTP client of the trading-server contract. It never guesses: every unclear answer becomes {@link
- * TradingServerUnreachable}, and the caller settles the references.
+ * TradingServerUnreachable}. The caller then repeats the call with the same references, or settles
+ * them.
  */
 import { createSecureContext, getCACertificates } from "node:tls";
 

@@ -31,7 +31,10 @@ export const MAX_HISTORY_LIMIT = 1_000;
 /** Name of the header with the token of the trading server. */
 export const TOKEN_HEADER = "x-internal-token";
 
-/** The command id of the change: 1-128 visible ASCII characters. Unique per server, for good. */
+/**
+ * The name of a change: the command id, or for an immediate deletion an id that is derived from the
+ * account. 1-128 visible ASCII characters. Unique per server, for good.
+ */
 export const Reference = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 
 const TRADING_STATUSES = ["active", "close_only", "disabled", "archived"] as const;

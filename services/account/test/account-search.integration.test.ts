@@ -111,7 +111,7 @@ describe("a search among accounts", () => {
     expect(await found("nobody")).toEqual([]);
   });
 
-  it("reads only its matches, for any status and length", async () => {
+  it("uses its own index, for any status and length", async () => {
     const { serverId } = await named(Array.from({ length: 3_000 }, (_, index) => `Trader ${index}`));
     for (const pattern of ["%nobody%", "%x%"]) {
       const plans = [

@@ -39,7 +39,7 @@ describe("the queued deletion", () => {
     expect(Number(await env.account())).toBeGreaterThan(Number(account));
   });
 
-  it("waits until finance and metrics have deleted their data", async () => {
+  it("is retried while finance is unavailable", async () => {
     const account = await env.account();
     env.neighbours.unavailable.add("finance");
     const { commandId } = await env.publish(account, "account.delete");

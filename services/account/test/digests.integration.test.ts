@@ -202,7 +202,7 @@ describe("the digests of deals", () => {
     await expectNaive(yesterday(), accountNumber);
   });
 
-  it("get a new revision from a late deal, on its day alone, also where there was no deal", async () => {
+  it("get a new revision from a late deal of their account and day, also where there was no deal", async () => {
     const [late, other] = [anyAccountNumber(), anyAccountNumber()];
     const first = eventsOf(late, [aDeal(1)]);
     await published([...first, ...eventsOf(other, [aDeal(1)])], addDays(today, -2));

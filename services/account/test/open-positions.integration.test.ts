@@ -189,7 +189,7 @@ describe("the positions that were open at a time", () => {
     expect([ids[0], ids.at(-1)]).toEqual(["position-5000", "position-1"]);
   });
 
-  it("are 404 for an unknown and for a deleted account, 400 without a time", async () => {
+  it("are 404 for an unknown and for a deleting account, 400 for an invalid time", async () => {
     const account = await env.openAccount();
     expect((await openAt("99999999", toIso(NOON_MS))).status).toBe(404);
     expect((await openAt(account, "yesterday")).status).toBe(400);

@@ -78,7 +78,7 @@ describe("quotes of a trading server", () => {
     expect(await read({ symbols: "EURUSD", at: now() })).toMatchObject({ status: 200 });
   });
 
-  it("are 404 for an unknown server, and 400 for a query that names no symbols or no time", async () => {
+  it("are 404 for an unknown server, and 400 without symbols, with too many, or without a time", async () => {
     const unknown = "5a1c3f7e-0a52-4a0e-9f0a-00000000dead";
     expect(await read({ symbols: "EURUSD", at: now() }, unknown)).toMatchObject({
       status: 404,

@@ -28,8 +28,8 @@ const LOSE_DEALS = statement(
   "test-lose-deals",
   "delete from deals where server_id = $1 and account_number = $2 and n > 1",
 );
-const SWAP_NUMBERS = statement(
-  "test-swap-numbers",
+const SHIFT_NUMBERS = statement(
+  "test-shift-numbers",
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
 /** Number of account events of a traded account. */
@@ -93,7 +93,7 @@ describe("a rebuild of the history", () => {
     for (const [spoil, different] of [
       [SPOIL, 15],
       [LOSE_DEALS, 14],
-      [SWAP_NUMBERS, 2],
+      [SHIFT_NUMBERS, 2],
     ] as const) {
       await harness.database.query(spoil, [harness.serverId, account]);
       expect(await harness.rows(account)).not.toEqual(rows);

@@ -37,8 +37,8 @@ export interface RedisNode extends ClusterNode {
   takeOver(): Promise<void>;
   /**
    * Kills the node, deletes its data, and starts an empty node with a new id at the same address.
-   * The new node is a replica of the node that now has the slots of the old node, or of the old
-   * node's master. All other nodes must run.
+   * If the old node was a replica, the new node gets the same master. If the old node was a master,
+   * its replica takes over, and the new node is a replica of that node. All other nodes must run.
    */
   replace(): Promise<void>;
 }

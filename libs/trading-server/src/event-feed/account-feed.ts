@@ -25,7 +25,7 @@ export interface BookingReport {
 export interface EventRepository<Report extends BookingReport = BookingReport> {
   /**
    * Books events of many accounts in one transaction and records gaps. Events of one account are in
-   * order of sequence. Rejects if nothing was booked.
+   * order of sequence. Rejects if the transaction fails.
    */
   book(events: readonly TradingEvent[]): Promise<Report>;
   /** Records that the account cannot be booked up to `neededSequence` now. */

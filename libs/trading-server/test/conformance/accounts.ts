@@ -222,7 +222,7 @@ function addFlattenTests(bench: Bench): void {
       expect(outcome).toMatchObject({ event: { type: "account.flattened", closed: [], cancelled: [] } });
     });
 
-    it("with the status disabled first disables the account", async () => {
+    it("together with the status `disabled` disables the account and closes its positions", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const disable = { type: "set_status", status: "disabled", flatten: true } as const;

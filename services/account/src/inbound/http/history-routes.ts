@@ -1,6 +1,6 @@
 /**
- * The history of accounts: lists for the gateway and the console, newest records for the export
- * service.
+ * Reads of the history of accounts: lists, newest records for exports, positions that were open at
+ * a time, and digests of deals.
  */
 import { ACCOUNT_ROUTES } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, serve } from "@kapi/http";

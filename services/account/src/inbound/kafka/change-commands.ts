@@ -19,7 +19,7 @@ type Run<M> = (serverId: string, messages: readonly M[]) => Promise<ChangeRun[]>
 export interface ChangeCommandsOptions {
   /** Sends the changes of newly leased commands. */
   readonly changeTradingAccounts: Run<CommandMessage>;
-  /** Gets the outcomes of commands that may have been sent, and closes the others. */
+  /** Gets the outcomes of commands that may have been sent. Closes a command without an outcome. */
   readonly settleTradingAccounts: Run<StoredCommandMessage>;
   /** The operations that this version can carry out. Every command has one of them. */
   readonly operations: QueuedOperations;

@@ -132,8 +132,8 @@ function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow
 }
 
 /**
- * Accepts the events before the first event that makes an account event. The later events are a
- * gap. Booking does not publish `account.created`.
+ * Accepts the events before the first event that makes an account event. That event and all later
+ * events are a gap. `account.created` is accepted, because booking makes no account event of it.
  */
 function beforeAccountEvents({ run, bookings }: ClassifiedEvents, events: readonly TradingEvent[]): ClassifiedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));

@@ -26,8 +26,8 @@ const AT = "($3::timestamptz + interval '999 microseconds')";
 
 /**
  * $1 server, $2 account number, $3 time, $4 limit. One row with null fields if no position was
- * open; no row without the account. Each of the three parts has its index: positions that are still
- * open, positions that were closed later, and the parts that were closed by the time.
+ * open; no row without the account. Three indexes are used: of positions that are still open, of
+ * positions that were closed later, and of partial closes.
  */
 export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: null })> = statement(
   "positions-open-at",
