@@ -227,7 +227,7 @@ export interface ConsoleSessions {
    */
   exist(sessionHashes: readonly string[]): Promise<boolean[]>;
   close(sessionHash: string): Promise<void>;
-  /** The sessions of a user. Sessions from before the release that added this list are not in it. */
+  /** The sessions of a user, without sessions from before the release that added this list. */
   list(userId: string): Promise<ListedSession[]>;
 }
 
