@@ -5,8 +5,7 @@ import { alongside, type CompanionCheck, ConfigError, configFields, connectionFi
 import { z } from "zod";
 
 /**
- * Default of REQUEST_LOG_PER_DAY: requests of one organization that the request log keeps for one
- * day, about 950 MB.
+ * Default of REQUEST_LOG_PER_DAY: stored requests of one organization and day (UTC), about 950 MB.
  */
 export const DEFAULT_REQUESTS_PER_DAY = 1_000_000;
 const BUILT_PAGE = fileURLToPath(new URL("../page/dist", import.meta.url));
@@ -131,8 +130,8 @@ export const ConfigSchema = z.object({
   /** Base URL of the webhooks service: endpoints, deliveries and its entries of the audit log. */
   WEBHOOKS_URL: configFields.serviceUrl,
   /**
-   * Maximum number of requests of one organization that the request log keeps for one day. Further
-   * requests are only counted.
+   * Maximum number of requests of one organization and day (UTC) that the request log stores.
+   * Further requests of that day are only counted.
    */
   REQUEST_LOG_PER_DAY: configFields.integer(1_000, 100_000_000).default(DEFAULT_REQUESTS_PER_DAY),
   ...consoleFields,

@@ -193,7 +193,7 @@ async function startTakingOverUsers(
   await startRepeated(context, { name: "users of the previous release", pauseMs: FORMER_USERS_PAUSE_MS, round });
 }
 
-/** Fetches entries of the audit log, which other services keep until they are fetched. */
+/** Fetches audit entries of other services, which keep the entries until they are recorded here. */
 async function startFetchingAudit(
   context: MainContext<Config>,
   { organization, account, webhooks }: Clients,

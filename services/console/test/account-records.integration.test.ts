@@ -102,7 +102,7 @@ it("an account that does not exist is 404, one without records is an empty list,
   }
 });
 
-it("a text that a spreadsheet would run as a formula gets a quotation mark, and an amount stays a number", async () => {
+it("a text that a spreadsheet would run as a formula begins with an apostrophe, and an amount stays a number", async () => {
   const transactions = await browser.ask("GET", account("transactions.csv"));
   expect(lines(transactions.text)[1]).toContain(",deposit,12.50,USD,100.00,112.50,'=1+1,payout,");
   const orders = await browser.ask("GET", account("orders.csv"));

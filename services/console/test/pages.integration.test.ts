@@ -224,7 +224,7 @@ describe("a server", () => {
 });
 
 describe("a breach", () => {
-  it("is listed with the rules of its account, page by page", async () => {
+  it("is listed and read by its id, beside the rules of its account; an unknown id is 404", async () => {
     const base = `/servers/${person.serverId}/accounts/10000001`;
     const breachId = newBreach(EVIDENCE);
     const { serverId } = person;
@@ -275,7 +275,7 @@ describe("a breach", () => {
 const RISK_ACTION = { idempotencyKey: randomUUID(), expectedVersion: 1 };
 
 describe("another organization", () => {
-  it("can see and change nothing of this organization by any route: 404, without a request to other services", async () => {
+  it("can see and change nothing of this organization: 404, without a request to other services", async () => {
     const { key } = await newKey("Mine");
     const { serverId, organizationId } = person;
     harness.standIns.accounts.set(serverId, ["10000001"]);

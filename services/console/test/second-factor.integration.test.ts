@@ -140,7 +140,7 @@ describe("two-factor authentication", () => {
     expect((await harness.browser().signIn(person.email, change.newPassword)).status).toBe(200);
   });
 
-  it("that is lost is reset by another owner, which ends the sessions", async () => {
+  it("that is lost is reset by an owner, which ends the sessions", async () => {
     const owner = await harness.person();
     const colleague = await harness.colleague(owner, "operator");
     const { browser: theirs } = await enrol(colleague);

@@ -15,7 +15,7 @@ export const MAX_WAITERS = 2_000;
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** Interval of the search for final states that another process ingested. */
 const POLL_INTERVAL_MS = 250;
-/** Maximum wait for a command that this process does not have: its message may be on its way. */
+/** Maximum wait for a command that is not stored yet: its message may be on its way. */
 const NOT_READABLE_YET_MS = 50;
 
 /** The process, or the organization, has the maximum number of concurrent waits. */

@@ -182,8 +182,8 @@ export interface Credits {
 }
 
 /**
- * How the person of a session proved who they are: to the console, or to the provider of OpenID
- * Connect, which asked for the second factor itself.
+ * How the person of a session proved who they are. `provider`: they signed in at a provider of
+ * OpenID Connect that asks for the second factor itself. `own`: in any other way.
  */
 export type SessionProof = "own" | "provider";
 
@@ -227,7 +227,7 @@ export interface ConsoleSessions {
    */
   exist(sessionHashes: readonly string[]): Promise<boolean[]>;
   close(sessionHash: string): Promise<void>;
-  /** The sessions of a user that were opened since the release that lists them. */
+  /** The sessions of a user, without sessions from before the release that added this list. */
   list(userId: string): Promise<ListedSession[]>;
 }
 
@@ -255,10 +255,9 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` also clears the other failures under the e-mail address. If
-   * somebody has signed in under it from this network before, these failures have a separate count,
-   * and only that count is cleared. Other failures from the network stay counted: they may be of
-   * other people.
+   * Takes an attempt back. `succeeded` also clears the failures under the e-mail address. From a
+   * network of an earlier sign-in under this e-mail address, failures have a separate count: then
+   * only this count is cleared. Failures of the network under other e-mail addresses stay counted.
    * `undecided`: the password was not checked, or a second factor follows.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;

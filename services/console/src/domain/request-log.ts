@@ -61,9 +61,9 @@ export function keptDays(nowMs: number): readonly string[] {
 
 /**
  * Rows of `records`. Requests of other days than `days` are left out. At most `maxPerDay` requests
- * of an organization and day are stored, successful reads up to {@link SHARE_OF_READS} of them.
- * Further requests are only counted. `stored` has the number of requests that are stored already,
- * by {@link dayKey}.
+ * of an organization and day are stored; successful reads only until the stored requests reach
+ * {@link SHARE_OF_READS} of `maxPerDay`. Further requests are only counted. `stored` has the number
+ * of requests that are stored already, by {@link dayKey}.
  */
 export function rowsToStore(
   records: readonly LoggedRequests[],

@@ -31,7 +31,7 @@ describe("an export as CSV", () => {
     await expect(begin(organizationId)).resolves.toMatchObject({ total: 3 });
   });
 
-  it("frees its slot when it is given up before its first chunk, after it, and if it may not begin", async () => {
+  it("frees its slot if it is given up before or after its first chunk, and if the check rejects it", async () => {
     const organizationId = randomUUID();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const unread = Readable.from((await begin(organizationId)).chunks);

@@ -34,7 +34,8 @@ interface ExportOptions {
 /**
  * Exports pages as CSV. Only one page is in memory. The export ends when its chunks are read or
  * given up.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has too many exports
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization or the process has too many
+ * exports
  */
 export async function exportCsv({ organizationId, columnNames, pages, check }: ExportOptions): Promise<CsvExport> {
   const release = slots.take(organizationId);

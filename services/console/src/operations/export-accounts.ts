@@ -39,7 +39,8 @@ const COLUMN_NAMES = [
  * All accounts that match, as CSV: with filters by value in the order of account numbers, otherwise
  * newest first. Neither order changes during the export, so no account is in it twice, and every
  * account that matches all the time is in it. Only one page is in memory.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization has too many exports
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization or the process has too many
+ * exports
  */
 export async function exportAccounts(
   dependencies: AccountListDependencies,

@@ -3,7 +3,7 @@ import type { KeyUse, ShownKey } from "@kapi/contracts";
 import type { Directory } from "../domain/ports.ts";
 import type { RequestLogStore } from "../domain/request-log.ts";
 
-/** A key with its last use; null: never used since kapi logs requests. */
+/** A key with its last use; null: no use is recorded. */
 export type ListedKey = ShownKey & { readonly lastUse: Omit<KeyUse, "keyId"> | null };
 
 /** The keys of an organization, each with its last use. */

@@ -58,7 +58,7 @@ function overviews(servers: () => Promise<ShownServer[]>) {
   return { ranking, read: new Overviews({ directory: { servers }, sources, clock: new TestClock(NOW_MS), logger }) };
 }
 
-it("without the list of servers it says so, and shows the parts that do not need it", async () => {
+it("the overview says that the list of servers is unavailable, and shows the parts that do not need it", async () => {
   const { read } = overviews(() => Promise.reject(new Error("organization is unavailable")));
   const overview = await read.read("one");
   expect(overview).toMatchObject({

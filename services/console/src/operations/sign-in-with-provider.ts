@@ -21,7 +21,7 @@ export interface ProviderSignIn {
 }
 
 /**
- * Why nobody was signed in. `expired`: the sign-in is not known, or no longer. `unknown`: the
+ * Why nobody was signed in. `expired`: the sign-in is unknown, used or expired. `unknown`: the
  * provider has not verified the e-mail address, or no active user has it.
  */
 export interface ProviderProblem {

@@ -95,7 +95,10 @@ export function permissionsOf(signedIn: SignedIn): readonly ConsolePermission[] 
   return mustEnrol(signedIn) ? ["self"] : ROLE_PERMISSIONS[signedIn.user.role];
 }
 
-/** Whether the organization requires a second factor that the person does not have. */
+/**
+ * Whether the organization requires a second factor that the person does not have. A sign-in at a
+ * provider that asked for one is enough.
+ */
 function mustEnrol({ user, proof }: SignedIn): boolean {
   return user.requiresTwoFactor && !user.twoFactor && proof !== "provider";
 }

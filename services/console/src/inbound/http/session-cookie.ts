@@ -14,9 +14,9 @@ const PENDING_COOKIE = "kapi_sign_in";
 /** The cookie of a sign-in at the provider of OpenID Connect. */
 const PROVIDER_COOKIE = "kapi_provider";
 /**
- * How long the browser keeps the cookie of a sign-in that is not complete. The service keeps the
- * sign-in for 5 minutes (`SECOND_FACTOR_LIFE_MS`), or at the provider for as long as the cookie
- * (`PROVIDER_LIFE_MS`).
+ * How long the browser keeps the cookie of a sign-in that is not complete. The service keeps a
+ * sign-in that waits for the second factor for 5 minutes (`SECOND_FACTOR_LIFE_MS`), and a sign-in
+ * at the provider for 10 minutes (`PROVIDER_LIFE_MS`).
  */
 const PENDING_LIFE_S = 600;
 

@@ -5,7 +5,7 @@ import { toIso } from "@kapi/kernel";
 import type { EquityHistories } from "../../domain/equity-history.ts";
 
 /**
- * Far above the time that 30 days of minutes take. They are read as long as their hours are not
+ * Far above the time of reading 30 days of minutes. Metrics reads the minutes of hours that are not
  * stored yet.
  */
 const TIMEOUT_MS = 8_000;

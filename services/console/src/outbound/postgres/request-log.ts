@@ -164,7 +164,7 @@ const LAST_USES = statement<{ key_id: string; used_at: Date; address: string | n
 const KEEP_DAY = statement<Record<string, never>>("requests_keep_day", "select keep_request_day($1::date)");
 const DROP_DAYS = statement<{ dropped: number }>("requests_drop_days", "select drop_request_days($1::date) as dropped");
 
-/** Creates the store. `clock`: of the database. */
+/** Creates the store. `clock` has the time of the database. */
 export function createRequestLogStore(database: Database, clock: Clock): RequestLogStore {
   const kept = new Set<string>();
   return {

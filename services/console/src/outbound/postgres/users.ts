@@ -95,8 +95,9 @@ const COUNT_ROWS = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// In both services, a new password and the disabling of a user raise `session_version`: the row
-// with the higher version has the newer password. A disabled user stays disabled.
+// In both services, a new password and the disabling of a user raise `session_version`, so the
+// password of the row with the higher version is kept. In the console, the end of all sessions of a
+// user raises `session_version` too. A disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept
