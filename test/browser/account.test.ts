@@ -163,7 +163,7 @@ describe("the tabs of an account", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("hide the audit log from every role but the owner, and say who may see it", async () => {
+  it("hide the audit log from the role finance, and say which role may see it", async () => {
     await openAs("finance");
     expect(await tabs().getByRole("link", { name: "Audit" }).count()).toBe(0);
     await user.open(`/accounts/${client.demo.serverId}/${number}?tab=audit`);

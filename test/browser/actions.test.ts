@@ -155,7 +155,7 @@ it("a failed action says why", async () => {
   expect(await user.page.getByText("Withdraw of").count()).toBe(0);
 });
 
-it("a new password is shown once to the person who reset it, and stored nowhere", async () => {
+it("a new password is shown to the person who reset it, and is neither in the storage of the browser nor in a command", async () => {
   await openAs("owner");
   await user.button("Reset investor password").click();
   await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
@@ -212,7 +212,7 @@ it("a role sees only what it may do", async () => {
   expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
 });
 
-it("who withdrew 500 yesterday is found on the page of commands, with the name of the key", async () => {
+it("who withdrew 500 is found on the page of commands, which shows the key", async () => {
   await client.withdraw(number, { amount: 500, requestId: "payout" });
   await client.withdraw(number, { amount: 5, requestId: "monthly-charge" });
   await openAs("owner");

@@ -182,7 +182,7 @@ describe("a management key", () => {
 });
 
 describe("the wallet", () => {
-  it("is low below its threshold, and its usage lines are paged, newest first", async () => {
+  it("is low below its threshold, and its usage lines are paged", async () => {
     // Lines reach the ledger after about a second.
     await eventually(async () => {
       const { body } = await client.call("GET", "/credits/usage?limit=1");

@@ -129,7 +129,7 @@ it("an address without a page shows the navigation, with the status 404", async 
   expect(user.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
 });
 
-it("the quickstart is complete without JavaScript", async () => {
+it("the quickstart shows the examples of every language without JavaScript", async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(`${address}docs/quickstart`);

@@ -66,7 +66,7 @@ describe("the search", () => {
     await options().first().waitFor();
   };
 
-  it("finds an account by its number, and a command, a request and a key, with the keyboard alone", async () => {
+  it("finds an account by its number, a command by its id and its request id, and a key by its name, with the keyboard alone", async () => {
     const number = await client.openAccount(250);
     const { body } = await client.deposit(number, { amount: 5, description: "Found", requestId: `find-${number}` });
     await client.succeeded(body.command.id);

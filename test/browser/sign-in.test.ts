@@ -64,7 +64,7 @@ async function signOut(user: ConsoleUser): Promise<void> {
   await user.heading("Sign in").waitFor();
 }
 
-it("two-factor authentication is turned on; a code signs in, a recovery code once, and a mail replaces the password", async () => {
+it("two-factor authentication is turned on; an app code signs in, a recovery code signs in once, and a mailed link sets a new password", async () => {
   const person = await harness.person();
   const account = { email: person.email, password: PASSWORD };
   const user = await newWindow();

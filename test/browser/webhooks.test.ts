@@ -78,7 +78,7 @@ async function sendTest() {
   return eventually(() => receiver.received[before] ?? false);
 }
 
-/** Shows deliveries as being sent to the first read, and lets the second read fail. */
+/** The first read shows the deliveries in the state `delivering`, and the second read fails. */
 async function failSecondRead(address: RegExp): Promise<void> {
   let reads = 0;
   await user.page.route(address, async (route) => {
@@ -190,7 +190,7 @@ describe("a webhook endpoint", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("shows the outcome of a delivery that is being sent by itself, also after a failed read", async () => {
+  it("updates the state of a delivery by itself until the delivery has succeeded, also after a failed read", async () => {
     await addEndpoint("read-again");
     await sendTest();
     await user.row("webhook.test").getByText("succeeded").waitFor();

@@ -27,7 +27,7 @@ describe("a time zone", () => {
     expect(iso(startOfMonth("America/New_York", at("2026-03-31T12:00:00Z")))).toBe("2026-03-01T05:00:00.000Z");
   });
 
-  it("moves a local time that a clock change skips forward, and takes the first of a repeated time", () => {
+  it("moves forward a local time that a clock change skips, and takes the first instant of a repeated time", () => {
     expect(fromLocalInput(PRAGUE, "2026-03-29T02:30")).toBe(at("2026-03-29T01:30:00Z"));
     expect(fromLocalInput(PRAGUE, "2026-10-25T02:30")).toBe(at("2026-10-25T00:30:00Z"));
     expect(fromLocalInput(PRAGUE, "")).toBeNull();

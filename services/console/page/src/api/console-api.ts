@@ -1,4 +1,7 @@
-/** The console's own routes, one function each (contracts, `http/console.ts`). */
+/**
+ * The console's own routes, one function each (contracts, `http/console*.ts` and
+ * `http/webhooks.ts`). `PeopleApi`, `RiskApi` and `AccountLists` have the other routes.
+ */
 import { AccountLists } from "./account-lists.ts";
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
 import { Failure, UNAUTHORIZED } from "./failure.ts";

@@ -51,8 +51,8 @@ interface Range {
   readonly words: string;
   readonly lengthMs: number;
   /**
-   * Interval in which the history is read again. At one sample a second, live samples are kept
-   * longer.
+   * Interval in which the history is read again. It is shorter than the time for which live samples
+   * are kept: ten minutes at one sample a second.
    */
   readonly againMs: number;
 }

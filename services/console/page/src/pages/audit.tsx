@@ -57,8 +57,8 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       }
     >
       <p>
-        Sign-ins, changes to people, keys, servers, webhooks and passwords, and what people did to accounts, with its
-        outcome. Entries cannot be changed.
+        Sign-ins, changes to people, keys, servers, webhooks and passwords, and what people did to accounts and risk
+        templates, with the outcome. Entries cannot be changed.
       </p>
       <section class="card">
         <Filters query={query} people={actors.value?.people ?? []} keys={actors.value?.keys ?? []} />

@@ -12,7 +12,7 @@ it.each([
   [0.00005, "100", "0.0001"],
   [-12.5, "1000", "-1.2500"],
   ["90071992547409.93", "90071992547409.93", "100.0000"],
-])("%s of %s is exactly %s percent", (amount, base, share) => {
+])("the share of %s in %s is %s percent, rounded to four decimals", (amount, base, share) => {
   expect(exactShare(amount, base)).toBe(share);
 });
 

@@ -24,7 +24,7 @@ export function OmittedRequests({ of: { reads, others } }: { readonly of: Consol
   ].filter((text) => text !== null);
   return (
     <p class="quiet">
-      {parts.join(" and ")} of the time on this page {reads + others === 1 ? "was" : "were"} not logged: a busy
+      {parts.join(" and ")} in the time shown on this page {reads + others === 1 ? "was" : "were"} not logged: a busy
       organization's log has only a part of its requests. All of them were answered and charged as usual.
     </p>
   );

@@ -38,7 +38,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
         issues: [{ path: ["supportedLeverage"], code: "custom", message: leverages }],
       });
     }
-    // No default either if the list no longer has the chosen one.
+    // If the list no longer has the chosen default, the server gets no default.
     const defaultLeverage = leverages.find((leverage) => String(leverage) === byDefault) ?? null;
     await api.changeServer(server.serverId, { supportedLeverage: [...leverages], defaultLeverage, currency });
     onSaved();

@@ -13,5 +13,5 @@ export function whyNotSent(
     return "it does not subscribe to this server.";
   }
   if (endpoint.status === "disabled") return "it is disabled. Enable it, then replay the missed events.";
-  return "it was disabled or had other settings at that time. Replay the missed events to send it.";
+  return "it was disabled or had other settings at that time. Replay the missed events to send this one.";
 }

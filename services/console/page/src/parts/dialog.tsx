@@ -37,7 +37,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     event.preventDefault();
     onClose();
   };
-  // The browser may still close the dialog. It reports `close` late: another dialog may be open.
+  // The browser may still close the dialog itself. Its `close` event is late, perhaps after this
+  // dialog was unmounted. If the caller leaves the dialog open, the dialog is shown again.
   const closed = (): void => {
     if (isUnmounted.current) return;
     onClose();

@@ -77,7 +77,7 @@ function customFields({ fromMs, toMs }: TimeSpan) {
 function inWords({ fromMs, toMs }: TimeSpan): string {
   if (fromMs === null && toMs === null) return "";
   const zone = currentZone();
-  // Each time already has the short name of its zone, so that UTC would be named twice.
+  // Each time ends with the short name of its zone. A suffix would name UTC twice.
   const suffix = zoneName(zone, fromMs ?? toMs ?? 0) === zone ? "" : ` (${zone})`;
   if (fromMs === null) return `Before ${minuteMoment(toMs ?? 0)}${suffix}`;
   if (toMs === null) return `Since ${minuteMoment(fromMs)}${suffix}`;

@@ -1,4 +1,4 @@
-/** Results of the global search as the dialog shows them: in groups, each with its address. */
+/** Results of the global search, in groups. Each result has the address of its page. */
 import type { SearchResult, SearchSource } from "../api/shapes.ts";
 import { moment, money } from "../format.ts";
 import { part } from "../router.tsx";

@@ -133,9 +133,9 @@ function ChangeWarning({ rules: { template } }: { readonly rules: AccountRiskRul
   return (
     <>
       <p>
-        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach and its
-        highest value; any other rule starts anew. If the account already exceeds the limit of a rule, the rule is
-        breached at once, and its action is carried out.
+        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach. It keeps
+        its highest value too, unless it now counts from another value. Any other rule starts anew. If the account
+        already exceeds the limit of a rule, the rule is breached at once, and its action is carried out.
       </p>
       {template === null ? null : (
         <p>

@@ -112,7 +112,7 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
     <p>
       {isNew
         ? "Every account that matches and has no rules of its own gets these rules."
-        : "Every account that has rules of this template gets the new version, also if it no longer matches."}{" "}
+        : "Every account that has rules of this template gets the new version, also if it no longer matches. Every account that matches and has no rules of its own gets it too."}{" "}
       Rules that were set on an account stay. If an account already exceeds the limit of a rule, the rule is breached at
       once, and its action is carried out.
     </p>

@@ -56,7 +56,7 @@ it.each([
   [402, "unknown", false],
   [404, "unknown", false],
 ] as const)(
-  "after an attempt that was answered %s, of an intent that was %s before, it is certainly refused: %s",
+  "a failed attempt with the status %s, of an intent in the state %s, proves that no attempt was accepted: %s",
   (status, before, refused) => {
     expect(isRefused({ status }, before)).toBe(refused);
   },

@@ -15,7 +15,7 @@ import {
   createIntent,
 } from "./intents.ts";
 
-/** Pauses before the second and third attempt of a request that had no answer or a 5xx. */
+/** Pauses before the second and third attempt, if an earlier attempt had no answer or a 5xx. */
 const ATTEMPT_PAUSES_MS = [1_000, 2_000];
 /** Pauses between two reads of a command that is not final. */
 const FIRST_READ_PAUSE_MS = 200;

@@ -157,7 +157,7 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ACCOUNT_HAS_OPEN_POSITIONS: "The account has open positions. Flatten it first.",
   INVALID_STATE_TRANSITION: "The state of the account does not allow this.",
   INSUFFICIENT_FUNDS: "The amount is above the balance or the free margin.",
-  SERVER_DISABLED: "The server is disabled. Set it to active first, on the page Servers.",
+  SERVER_DISABLED: "The server is disabled or was removed. A disabled server can be enabled on the page Servers.",
   SERVER_UNAVAILABLE: "The trading server was removed.",
   REJECTED_BY_SERVER: "The trading server refused it.",
   INTERNAL: "It failed on our side. Contact your provider with the command id.",
