@@ -262,7 +262,7 @@ describe("the digests of transactions", () => {
     const before = await digestsOf(yesterday());
     await harness.call("DELETE", `${serverId}/accounts/${accountNumber}`);
     expect(await digestsOf(yesterday())).toEqual(before);
-    // Yesterday is made again. The account was deleted today, so it still has a digest of yesterday.
+    // Yesterday is made again. The account was deleted today, so yesterday still has its digest.
     await harness.database.query(BEGIN_WITH, [serverId, addDays(today, -1)]);
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });
