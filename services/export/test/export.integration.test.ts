@@ -117,8 +117,9 @@ describe("an export of an account's history", () => {
     await harness.publish(elsewhere, malformed);
     expect(await harness.final(elsewhere.commandId)).toMatchObject({ status: "failed", errorCode: "SERVER_DISABLED" });
     expect(await harness.final(malformed.commandId)).toMatchObject({ status: "failed", errorCode: "INTERNAL" });
+    const requests = [...harness.account.asked, ...harness.finance.asked];
     for (const { accountNumber } of [elsewhere, malformed]) {
-      expect(harness.account.asked.some((asked) => asked.includes(accountNumber))).toBe(false);
+      expect(requests.some((asked) => asked.includes(accountNumber))).toBe(false);
     }
   });
 
@@ -136,7 +137,7 @@ describe("an export of an account's history", () => {
   describe("that is large", () => {
     const ReadLine = z.object({ command: Command });
 
-    /** The command in command-status, once it is there. */
+    /** The command in command-status, once it is `succeeded` there. */
     async function storedCommand(commandId: string): Promise<z.output<typeof Command>> {
       const { organizationId } = harness.server;
       const body = { reads: [{ organizationId, commandId }] };

@@ -80,7 +80,7 @@ describe("the balance at a time", () => {
   }
 
   it(
-    "is the sum of all movements up to this millisecond, and misses none that is not booked yet",
+    "is the sum of all movements up to the end of the given millisecond, also of those that the topic has not delivered",
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(movement, { maxLength: 40 }), async (movements) => {
@@ -105,7 +105,7 @@ describe("the balance at a time", () => {
     PROPERTY_TIMEOUT_MS,
   );
 
-  it("includes what happened within the millisecond, and reads any offset", async () => {
+  it("includes what happened within the millisecond, and accepts a time with an offset from UTC", async () => {
     const account = await accountWith((name) => [
       accountCreated({ ...name, sequence: 1, occurredAt: "2026-05-01T12:00:00.000400Z", initialBalanceMinor: 500 }),
       balanceChanged({

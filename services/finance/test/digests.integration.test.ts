@@ -198,7 +198,7 @@ describe("the digests of transactions", () => {
     });
   });
 
-  it("get a new revision from a late record: its day, and every later day, whose balance it changes", async () => {
+  it("of the day of a late record, and of every later day, get a new revision", async () => {
     const [late, other] = [anyAccountNumber(), anyAccountNumber()];
     const events = eventsOf(late, 5, 100_000, [
       { daysAgo: 3, second: 1, amounts: [5_000] },
@@ -227,7 +227,7 @@ describe("the digests of transactions", () => {
     expect((await digestsOf(addDays(today, -3))).digests.map(({ revision }) => revision)).toEqual([1, 1]);
   });
 
-  it("are pending before the day is complete, and none on a day before the first digests", async () => {
+  it("are `pending` before the day is complete, and `none` for a day before the first digests", async () => {
     const state = async (day: string): Promise<string> =>
       FINANCE_ROUTES.listTransactionDigests.answer.parse(
         (await harness.call("GET", `${serverId}/digests?date=${day}`)).body,
@@ -255,19 +255,19 @@ describe("the digests of transactions", () => {
     expect(second.digests.map(({ accountNumber }) => accountNumber)).toEqual(numbers.toSorted().slice(3, 6));
   });
 
-  it("of a deleted account stay, up to the day of its deletion", async () => {
+  it("of a deleted account stay, and a day before its deletion is made again with the account", async () => {
     const accountNumber = anyAccountNumber();
     const deposit = { daysAgo: 1, second: 5, amounts: [2_000] };
     await published(eventsOf(accountNumber, 2, 100, [deposit]));
     const before = await digestsOf(yesterday());
     await harness.call("DELETE", `${serverId}/accounts/${accountNumber}`);
     expect(await digestsOf(yesterday())).toEqual(before);
-    // The day of the deletion is over: the account still gets its digest of that day, and no more.
+    // Yesterday is made again. The account was deleted today, so yesterday still has its digest.
     await harness.database.query(BEGIN_WITH, [serverId, addDays(today, -1)]);
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });
 
-  it("survive a kill in the middle of a day: each account has one digest", async () => {
+  it("survive a kill while those of a day are made: each account has one digest", async () => {
     const numbers = Array.from({ length: MANY_ACCOUNTS }, (_, index) => String(20_000_000 + index));
     await harness.stopService();
     await harness.database.query(BEGIN_WITH, [serverId, yesterday()]);

@@ -145,7 +145,7 @@ describe("finance", () => {
     expect(await harness.balanceMinor(accountNumber)).toBe(0);
   });
 
-  it("books profit, commission and swap of a deal as separate rows", async () => {
+  it("books the profit of a deal as its own row, and ends with the balance of the trading server", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = await harness.tradingServer.control("POST", `${at}/orders`, {

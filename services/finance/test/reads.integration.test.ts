@@ -131,7 +131,7 @@ describe("the reads of the ledger", () => {
     ]);
   });
 
-  it("name the deal that a profit, commission or swap belongs to", async () => {
+  it("name the deal and the order that a profit belongs to", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = z
@@ -186,7 +186,7 @@ describe("the reads of the ledger", () => {
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
   });
 
-  it("reject malformed queries and unknown tokens", async () => {
+  it("reject malformed queries, unknown tokens, and tokens of services that may not call the route", async () => {
     const path = pathOf(anyAccountNumber());
     for (const wrong of [
       "/transactions?page=0",
@@ -207,7 +207,7 @@ describe("the reads of the ledger", () => {
     expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
-  it("fail while the trading server is unavailable, instead of showing an old ledger", async () => {
+  it("for an export fail while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
     const unavailable = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));

@@ -21,7 +21,7 @@ export const ConfigSchema = z.object({
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
    * header gives the caller's address, for keys that are limited to networks, the request log and
    * the audit log. Absent: the header is ignored, and the caller's address is that of the
-   * connection, which is a proxy's.
+   * connection; behind a proxy it is the proxy's address.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,

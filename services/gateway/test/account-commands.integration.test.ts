@@ -48,9 +48,9 @@ const RESETS = QUEUED.filter(({ operation }) => operation.endsWith("password_res
 let platform: Platform;
 let organization: Organization;
 let accountNumber: string;
-/** The organization with another key. */
+/** The organization with another management key. */
 let colleague: Organization;
-/** The organization with a key that is limited to a server of another organization. */
+/** The organization with a management key that is limited to a server of another organization. */
 let limited: Organization;
 
 beforeAll(async () => {
@@ -210,10 +210,10 @@ describe.each(RESETS)("the response to $operation", (queued) => {
   });
 });
 
-describe.each(RESETS)("$operation, repeated with another key of the organization", (queued) => {
+describe.each(RESETS)("$operation, repeated with another management key of the organization", (queued) => {
   const refused = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
 
-  it("is a different request, before and after the reset; the first key still gets the password", async () => {
+  it("is a different request, before and after the reset; the first management key still gets the password", async () => {
     for (const body of [{}, { password: "correct horse battery" }]) {
       const key = randomUUID();
       const first = await ask(queued, { key, body });
@@ -256,8 +256,8 @@ describe.each(RESETS)("$operation, repeated with another key of the organization
   });
 });
 
-describe("a key that is limited to another server", () => {
-  it("finds no command, whether the command is only recorded or published, with or without wait", async () => {
+describe("a management key that is limited to another server", () => {
+  it("finds neither a published command nor one that is only in its idempotency record, with or without wait", async () => {
     const recorded = await unpublishedRecord({ accountNumber });
     const queued = await ask({ operation: "account.enable", path: "/enable", body: {}, price: 5 });
     for (const id of [recorded.commandId, queued.body.command.id]) {
@@ -300,7 +300,7 @@ describe("an export", () => {
   });
 });
 
-it("on a disabled server commands are queued and fail; reads and configuration work", async () => {
+it("on a disabled server commands are queued and fail; the configuration and an account can be read", async () => {
   const owner = await platform.organization(10_000);
   const account = await createdAccount(platform.url, owner);
   await platform.publish({ ...owner.server, version: 2, status: "disabled" });

@@ -217,7 +217,7 @@ describe("a bulk whose keys were used before", () => {
 });
 
 describe("equal bulks at the same time", () => {
-  it("create each account once: all are 202, one has the credentials, and one is charged", async () => {
+  it("create each account once: all are 202, one has the credentials and pays for the accounts, the others pay a read", async () => {
     const key = randomUUID();
     const accounts = bodies(10);
     const beforePublished = await published();

@@ -314,7 +314,7 @@ async function availableNow({ id }: Organization): Promise<number> {
   return Number(await platform.redis.commands.hget(walletKey(shardOf(id), id), "available"));
 }
 
-it("a Redis that restarts without data: 500 until the wallets are synced, and no credit is spent", async () => {
+it("while Redis is down, and after it has restarted without data, requests are 500", async () => {
   const own = await platform.organization(100);
   await platform.environment.redis.crash();
   const beganAt = Date.now();

@@ -21,7 +21,7 @@ const RETRY_DELAY_MS = 200;
  * Retry-After.
  */
 const RETRIES_MS = 60_000;
-const CLOSED_TIMEOUT_MS = 20_000;
+const SETTLED_TIMEOUT_MS = 20_000;
 const DEPOSITS = 120;
 const DEPOSIT = 1.25;
 
@@ -186,7 +186,7 @@ describe("when Redis loses everything", () => {
   it("the wallet adds up: bought = available + reserved + consumed, with no reservation left", async () => {
     const wallet = async (): Promise<Record<string, number>> =>
       ((await read("credits/balance")).body as unknown as { wallet: Record<string, number> }).wallet;
-    await expect.poll(async () => (await wallet())["reservedCredits"], { timeout: CLOSED_TIMEOUT_MS }).toBe(0);
+    await expect.poll(async () => (await wallet())["reservedCredits"], { timeout: SETTLED_TIMEOUT_MS }).toBe(0);
     const { availableCredits = 0, reservedCredits = 0, lifetimeConsumed = 0, lifetimePurchased } = await wallet();
     expect(availableCredits + reservedCredits + lifetimeConsumed).toBe(lifetimePurchased);
   });

@@ -229,7 +229,7 @@ describe.each<{ name: string; change: Change }>([
   });
 });
 
-it("the public keys of evidence need no key, and are read once and kept while the risk service fails", async () => {
+it("the public keys of evidence need no management key, are read once, and are kept while the risk service fails", async () => {
   const read = (): Promise<Response> => fetch(`${gateway}/.well-known/kapi-evidence-keys.json`);
   owner.answer = says(503, "{}");
   const unavailable = await read();

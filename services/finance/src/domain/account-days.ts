@@ -40,8 +40,8 @@ interface Sum {
 }
 
 /**
- * The days of an account. Every transaction of these days and of later ones is added, up to
- * `lastSequence`. Those that are settled before the first day may be left out.
+ * The days of an account. The caller adds every transaction of these days and of later days, up to
+ * `lastSequence`. The caller may leave out transactions that are settled before the first day.
  */
 export class AccountDays {
   readonly #range: DayRange;

@@ -24,7 +24,12 @@ describe("ledger and trading server", () => {
       { sequence: 7, balanceMinor: 5 },
       "agrees",
     ],
-    ["differ if the server never had the account", { lastSequence: 1, balanceMinor: 5 }, null, "missing"],
+    [
+      "show a missing account if the server never had an account with money",
+      { lastSequence: 1, balanceMinor: 5 },
+      null,
+      "missing",
+    ],
     ["agree about an unknown account without money", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
   ] as const)("%s", (_name, ledger, server, finding) => {
     expect(compareBalances(ledger, server)).toBe(finding);

@@ -21,7 +21,7 @@ import {
 } from "./digest-statements.ts";
 import { fromRow } from "./transaction-row.ts";
 
-/** Maximum number of accounts per transaction. */
+/** Maximum number of accounts in a batch, which is one database transaction. */
 const BATCH_ACCOUNTS = 500;
 /**
  * Maximum number of unsettled transactions of the accounts in a batch, so that the batch stays

@@ -1,4 +1,4 @@
-/** The ledger in PostgreSQL: one unit is one transaction with a few statements. */
+/** The ledger in PostgreSQL: one unit is one database transaction with a few statements. */
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
 import { actorToText, type TradingEvent } from "@kapi/contracts";
 import { type LateRecord, noteLateRecords, utcDay } from "@kapi/digests";
@@ -34,8 +34,8 @@ interface PostgresLedgerOptions {
 }
 
 /**
- * The ledger in the schema of finance. `store` gives the transactions, in which open commands are
- * completed too; `clock` gives the time of booking.
+ * The ledger in the schema of finance. `store` gives the database transactions, which also complete
+ * open commands. `clock` gives the time of booking.
  */
 export function createPostgresLedger({ store, clock, organizationOf }: PostgresLedgerOptions): Ledger {
   return {

@@ -135,10 +135,11 @@ export type BalanceRow = StandingRow & {
 };
 
 /**
- * $1 server, $2 account number, $3 time. The balance after the last transaction within the
- * millisecond $3. Times follow the sequence, so a binary search over the sequences finds it: it
- * reads 17 rows of 100,000. If the trading server's clock was set back, several transactions may
- * count as the last one up to $3; the balance is that after one of them. Always one row.
+ * $1 server, $2 account number, $3 time. The balance after the last transaction up to the end of
+ * the millisecond $3. Times follow the sequence, so a binary search over the sequences finds this
+ * transaction: it reads 17 rows of 100,000. If the trading server's clock was set back, several
+ * transactions may count as the last one up to $3; the balance is that after one of them. Always
+ * one row.
  */
 export const BALANCE_AT: Statement<BalanceRow> = statement(
   "finance_balance_at",

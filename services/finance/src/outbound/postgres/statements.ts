@@ -29,7 +29,10 @@ export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
    order by server_id, account_number for update of a`,
 );
 
-/** Arrays: server, account, organization, currency, opening. Returns the inserted accounts. */
+/**
+ * Arrays: server, account number, organization, currency, time of opening. Returns the inserted
+ * accounts.
+ */
 export const INSERT_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_insert_accounts",
   `insert into ledger_accounts
@@ -67,7 +70,7 @@ export const WRITE_BOOKINGS: Statement<never> = statement(
                         $21::text[], $22::text[], $23::timestamptz[], $24::timestamptz[], $25::text[])`,
 );
 
-/** Arrays: server, account number, needed booked sequence. */
+/** Arrays: server, account number, sequence up to which the account has to be booked. */
 export const NOTE_GAPS: Statement<never> = statement(
   "finance_note_gaps",
   `insert into ledger_gaps as g (server_id, account_number, needed_sequence)

@@ -26,7 +26,7 @@ const DEADLINE_MS = 600_000;
 const SHORT_STREAM_MS = 200;
 /** Time limit for a state that must come, also on a busy machine, in milliseconds. */
 const EVENTUALLY_MS = 30_000;
-/** Time limit for the end of a wait: below the 5 s after which a wait ends by itself. */
+/** Time limit for the end of a wait, in milliseconds: one call to command-status waits longer. */
 const SOON_MS = 4_500;
 vi.setConfig({ testTimeout: 2 * EVENTUALLY_MS });
 const JSON_HEADERS = { "content-type": "application/json" };

@@ -14,7 +14,7 @@ import {
 } from "@kapi/http";
 
 import { type Accounts, UNKNOWN_ID } from "../../domain/ports.ts";
-import { accountBodyOf, knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import { accountBodyOf, checkedPage, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const OK = 200;
 const TOO_MANY_REQUESTS = 429;
@@ -66,7 +66,7 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
         ? callRouteRaw(client, listTradingAccounts, request, ofServer(serverId))
         : streamRoute(client, listTradingAccounts, request));
       if (status === OK)
-        return body instanceof Readable ? body : knowing(listTradingAccounts, query, ["status", "search"], body);
+        return body instanceof Readable ? body : checkedPage(listTradingAccounts, query, ["status", "search"], body);
       if (body instanceof Readable) body.destroy();
       if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
       throw unexpectedStatus(pathOf(listTradingAccounts, request), status);
@@ -85,17 +85,17 @@ export function createAccounts(client: InternalClient, options: AccountsOptions)
     orders: async (serverId, accountNumber, query) => {
       const route = ACCOUNT_ROUTES.listTradingAccountOrders;
       const request = { params: { serverId, accountNumber }, query };
-      return knowing(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
+      return checkedPage(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
     positions: async (serverId, accountNumber, query) => {
       const route = ACCOUNT_ROUTES.listAccountPositions;
       const request = { params: { serverId, accountNumber }, query };
-      return knowing(route, query, ["status"], await optionalBodyOf(client, route, request, ofServer(serverId)));
+      return checkedPage(route, query, ["status"], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
     deals: async (serverId, accountNumber, query) => {
       const route = ACCOUNT_ROUTES.listAccountDeals;
       const request = { params: { serverId, accountNumber }, query };
-      return knowing(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
+      return checkedPage(route, query, [], await optionalBodyOf(client, route, request, ofServer(serverId)));
     },
     openPositions: (serverId, accountNumber, at) => {
       const request = { params: { serverId, accountNumber }, query: { at } };

@@ -12,7 +12,7 @@ import {
 import { batcher, monotonicClock } from "@kapi/kernel";
 
 import type { CommandStatus, KnownCommand } from "../../domain/ports.ts";
-import { knowing } from "./upstream-response.ts";
+import { checkedPage } from "./upstream-response.ts";
 
 /** Maximum number of commands in one call; command-status accepts twice as many. */
 const MAX_BATCH_SIZE = 500;
@@ -93,7 +93,7 @@ export function createCommandStatus({ client, waitingClient, lookUpTimeoutMs }: 
     list: async (organizationId, serverId, query) => {
       const request = { params: { serverId }, query: { organizationId, ...query } };
       const response = await callRouteRaw(client, listCommands, request, { organizationId });
-      if (response.status === OK) return knowing(listCommands, query, FORMER_FILTERS, response.body);
+      if (response.status === OK) return checkedPage(listCommands, query, FORMER_FILTERS, response.body);
       if (response.status === CONTENT_TOO_LARGE) return null;
       const issues = issuesFromResponse(response);
       if (issues !== null) throw new ApiError("VALIDATION_FAILED", { issues });

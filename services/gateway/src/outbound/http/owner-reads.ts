@@ -9,7 +9,7 @@ import type {
   ReadSnapshots,
   ReadTransactions,
 } from "../../domain/ports.ts";
-import { accountBodyOf, knowing, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
+import { accountBodyOf, checkedPage, optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 /**
  * Transactions, of the finance service. `organizationOf` returns the organization of a server.
@@ -22,7 +22,7 @@ export function readTransactions(
     const route = FINANCE_ROUTES.listTradingAccountTransactions;
     const request = { params: { serverId, accountNumber }, query };
     const options = { organizationId: organizationOf(serverId) };
-    return knowing(route, query, [], await optionalBodyOf(client, route, request, options));
+    return checkedPage(route, query, [], await optionalBodyOf(client, route, request, options));
   };
 }
 
@@ -63,6 +63,6 @@ export function readCreditUsage(client: InternalClient): ReadCreditUsage {
   return async (organizationId, query) => {
     const route = ORGANIZATION_ROUTES.listCreditUsage;
     const request = { params: { organizationId }, query };
-    return knowing(route, query, [], await requiredBodyOf(client, route, request, { organizationId }));
+    return checkedPage(route, query, [], await requiredBodyOf(client, route, request, { organizationId }));
   };
 }

@@ -2,7 +2,7 @@ import { ACCOUNT_ROUTES, FINANCE_ROUTES } from "@kapi/contracts";
 import { DependencyError, type InternalClient } from "@kapi/http";
 import { expect, it } from "vitest";
 
-import { accountBodyOf, knowing, optionalBodyOf } from "./upstream-response.ts";
+import { accountBodyOf, checkedPage, optionalBodyOf } from "./upstream-response.ts";
 
 const ROUTE = FINANCE_ROUTES.listTradingAccountTransactions;
 const CURRENT = Buffer.from('{"transactions":[],"pagination":{"page":1,"nextCursor":null}}');
@@ -11,15 +11,15 @@ const FORMER = Buffer.from(`{"transactions":[{"description":${JSON.stringify('"n
 
 it("a page of release 0.1.0 is an error if that release ignored a cursor or a filter", () => {
   for (const query of [{ limit: 20, cursor: "c" }, { type: "deposit" }]) {
-    expect(() => knowing(ROUTE, query, ["status"], FORMER)).toThrow(DependencyError);
-    expect(knowing(ROUTE, query, ["status"], CURRENT)).toBe(CURRENT);
+    expect(() => checkedPage(ROUTE, query, ["status"], FORMER)).toThrow(DependencyError);
+    expect(checkedPage(ROUTE, query, ["status"], CURRENT)).toBe(CURRENT);
   }
 });
 
 it("a page of release 0.1.0, or the null of a 404, is returned for a query that this release knows", () => {
   const query = { page: 2, limit: 20, status: "open", type: undefined };
-  expect(knowing(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
-  expect(knowing(ROUTE, { cursor: "c" }, [], null)).toBeNull();
+  expect(checkedPage(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
+  expect(checkedPage(ROUTE, { cursor: "c" }, [], null)).toBeNull();
 });
 
 it("an account does not exist only if the owner's 404 has the code ACCOUNT_NOT_FOUND", async () => {

@@ -85,7 +85,7 @@ export async function requiredBodyOf<R extends InternalRoute>(
  * filters that are not in `formerFilters`, so its page would have other records.
  * @throws DependencyError for a page of release 0.1.0 that ignored a field.
  */
-export function knowing<Body extends Buffer | null>(
+export function checkedPage<Body extends Buffer | null>(
   { path }: InternalRoute,
   query: object,
   formerFilters: readonly string[],

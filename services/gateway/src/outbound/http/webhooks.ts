@@ -2,7 +2,7 @@ import { pathOf, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { callerHeaders, callRouteRaw, type InternalClient, errorFromResponse } from "@kapi/http";
 
 import type { Webhooks } from "../../domain/ports.ts";
-import { knowing } from "./upstream-response.ts";
+import { checkedPage } from "./upstream-response.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /** The filters of listWebhookDeliveries that release 0.1.0 knows. */
@@ -16,7 +16,7 @@ export function createWebhooks(client: InternalClient): Webhooks {
     const response = await callRouteRaw(client, route, request, options);
     if (response.status < CLIENT_ERRORS_FROM) {
       const isList = route === WEBHOOKS_ROUTES.listWebhookDeliveries;
-      return { body: isList ? knowing(route, rest.query ?? {}, FORMER_FILTERS, response.body) : response.body };
+      return { body: isList ? checkedPage(route, rest.query ?? {}, FORMER_FILTERS, response.body) : response.body };
     }
     return { rejection: errorFromResponse(pathOf(route, request), response) };
   };

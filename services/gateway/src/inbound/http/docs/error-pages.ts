@@ -16,7 +16,7 @@ const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   corrected: "Yes, corrected.",
   "new key":
     "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The earlier key stays bound to the failed command.",
-  "same key": "Yes, with the same idempotency key. The client of this documentation does it for you.",
+  "same key": "Yes, with the same idempotency key. The TypeScript client does it for you.",
   reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
 };
