@@ -41,7 +41,7 @@ const SIGNED_IN = "Send `Authorization: Management kapi.<key_id>.<secret>` with 
 export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   VALIDATION_FAILED: {
     happened:
-      "A field, parameter or header is missing or invalid. `issues` names each with its path, a code and a message.",
+      "A field, parameter or header is missing or invalid. `issues` names each with its path, a code and a message. A request that is not valid HTTP has no `issues`.",
     action: "Correct the fields that `issues` names. The idempotency key was not used up.",
     retry: "corrected",
   },
@@ -73,8 +73,10 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "corrected",
   },
   WEBHOOK_URL_REFUSED: {
-    happened: "The address cannot be an endpoint; the text says why. Addresses are https on port 443, and public.",
-    action: "Use a public https address. On your own machine forward events with `kapi listen`.",
+    happened:
+      "The address cannot be an endpoint; the text says why. Addresses are https and public, on port 443 unless your operator allows others. Their name must be resolvable now.",
+    action:
+      "Use a public https address. If its name could not be resolved, try again later. On your own machine forward events with `kapi listen`.",
     retry: "corrected",
   },
   TOO_MANY_ENDPOINTS: {
@@ -99,7 +101,7 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "later",
   },
   INSUFFICIENT_CREDITS: {
-    happened: "The wallet of the organization cannot pay for this request. Nothing was done.",
+    happened: "The wallet of the organization cannot pay for this request, or it has no wallet. Nothing was done.",
     action: "Buy credits. Watch `credits.low_balance`, so that you know before the wallet is empty.",
     retry: "later",
   },
@@ -110,7 +112,7 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
   },
   MISSING_SERVER_ACCESS: {
     happened:
-      "The server does not exist, belongs to another organization, or the key is limited to other servers. Operations on all servers reject a key that is limited to some.",
+      "The server does not exist, was removed, belongs to another organization, or the key is limited to other servers. Operations on all servers reject a key that is limited to some.",
     action: "Check the server id, and use a key that reaches the server.",
     retry: "later",
   },
@@ -120,7 +122,7 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "later",
   },
   TOO_MANY_CONNECTIONS: {
-    happened: "The organization has as many live connections as it may have.",
+    happened: "The organization has as many live connections to this process as it may have.",
     action: "Follow more accounts on one connection (up to 2,000), and close connections that you no longer need.",
     retry: "later",
   },
@@ -201,7 +203,7 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "corrected",
   },
   ACCOUNT_QUOTA_REACHED: {
-    happened: "The organization has as many accounts as it may have.",
+    happened: "The organization has as many accounts as it may have. In this release accounts have no quota.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
     retry: "later",
   },
@@ -268,8 +270,9 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
     retry: "new key",
   },
   INVALID_STATE_TRANSITION: {
-    happened: "The account cannot go from its present state to the requested one.",
-    action: "Read the account, and decide anew.",
+    happened:
+      "The account cannot go from its present state to the requested one, no risk template matches it, or the server has no room for another risk template. `errorMessage` says which.",
+    action: "Read the account or the templates, and decide anew.",
     retry: "new key",
   },
   INSUFFICIENT_FUNDS: {
@@ -293,7 +296,8 @@ export const COMMAND_ERROR_GUIDE: Readonly<Record<CommandErrorCode, ErrorAdvice>
     retry: "never",
   },
   REJECTED_BY_SERVER: {
-    happened: "The trading server rejected the change for a reason of its own; `errorMessage` has its text.",
+    happened:
+      "The trading server rejected the change for a reason of its own, or the command was closed before it was carried out. `errorMessage` says which.",
     action: "Act on the text. The change was not made.",
     retry: "new key",
   },
