@@ -43,7 +43,7 @@ const EXIT_CODES_TEXT = `
 3  no result yet: the command still runs, you stopped the program, kapi
    cannot be reached, or it answered 429 or 5xx:
    repeat the call with the same --key
-4  the key is not accepted, or lacks a scope
+4  the key is not accepted, lacks a scope, or does not reach the server
 `;
 
 /** Adds further commands to the program, such as those of an operator. */
