@@ -85,7 +85,7 @@ test("credits of one purchase id are added once", async () => {
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
-test("a user gets the given password, or a generated password that is shown once", async () => {
+test("a generated password is shown once, a given one never; an e-mail address is used once", async () => {
   const organization = await newOrganization();
   const email = `${randomUUID()}@example.com`;
   const create = (address: string): string =>
@@ -254,7 +254,7 @@ test("without addresses in the environment, a command uses the kapi that runs fr
     expect(await kapi(typed, { env: { KAPI_STATE_DIR: state } })).toMatchObject({ code: 0, err: "" });
 });
 
-test("help shows every command with its options, without calling a service", async () => {
+test("help lists the commands and the options of a command, without calling a service", async () => {
   const all = await kapi("--help", { env: {} });
   expect(all.code).toBe(0);
   for (const name of ["organization", "user", "server", "key", "credits", "audit", "OPERATOR_TOKEN"])

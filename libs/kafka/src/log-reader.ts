@@ -86,7 +86,7 @@ class FetchingReader implements LogReader {
     this.#lastActivityMs = this.#clock.nowMs();
     this.#endLag = observed(
       "kafka.reader.lag",
-      "Messages of a partition that a reader of the whole topic has not handled, as of the last fetch, by `topic` and `partition`",
+      "Messages of a partition that a reader without a consumer group has not handled, as of the last fetch, by `topic` and `partition`",
       "{message}",
       () =>
         Array.from(this.#ends, ([partition, end]) => ({
