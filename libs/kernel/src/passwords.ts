@@ -1,7 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 
-import { assertDefined } from "./assert.ts";
-
 const LOWER = "abcdefghijkmnopqrstuvwxyz";
 const UPPER = "ABCDEFGHJKLMNPQRSTUVWXYZ";
 const DIGITS = "23456789";
@@ -22,6 +20,17 @@ export interface Keyring {
   readonly keys: ReadonlyMap<string, Buffer>;
 }
 
+/**
+ * A keyring does not have a key. During a change of keys, another process may already use a key that
+ * this process gets with its restart.
+ */
+export class UnknownKey extends Error {
+  constructor(keyId: string) {
+    super(`this process does not have the key ${keyId}`);
+    this.name = "UnknownKey";
+  }
+}
+
 /** Purpose of a generated password; an input of its derivation (decisions, 5.2). */
 export type PasswordPurpose = "trading" | "investor";
 
@@ -40,7 +49,7 @@ export interface SealedPassword {
  * The generated password of a command: HKDF-SHA256 of the key `keyId` with the command id and
  * purpose, mapped to 20 characters with upper and lower case, digit and symbol (decisions, 5.2).
  * It is stored nowhere: equal input gives an equal password, whichever key is current.
- * @throws AssertionError if the keyring does not have the key `keyId`.
+ * @throws UnknownKey if the keyring does not have the key `keyId`.
  */
 export function derivePassword(keyring: Keyring, keyId: string, commandId: string, purpose: PasswordPurpose): string {
   const key = keyOf(keyring, keyId);
@@ -71,7 +80,8 @@ export function sealPassword(keyring: Keyring, commandId: string, password: stri
 
 /**
  * Opens the password that {@link sealPassword} sealed.
- * @throws Error if the key, the command id or the ciphertext differs.
+ * @throws UnknownKey if the keyring does not have the key; Error if the key, the command id or the
+ * ciphertext differs.
  */
 export function openPassword(keyring: Keyring, commandId: string, sealed: SealedPassword): string {
   const decipher = createDecipheriv("aes-256-gcm", keyOf(keyring, sealed.keyId), Buffer.from(sealed.iv, "base64url"))
@@ -89,5 +99,7 @@ export function passwordFingerprint(key: Buffer, password: string): string {
 }
 
 function keyOf(keyring: Keyring, keyId: string): Buffer {
-  return assertDefined(keyring.keys.get(keyId), `key ${keyId} of the keyring`);
+  const key = keyring.keys.get(keyId);
+  if (key === undefined) throw new UnknownKey(keyId);
+  return key;
 }

@@ -1,9 +1,9 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 
 import type { CommandOperation } from "@kapi/contracts";
 import { startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
-import { eventually, onWrongClock } from "@kapi/testkit";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { Harness } from "./harness.ts";
@@ -328,25 +328,6 @@ describe("a search that takes too long", () => {
     await pool.stop();
     for (const answer of answers) expect(answer).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
     expect(await env.call("GET", path)).toMatchObject({ status: 200, body: { accounts: [] } });
-  });
-});
-
-describe("a rotation of the password derivation keys", () => {
-  it("between acceptance and execution keeps the shown passwords of creations and resets", async () => {
-    const account = await env.account();
-    await env.restart("account.before-execute");
-    const creation = await env.publishCreation();
-    const reset = await env.publish(account, "account.password_reset");
-    await env.died();
-    const rotated = `newer:${randomBytes(32).toString("base64")},${env.stack.secrets.passwordDerivationKeys}`;
-    // By the machine's clock, both are long past their deadlines.
-    await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: rotated, ...onWrongClock("ahead") });
-    const created = String((await env.final(creation)).result?.["accountNumber"]);
-    expect(await env.final(reset.commandId)).toMatchObject({ status: "succeeded" });
-    expect(await env.login(created, env.generated(creation, "trading"))).toBe("trading");
-    expect(await env.login(created, env.generated(creation, "investor"))).toBe("investor");
-    expect(await env.login(account, env.generated(reset.commandId, "trading"))).toBe("trading");
-    await env.restart();
   });
 });
 

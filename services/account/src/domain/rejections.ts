@@ -1,4 +1,5 @@
 import type { CommandErrorCode } from "@kapi/contracts";
+import { UnknownKey } from "@kapi/kernel";
 
 import type { Rejection } from "./account-change.ts";
 
@@ -17,4 +18,13 @@ const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
  */
 export function rejection(errorCode: CommandErrorCode): { readonly kind: "refuse" } & Rejection {
   return { kind: "refuse", errorCode, errorMessage: MESSAGES[errorCode] ?? errorCode };
+}
+
+/**
+ * Retries a command whose password this process cannot open or derive, because it does not have the
+ * key yet. Throws every other error.
+ */
+export function retryWithoutKey(error: unknown): { readonly kind: "retry"; readonly reason: string } {
+  if (error instanceof UnknownKey) return { kind: "retry", reason: error.message };
+  throw error;
 }

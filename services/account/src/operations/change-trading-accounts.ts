@@ -15,7 +15,7 @@ import type {
 } from "../domain/account-change.ts";
 import type { Account, ServerConfiguration } from "../domain/account.ts";
 import type { AccountRepository, AccountChanger, AccountReader, Ledger } from "../domain/ports.ts";
-import { rejection } from "../domain/rejections.ts";
+import { rejection, retryWithoutKey } from "../domain/rejections.ts";
 import type { BookableChange, BookChanges } from "./book-changes.ts";
 import { type CatchUpDependencies, catchUp } from "./catch-up.ts";
 import { completeDeletions, type DeletionPorts, NOT_TRIED } from "./complete-deletion.ts";
@@ -145,7 +145,12 @@ function planOf(
   }
   if (server.status !== "active") return rejection("SERVER_DISABLED");
   const operation = operationOf(ports, message);
-  const plan = operation.plan(message, account, server);
+  let plan: ReturnType<QueuedOperation["plan"]>;
+  try {
+    plan = operation.plan(message, account, server);
+  } catch (error) {
+    return retryWithoutKey(error);
+  }
   if (plan.kind === "refuse") return plan;
   const { accountNumber } = account;
   const { commandId, traceparent } = message;

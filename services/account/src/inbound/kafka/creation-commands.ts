@@ -6,6 +6,7 @@ import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 import type { PasswordKind } from "../../domain/account-change.ts";
 import { CREATED_PLACE, type AccountEventDraft, type RecordEvents } from "../../domain/account-event.ts";
 import type { Account, AccountCreation } from "../../domain/account.ts";
+import { retryWithoutKey } from "../../domain/rejections.ts";
 import type { AccountOpener, CreationRepository, CreationResult, OpeningOutcome } from "../../domain/ports.ts";
 import type { CreationRun, RequestedCreation } from "../../operations/create-trading-account.ts";
 
@@ -43,13 +44,12 @@ export async function executeCreations(
   commands: readonly LeasedCommand[],
 ): Promise<Outcome[]> {
   const requests = commands.map(({ message }) => toRequest(options, message));
-  const requested = requests.filter((request) => request !== null);
+  const requested = requests.filter((request) => isRequest(request));
   const runs = requested.length === 0 ? [] : await options.createTradingAccounts(serverId, requested);
   let ran = 0;
   return commands.map((command, index) => {
-    if (requests[index] === null) {
-      return { kind: "refuse", errorCode: "INTERNAL", errorMessage: "The creation is malformed" };
-    }
+    const request = assertDefined(requests[index], "a request for each command");
+    if (!isRequest(request)) return request;
     const run = assertDefined(runs[ran], "a run for each creation");
     ran += 1;
     return fromRun(run, command, options.clock);
@@ -91,8 +91,11 @@ export async function applyCreations(
   await recordEvents(transaction, created.map(toCreatedEvent), new Map(spans));
 }
 
-function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | null {
-  if (message.operation !== "account.create" || message.managedAccountId === null) return null;
+/** The request of a creation; or its outcome if nothing can be requested. */
+function toRequest(options: CreationCommandsOptions, message: CommandMessage): RequestedCreation | Outcome {
+  if (message.operation !== "account.create" || message.managedAccountId === null) {
+    return { kind: "refuse", errorCode: "INTERNAL", errorMessage: "The creation is malformed" };
+  }
   const creation: AccountCreation = {
     commandId: message.commandId,
     managedAccountId: message.managedAccountId,
@@ -103,13 +106,21 @@ function toRequest(options: CreationCommandsOptions, message: CommandMessage): R
     initialBalanceMinor: message.amountMinor,
     createdAt: message.createdAt,
   };
-  return {
-    creation,
-    tradingPassword: options.passwordOf(message, "trading"),
-    investorPassword: options.passwordOf({ ...message, sealedPassword: null }, "investor"),
-    createdBy: message.createdBy ?? undefined,
-    traceparent: message.traceparent,
-  };
+  try {
+    return {
+      creation,
+      tradingPassword: options.passwordOf(message, "trading"),
+      investorPassword: options.passwordOf({ ...message, sealedPassword: null }, "investor"),
+      createdBy: message.createdBy ?? undefined,
+      traceparent: message.traceparent,
+    };
+  } catch (error) {
+    return retryWithoutKey(error);
+  }
+}
+
+function isRequest(request: RequestedCreation | Outcome): request is RequestedCreation {
+  return "creation" in request;
 }
 
 function fromRun({ outcome, account }: CreationRun, command: LeasedCommand, clock: Clock): Outcome {
