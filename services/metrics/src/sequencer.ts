@@ -60,7 +60,8 @@ export async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // With the database's clock alone, every valuation would be rejected if it were minutes behind.
+  // With the database's clock alone, every valuation would be rejected if that clock were minutes
+  // behind.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // A separate producer, so that no sample waits behind thousands of checkpoints.
@@ -103,7 +104,7 @@ export async function prepareSequencer(
     logger,
   });
   log.listen(checkpoints);
-  // Whatever the reason of the end: a topic may have been recreated just before it.
+  // A topic may have been recreated just before the process ends, whatever the reason of the end.
   const writeLastCheckpoints = async (): Promise<void> => {
     const recreated = await watch.recreated(RECREATED_TIMEOUT_MS);
     if (recreated.includes("latest")) checkpoints.changeAll();

@@ -215,7 +215,8 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
   if (assigned === null) await samples.restore(fixed);
   const partitions = assigned ?? fixedPartitions(fixed);
   const progress = createSampleProgress(samples.reader, partitions);
-  // Not earlier: while checkpoints were read, deletions of long ago excluded stale checkpoints.
+  // Old deletions are forgotten only after the fixed partitions were restored: until then they keep
+  // stale checkpoints of deleted accounts from being restored.
   log.forgetDeleted();
   await scope.start("deleted accounts", () => startTimer(FORGET_DELETED_INTERVAL_MS, () => log.forgetDeleted()));
 

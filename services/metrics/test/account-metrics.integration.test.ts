@@ -335,7 +335,7 @@ async function blockSnapshots(): Promise<{ release(): Promise<void> }> {
 }
 
 describe("a deleted account", () => {
-  it("has no snapshots, its subscribers in every process get a message, and later samples are ignored", async () => {
+  it("has no snapshots, its subscribers in every process get a message, and later valuations are rejected", async () => {
     const account = harness.account();
     const other = await harness.metrics({ ROLES: "stream" });
     const here = await connect(metrics);

@@ -87,7 +87,7 @@ async function expectDeadLetters(cases: readonly { account: string; bad: Bad; re
     expect(client.samples(account).map(({ equity }) => equity)).toEqual([100, 200]);
     const letter = letters[index];
     expect(letter?.key).toBe(bad.key ?? accountKey(harness.serverId, account));
-    // The dead letter of a parked valuation has only its position.
+    // The dead letter of a parked valuation has no value.
     expect([Buffer.from(bad.value), Buffer.alloc(0)]).toContainEqual(letter?.value);
     expect(letter?.headers).toEqual({
       reason: expect.stringMatching(reason) as string,

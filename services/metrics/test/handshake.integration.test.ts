@@ -61,8 +61,8 @@ describe("a handshake", () => {
 
   it.each<[string, HandshakeParts]>([
     ["another method", { method: "POST" }],
-    ["no key", { headers: { "sec-websocket-key": null } }],
-    ["a key that is too short", { headers: { "sec-websocket-key": "YWJj" } }],
+    ["no WebSocket key", { headers: { "sec-websocket-key": null } }],
+    ["a WebSocket key that is too short", { headers: { "sec-websocket-key": "YWJj" } }],
     ["no version", { headers: { "sec-websocket-version": null } }],
     ["version 8", { headers: { "sec-websocket-version": "8" } }],
     ["two versions", { headers: { "sec-websocket-version": "13, 8" } }],

@@ -51,8 +51,10 @@ describe("the acceptance rule", () => {
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 0)).toBe(false);
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 5_000)).toBe(false);
   });
+});
 
-  it("decodes the headers that it encodes, and rejects values that are not whole numbers", () => {
+describe("the headers of a sample", () => {
+  it("are decoded to the encoded range, and rejected if one is missing or malformed", () => {
     const range = { sequence: 1, from: -1, to: 0 };
     expect(decodeSampleHeaders(encodeSampleHeaders(range))).toEqual(range);
     for (const bad of ["", "1.5", "-2", "01", "1e3", "9".repeat(17), " 1"]) {

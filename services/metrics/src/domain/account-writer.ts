@@ -108,8 +108,8 @@ export class AccountWriter {
   }
 
   /**
-   * Whether a sample is due at `nowMs`. It also is if the clock was set back by `coalesceMs` or
-   * more.
+   * Whether a sample is due at `nowMs`. If valuations wait, a sample is also due when the clock has
+   * been set back by `coalesceMs` or more.
    */
   isDue(nowMs: number, coalesceMs: number): boolean {
     return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);

@@ -16,7 +16,7 @@ import type { AccountId } from "./sample.ts";
 export interface SampleSink {
   /** Resolves when the sample is in the log; rejects if that is unknown. */
   write(partition: number, key: string, range: SampleRange, frame: Buffer): Promise<void>;
-  /** The offset after the last sample of a partition. */
+  /** Kafka's offset after the last sample of a partition, for {@link SampleProgress}. */
   endOf(partition: number): Promise<bigint>;
 }
 
@@ -33,8 +33,8 @@ export interface WindowLink {
 /** How far this process has read the samples. */
 export interface SampleProgress {
   /**
-   * Resolves when this process has applied every sample of `partition` before `end`; rejects after
-   * `timeoutMs`.
+   * Resolves when this process has applied every sample of `partition` before Kafka's offset `end`;
+   * rejects after `timeoutMs`.
    */
   reached(partition: number, end: bigint, timeoutMs: number): Promise<void>;
 }
@@ -145,7 +145,7 @@ export interface EquityHistories {
 
 /** Publishes the deletion of an account to every metrics process, through `metrics.samples`. */
 export interface DeletionSink {
-  /** Resolves with the partition of the durable record, and the offset after it. */
+  /** Resolves with the partition of the durable record, and Kafka's offset after it. */
   publish(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
 }
 

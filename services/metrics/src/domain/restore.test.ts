@@ -32,7 +32,7 @@ describe("the offset from which samples are read after a restart", () => {
 
   it("is the window start of a stale checkpoint from a writer that had lost the partition", () => {
     expect(readStart(records(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
-    // Also a checkpoint between the marker's `latestOffset` and the marker.
+    // The checkpoint's record is at the marker's `latestOffset`, before the marker's own record.
     expect(readStart(records(700, [checkpoint(200, 150), 90]), 600)).toBe(150);
     // The marker's writer had read this checkpoint back, and would have replaced a stale one.
     expect(readStart(records(700, [checkpoint(200, 150), 89]), 600)).toBe(600);

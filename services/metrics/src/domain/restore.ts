@@ -48,13 +48,13 @@ export const WITHOUT_CHECKPOINT: StartingPoint = {
 
 /**
  * The offset of `metrics.samples` from which a partition is read: 0 without a marker. Otherwise it
- * is the lowest of: the marker (checkpoints include every sample before the marker), `windowOffset`
- * (the start of the replay window), and the window start of each recently active account.
+ * is the lowest of: the marker's `samplesOffset` (checkpoints include every sample before it),
+ * `windowOffset` (the start of the replay window), and the window start of each recently active
+ * account.
  *
- * A checkpoint at or after the marker's `latestOffset`, of a sample before the marker, may be
- * stale: a writer that had lost the partition may have replaced a newer checkpoint. The log is then
- * read from the window of this checkpoint on. If the checkpoint is valid, its account was recently
- * active, and its window is read anyway.
+ * A checkpoint may be stale if its record is at or after the marker's `latestOffset`, but its
+ * sample is before the marker's `samplesOffset`: a writer that had lost the partition may have
+ * replaced a newer checkpoint. The log is then read from the start of this checkpoint's window.
  */
 export function readStart(restored: RestoredPartition, windowOffset: number): number {
   const { marker, accounts } = restored;

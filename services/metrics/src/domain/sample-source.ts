@@ -33,8 +33,8 @@ export interface SampleSource {
   /** Returns the sequences that the account's window keeps now. */
   kept(account: SampledAccount): KeptRange;
   /**
-   * Returns the WebSocket frames of samples from a kept sequence on, and the sequence after them:
-   * as many as fit into `maxBytes`, but at least one.
+   * Returns the WebSocket frames of samples from a kept sequence on: as many frames as fit into
+   * `maxBytes`, but at least one. `next` is the sequence after them.
    */
   frames(account: SampledAccount, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number };
 }

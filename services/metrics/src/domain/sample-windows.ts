@@ -182,8 +182,8 @@ export class SampleWindows {
   }
 
   /**
-   * Returns the frames from `fromSequence` on, ready for a socket, and the sequence after them: as
-   * many as fit into `maxBytes`, but at least one. `fromSequence` must be kept.
+   * Returns the frames from `fromSequence` on, ready for a socket: as many frames as fit into
+   * `maxBytes`, but at least one. `next` is the sequence after them. `fromSequence` must be kept.
    */
   frames(given: SampleWindow, fromSequence: number, maxBytes: number): { bytes: Buffer; next: number } {
     return this.#copy(owned(given), fromSequence, maxBytes, RECORD_BYTES);

@@ -117,7 +117,7 @@ export class AssignedPartitions implements ReadPartitions {
     void this.#change();
   }
 
-  /** Restores and drops partitions, one change at a time, until none is left. */
+  /** Restores and drops partitions, one change at a time, until no change is due. */
   async #change(): Promise<void> {
     if (this.#isChanging) return;
     this.#isChanging = true;

@@ -36,7 +36,7 @@ interface Followed extends SampledAccount {
   followers: number;
   /** Where the account is followed now; null while no connected process holds its partition. */
   followedAt: { readonly link: WindowLink; readonly channel: number } | null;
-  /** The last sequence of the window to receive before the account is open; null: unknown. */
+  /** The account is open once it has the sample of this sequence; null: not known yet. */
   openingSequence: number | null;
   readonly exists: Deferred<boolean>;
   /** `ended`: the account was deleted, or does not exist. */
@@ -111,13 +111,16 @@ export class FollowedSamples implements SampleSource {
     this.#options.windows.expire(this.#options.clock.nowMs());
   }
 
-  /** A windows process is connected: accounts whose own process it is move to it. */
+  /**
+   * Called when a windows process has connected. Accounts on its own partitions move to it.
+   * Accounts on its replica partitions move to it if no other connected process holds them.
+   */
   connected(link: WindowLink): void {
     this.#links.set(link, new Map());
     for (const followed of this.#accounts.values()) this.#followAtHolder(followed);
   }
 
-  /** A connection has ended: its accounts move to another process that holds them. */
+  /** Called when a connection has ended. Its accounts move to another process that holds them. */
   disconnected(link: WindowLink): void {
     const ofLink = this.#links.get(link);
     if (ofLink === undefined) return;

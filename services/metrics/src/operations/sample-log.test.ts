@@ -41,14 +41,14 @@ describe("the sample log", () => {
     expect(log.position(0)).toBe(7);
   });
 
-  it("rejects samples on another partition than the account's", () => {
+  it("ignores samples on another partition than the account's", () => {
     const { log, accepted } = newLog();
     log.apply(0, [record(0, 1, -1, 4)]);
     log.apply(1, [record(0, 2, 4, 5)]);
     expect(accepted).toEqual([1]);
   });
 
-  it("continues from a checkpoint: earlier records are skipped, its own sample is the newest", () => {
+  it("continues from a checkpoint: skips earlier records, and starts the window of new checkpoints at the next sample", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
     const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: false };

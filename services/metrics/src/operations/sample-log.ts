@@ -141,8 +141,8 @@ export class SampleLog {
   }
 
   /**
-   * Returns the sample from which this account can be restored: the one of its checkpoint if
-   * {@link AccountStream.windowStart} has it, otherwise the oldest kept one with a known `from`.
+   * Returns the sample from which this account can be restored: {@link AccountStream.windowStart}
+   * if it is not null, otherwise the oldest kept sample with a known `from`.
    */
   windowStartOf(account: AccountStream): SampleCheckpoint["window"] {
     if (account.windowStart !== null) return account.windowStart;

@@ -286,7 +286,7 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("keep a limited number of valuations each; further valuations are merged into one sample, with the lowest equity", async () => {
+  it("keep a limited number of valuations each; above it all of them become one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);

@@ -104,8 +104,9 @@ export class TopicWatch {
   }
 
   /**
-   * Returns the topics that were recreated, before the process ends. Waits for a deleted topic to
-   * be recreated, because nothing can be written to it. Returns none after `timeoutMs`.
+   * Called before the process ends. Returns the topics that were recreated. Waits for a deleted
+   * topic to be recreated, because nothing can be written to a deleted topic. Returns an empty list
+   * after `timeoutMs`.
    */
   async recreated(timeoutMs: number): Promise<readonly WatchedTopic[]> {
     const over = new AbortController();

@@ -44,7 +44,7 @@ function start(home = PARTITION) {
   return { log, latest, checkpoints, readBack };
 }
 
-it("replaces a stale checkpoint that it reads back; the marker has the offset that was read back before", async () => {
+it("replaces a stale checkpoint that it reads back; the marker has the offset up to which it had read back", async () => {
   const { log, latest, checkpoints, readBack } = start();
   log.apply(PARTITION, [record(1)]);
   await checkpoints.write();

@@ -7,7 +7,7 @@ import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
  * Reads deletions from `account.events`. Every process needs all deletions, so each process reads
- * the topic from the beginning, without a group. Deletions older than the topic are in
+ * the topic from the beginning, without a group. Deletions that the topic no longer has are in
  * `deleted_accounts`.
  */
 export function startDeletionReader(options: {

@@ -51,7 +51,10 @@ export function startSampleConsumer(options: {
   });
 }
 
-/** Waits for the accounts of a partition: after a gap, snapshots ask for their accepted samples. */
+/**
+ * Waits until the accounts of a partition are restored. If samples are missing in the log, the
+ * snapshots continue from a sample that `SampleLog` has accepted.
+ */
 async function restored(partitions: ReadPartitions, partition: number): Promise<void> {
   try {
     await partitions.restored(partition, RESTORED_TIMEOUT_MS);

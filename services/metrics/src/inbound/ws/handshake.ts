@@ -52,9 +52,10 @@ export function requestIdOf(request: IncomingMessage, clock: Clock): string {
 }
 
 /**
- * Checks a handshake in the same order as an HTTP request (decisions, 1.1), and charges the price
- * of a live connection.
- * @throws ApiError, to be answered before the upgrade (decisions, 10.3).
+ * Checks a handshake, and charges the price of a live connection. Unlike an HTTP request, a
+ * handshake to another path gets 404 before its key is checked, and a request that is not a
+ * WebSocket handshake gets 400 before 429 and 402 (decisions, 10.3).
+ * @throws ApiError, to be answered before the upgrade.
  */
 export async function admitHandshake(
   context: HandshakeContext,

@@ -202,8 +202,8 @@ export class LiveSocket {
   }
 
   /**
-   * Pauses reading: for `pauseMs`, if the client does not read its answers, or if too many of its
-   * messages wait.
+   * Pauses reading for `pauseMs`. Also pauses reading while the client does not read its answers,
+   * or while too many of its messages wait.
    */
   #paceReading(pauseMs: number): void {
     const full = !this.#writer.hasRoom(this.#context.clock.nowMs());

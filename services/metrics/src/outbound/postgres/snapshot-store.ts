@@ -55,11 +55,11 @@ const INSERT_HOURS = statement<Record<string, never>>(
    on conflict (server_id, account_number, hour) do nothing`,
 );
 
-// Computes hours from stored minutes: those from the account's newest stored minute (the time in
-// `account_states`) up to the hour of the given minute. A process of an earlier release leaves an
-// older time there, or null. From an older time, all hours since are written. Without a time none
-// is written, and charts read the minutes. `offset 0` keeps the planner from joining all states of
-// a server.
+// Computes the rows of hours from stored minutes. The first hour is that of the account's newest
+// stored minute, whose time is in `account_states`. The last hour is the one before the hour of the
+// given minute. A process of an earlier release leaves an older time in `account_states`, or null.
+// From an older time, all later hours are written. Without a time no hour is written, and charts
+// read the minutes. `offset 0` keeps the planner from joining all states of a server.
 const INSERT_UNKNOWN_HOURS = statement<Record<string, never>>(
   "snapshots_insert_unknown_hours",
   `insert into account_metric_hours (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor,
