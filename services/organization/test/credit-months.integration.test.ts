@@ -390,7 +390,7 @@ test("each shard moves into the current month; this and the next month have part
   expect(deleted).toBeGreaterThan(0);
 });
 
-test("processes that start concurrently create the next months", async () => {
+test("concurrent creations of a month succeed", async () => {
   const months = createCreditMonths(harness.database);
   for (const month of ["2095-01-01", "2095-02-01", "2095-03-01", "2095-04-01"]) {
     await Promise.all(Array.from({ length: 6 }, () => months.keep(month)));
