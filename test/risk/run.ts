@@ -4,8 +4,8 @@
  * command and event with an oracle that looks at the whole log again. A run with differences exits
  * with 1.
  * `QUOTES_FILE` names a CSV of recorded quotes; without it the quotes are a random walk.
- * `RISK_VALUATIONS` (100,000) is the number of valuations, `RISK_PER_SECOND` (1,000) their rate,
- * `RISK_SEED` determines the random choices.
+ * `RISK_VALUATIONS` (100,000) is the maximum number of valuations; the quotes may give fewer.
+ * `RISK_PER_SECOND` (1,000) is their rate. `RISK_SEED` determines the random choices.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";

@@ -137,7 +137,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
   expect(await redis.commands.hget(recordKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
 
-test("a process starts while the node is lost", async () => {
+test("a new connection to the cluster starts while the node is lost, and other shards admit requests", async () => {
   const url = cluster.masters.map((master) => master.url);
   const other = await startRedis({
     url,

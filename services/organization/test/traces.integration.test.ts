@@ -77,7 +77,7 @@ test("a reservation that is recorded with its settlement is in the trace of its 
   expect(ofTrace(traceId)).toMatchObject([{ name: "process usage", parentId: REQUEST_SPAN, ended: true }]);
 });
 
-test("a change of the directory is published in the trace of its request, with its waiting time", async () => {
+test("a change of the directory is published in the trace of its request; while it waits, its age is measured", async () => {
   const { context, database, kafka } = harness;
   const organizationId = await organizationWith(harness, 0);
   await eventually(async () => expect(await outboxAge(database)).toBe(0));

@@ -263,7 +263,7 @@ describe("evidence of a breach", () => {
   );
 
   it(
-    "is stored once, although the process is killed while it collects it, with the positions that caused the breach",
+    "is stored once, although the process is killed while collecting it, with the positions that caused the breach",
     async () => {
       const accountNumber = anyAccountNumber();
       const held = Promise.withResolvers<void>();

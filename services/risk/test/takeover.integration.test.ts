@@ -181,7 +181,7 @@ async function runRound(accounts: readonly Account[]): Promise<void> {
     if (account === undefined) throw new TypeError("there are accounts");
     const earlier = nextValuation(account);
     send(earlier);
-    // Sometimes it is written twice, with a later one between, as after a lost answer.
+    // Sometimes a valuation is written twice, with a later one between, as after a lost answer.
     if (between(0, 20) === 0) {
       send(nextValuation(account));
       send(earlier);

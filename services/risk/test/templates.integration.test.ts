@@ -299,7 +299,7 @@ it("lets the template that was created first apply to an account that two templa
   await setTemplate("wide", [limit(10)], { status: ["active"] });
   await setTemplate("narrow", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
-  // If it was compared with the second one first, it has got those rules before.
+  // If the account was first compared for `narrow`, it had the rules of `narrow` before.
   expect((await versions())[account]?.at(-1)).toBe("wide/1 10");
   await carryOut({ operation: "risk.delete_template", payload: { name: "wide", accountRules: "keep" } });
   await setTemplate("narrow", [limit(21)], { nameStartsWith: "Phase 1" });

@@ -78,7 +78,10 @@ export function alertsByWholePast(
   });
 }
 
-/** New rules are compared with the newest values, and the former rules with those of the change. */
+/**
+ * When rules are set, the former rules are compared with the seed, and the new rules with the
+ * newest values.
+ */
 function momentsOf(steps: readonly Step[]): Moment[] {
   const moments: Moment[] = [];
   let version = -1;

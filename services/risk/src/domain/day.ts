@@ -48,7 +48,8 @@ export class DayCalendar {
   /** The day that contains the instant `ms`. */
   dayOf(ms: number): TradingDay {
     if (this.#last !== null && ms >= this.#last.startMs && ms < this.#last.endMs) return this.#last;
-    // Days since 1970 of the local date; the day that started last may be one day earlier.
+    // Begins with the day after the local date (in days since 1970): this day has already started
+    // if the clocks went back over midnight.
     let day = Math.floor(this.#localMs(ms) / DAY_MS) + 1;
     while (this.#startOf(day) > ms) day -= 1;
     const startMs = this.#startOf(day);

@@ -84,7 +84,8 @@ export function shareOf(amountMinor: number, share: number): number {
 
 /**
  * Whether two versions of a rule measure from the same reference, so that the reference stays when
- * the rule is changed. The limit, its warning and the action may differ.
+ * the rule is changed. All other fields may differ: the limit, its warning, the action, `lockAt`,
+ * and the basis of a profit target.
  */
 export function sameReference(left: Rule, right: Rule): boolean {
   if (left.type === "dailyLoss" && right.type === "dailyLoss") {

@@ -105,8 +105,8 @@ export interface TemplateRepository {
   postpone(accounts: readonly WaitingAccount[], pauseMs: number, hasFailed: boolean): Promise<void>;
   /**
    * Compares an account with the templates of its server, and stores the version of the rules that
-   * it gets, in one transaction. Stores nothing if the account does not wait any more: it was
-   * deleted, or is compared later. Returns whether a version was stored.
+   * it gets, in one transaction. Stores nothing if the account was deleted or compared meanwhile,
+   * or must be compared again later. Returns whether a version was stored.
    */
   apply(waiting: WaitingAccount, account: OpenAccount): Promise<boolean>;
 }

@@ -68,9 +68,9 @@ interface Pause {
 const SEARCHES = "searches";
 
 /**
- * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. A
- * failing server, or a failing search, is paused for up to a minute, and the other servers
- * continue.
+ * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. If
+ * accounts of a server are unavailable, only this server is paused, for up to a minute. If a search
+ * finds the account service unavailable, all searches are paused.
  */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;

@@ -20,7 +20,11 @@ export interface ChangeRiskRulesDependencies {
   readonly addVersion: (version: NewRuleVersion) => Promise<void>;
   /** The templates of a server, in the order of their creation. */
   readonly templatesOf: (serverId: string) => Promise<readonly Template[]>;
-  /** Whether the account service, or the trading server behind it, gave no clear answer. */
+  /**
+   * Whether the account service, or the trading server behind it, gave no clear answer. Also true
+   * if the database is unavailable, or another process stored a version of the account's rules at
+   * the same time.
+   */
   readonly isUnavailable: (error: unknown) => boolean;
 }
 
@@ -53,7 +57,7 @@ export async function changeRiskRules(
   try {
     await addVersion({ ...version, currency, commandId });
   } catch (error) {
-    if (isUnavailable(error)) return { kind: "retry", reason: "another version of the rules is stored now" };
+    if (isUnavailable(error)) return { kind: "retry", reason: "the version of the rules cannot be stored now" };
     throw error;
   }
   return { kind: "pending" };

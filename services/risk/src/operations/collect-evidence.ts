@@ -1,7 +1,7 @@
 /**
- * Collects the evidence of breaches. A minute after a breach, its records are still in the log: one
- * pass over a partition gives those of all accounts whose breaches are due. Every owner of the
- * partition may collect; only the first document is stored.
+ * Collects the evidence of breaches. A minute after a breach, its records are still in the log. One
+ * pass over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
+ * Every owner of the partition may collect; only the first document is stored.
  */
 import type { CommandStore } from "@kapi/commands";
 import { accountKey, type EvidencePosition, type MissingEvidence, type RiskEvent, TOPICS } from "@kapi/contracts";

@@ -73,7 +73,7 @@ export class Evaluator {
 
   /**
    * Compares a batch of one partition.
-   * @returns a function that returns the offset below which everything is stored.
+   * @returns `commitOffset`, which returns the offset below which everything is stored.
    * @throws RetryableError while the database is unavailable, or another process owns the
    * partition. Throws another error if no new assignment follows: the process must restart.
    */

@@ -161,7 +161,7 @@ export class PartitionEvaluator {
    * Activates a version from the position on, and finishes its command as succeeded, in one
    * transaction. A version whose command is final already is discarded. A version of a template has
    * no command. A version waits until the position has reached all earlier versions. The position
-   * can be behind one that a crashed owner activated after its last checkpoint.
+   * can be behind a version that a crashed owner activated after its last checkpoint.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {

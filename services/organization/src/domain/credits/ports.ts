@@ -50,7 +50,7 @@ export interface WalletPlace {
   readonly organizationId: string;
 }
 
-/** A ledger entry that the wallet in Redis does not have yet. */
+/** A ledger entry that the wallet in Redis may not have yet. */
 export interface PendingWalletChange {
   readonly chargeId: string;
   readonly organizationId: string;

@@ -1,6 +1,6 @@
 /**
- * Converts usage entries of Redis into ledger entries. Some usage entries ask for the refund of a
- * charge that Redis does not know: its shard was synced since the charge, or Redis forgot it. The
+ * Converts usage entries of Redis into ledger entries. Some usage entries ask the ledger to decide
+ * a refund, because the shard was synced since the charge, or Redis does not know the charge. The
  * ledger refunds the credits that the charge consumed.
  */
 import type { UsageEntry } from "@kapi/admission/redis";

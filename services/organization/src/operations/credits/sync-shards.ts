@@ -8,8 +8,8 @@ import { recordUnderLocks } from "./record-under-locks.ts";
 import { recordAllUsage } from "./record-usage.ts";
 
 /**
- * Maximum wait for the ledger's own consumption of `command.events`. After a longer wait nothing is
- * lost: a settlement that is recorded after the sync has the sync's epoch, and is applied then.
+ * Maximum wait until the ledger has consumed `command.events`. A sync that begins earlier loses
+ * nothing: a settlement that is recorded after the sync has the sync's epoch, and is applied then.
  */
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;

@@ -15,7 +15,7 @@ export interface CreateOrganization {
 
 /**
  * Creates an organization with its wallet, and returns the ids of both. The wallet is usable when
- * this resolves, unless Redis is unavailable.
+ * this resolves, unless Redis is unavailable or the wallet shard is unsynced.
  */
 export async function createOrganization(
   context: Omit<LedgerContext, "store"> & { readonly store: Store },
