@@ -201,7 +201,7 @@ describe("a delivery", () => {
     await elsewhere.stop();
   });
 
-  it("without a complete response fails at the timeout", async () => {
+  it("without a response fails at the timeout; an incomplete response counts by its status", async () => {
     receiver.answer = hang;
     const { id } = await tested();
     const delivery = await harness.attempted(id, 1);
