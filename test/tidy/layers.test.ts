@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { layerFaults } from "./layers.ts";
 
 describe("the layers of a service", () => {
-  it("every service has the same layers", () => {
+  it("every service has its README and required files, and only allowed folders", () => {
     expect(layerFaults(path.resolve(import.meta.dirname, "../../services"))).toEqual([]);
   });
 

@@ -184,17 +184,6 @@ describe("valuations", () => {
     await control("POST", "/prices/EURUSD/release");
   });
 
-  it("follow a held price, which stays where a move put it until it is released", async () => {
-    await control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1, hold: true });
-    expect((await control("POST", "/prices/EURUSD/move", { points: 150 })).body).toMatchObject({ held: true });
-    await control("POST", "/market/ticks", { count: 20 });
-    const { prices } = (await control("GET", "/prices")).body as { prices: { symbol: string; bid: number }[] };
-    expect(prices.find(({ symbol }) => symbol === "EURUSD")?.bid).toBe(1.1015);
-    expect((await control("POST", "/prices/EURUSD/move", { points: 1, hold: false })).body).toMatchObject({
-      held: false,
-    });
-  });
-
   it("come for an account with automatic trading", async () => {
     const accountNumber = await account(1_000_000);
     const settings = { enabled: true, symbols: ["EURUSD"], volume: 0.1, everyTicks: 2 };
@@ -204,6 +193,17 @@ describe("valuations", () => {
     const { events } = await running.client.history(serverId, accountNumber, 0, 1_000);
     expect(events.filter((event) => event.type === "deal.executed").length).toBeGreaterThan(3);
     await control("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: false });
+  });
+});
+
+it("a held price stays where a move put it, until it is released", async () => {
+  await control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1, hold: true });
+  expect((await control("POST", "/prices/EURUSD/move", { points: 150 })).body).toMatchObject({ held: true });
+  await control("POST", "/market/ticks", { count: 20 });
+  const { prices } = (await control("GET", "/prices")).body as { prices: { symbol: string; bid: number }[] };
+  expect(prices.find(({ symbol }) => symbol === "EURUSD")?.bid).toBe(1.1015);
+  expect((await control("POST", "/prices/EURUSD/move", { points: 1, hold: false })).body).toMatchObject({
+    held: false,
   });
 });
 

@@ -63,7 +63,7 @@ it("concurrent look-ups of a name are shared, and a failure is cached briefly", 
     .toEqual([{ address: PUBLIC, family: 4 }]);
 });
 
-describe("an endpoint can be saved at once", () => {
+describe("an endpoint can be saved", () => {
   it("if only the first name server is silent", async () => {
     names.set("quick.example", { address: PUBLIC });
     const silent = await NameServer.start(() => "silent");

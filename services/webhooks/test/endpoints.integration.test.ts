@@ -119,7 +119,7 @@ describe("a non-public address", () => {
     },
   );
 
-  it("that was allowed on save is rejected on delivery", async () => {
+  it("in a stored URL that the rules forbid is rejected on delivery", async () => {
     const { id } = await harness.createEndpoint({ url: HOOK });
     const put = statement<never>("test_put_url", "update endpoints set url = $2 where id = $1");
     await inDatabase((database) => database.query(put, [id, `http://127.0.0.1:${receiver.port}/`]));

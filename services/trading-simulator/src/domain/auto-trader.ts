@@ -12,8 +12,8 @@ import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./tra
 
 const MAX_WAITING_ORDERS = 2;
 /**
- * Fraction of decisions that place or cancel an order if there is room for a position. Of an
- * account without positions, every decision does.
+ * Fraction of decisions that place or cancel an order if there is room for a position. While an
+ * account has no positions, every decision places or cancels an order.
  */
 const OPENING_PART = 0.6;
 /** Fraction of new orders that are limit orders. */

@@ -84,7 +84,7 @@ export class Market implements Prices {
 
   /**
    * One tick: every seeded symbol takes a step, then due recorded quotes follow one by one. Yields
-   * the symbols with a new quote after each.
+   * the symbols with a new quote: first the seeded ones, then the recorded one after each quote.
    */
   *tick(intervalMs: number): Generator<readonly string[]> {
     this.#state.tick += 1;
@@ -107,7 +107,10 @@ export class Market implements Prices {
     }
   }
 
-  /** Sets and rounds the price of a symbol. The feed continues from there unless `held`. */
+  /**
+   * Sets and rounds the price of a symbol. Unless `held`, a random walk continues from there, and a
+   * recording with its next quote.
+   */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);
     const state = this.#symbol(symbol);

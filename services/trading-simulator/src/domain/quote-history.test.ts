@@ -49,7 +49,7 @@ describe("the quotes of a symbol", () => {
     expect(history.at(lastMs - QUOTE_RETENTION_MS - 1)).toBeNull();
   });
 
-  it("have the quote that held 10 minutes ago, however old it is", () => {
+  it("have the quote that was current 10 minutes ago, however old it is", () => {
     const history = historyOf(1, 0);
     history.record(START_MS + 10 * QUOTE_RETENTION_MS, quote(1));
     expect(history.at(START_MS + 9 * QUOTE_RETENTION_MS)).toMatchObject(quote(0));

@@ -85,7 +85,7 @@ describe("the order of an account's events", () => {
     expect(recorded).toEqual(recordedUpTo([2, 1]));
   });
 
-  it("starts with the first arriving event of an unknown source", () => {
+  it("starts with the oldest event of the first call, if the recorded sequence of its source is unknown", () => {
     const events = [event("f9", "finance", 9), event("f7", "finance", 7)];
     expect(order(events, recordedUpTo([0, null]))).toEqual({ ready: ["f7"], early: ["f9"] });
   });
@@ -96,7 +96,7 @@ describe("the order of an account's events", () => {
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });
   });
 
-  it("continues after an overdue event, with all older events present", () => {
+  it("records an overdue event after the older events that wait, and then continues with its successors", () => {
     const waiting = [
       waited(event("f5", "finance", 5)),
       overdue(event("f4", "finance", 4)),
@@ -220,7 +220,7 @@ describe("the order of an account's events", () => {
   });
 });
 
-/** The events that one trading event becomes: 0 or 1 of the account service, several of finance. */
+/** The events that one trading event becomes: 0 or 1 of the account service, 0 to 3 of finance. */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
 it("in any batches, each event of a history comes once, in the order of the trading server", () => {

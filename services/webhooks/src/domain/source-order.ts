@@ -34,7 +34,8 @@ const OTHER: Readonly<Record<Source, Source>> = { account: "finance", finance: "
 /** How far the events of one source are recorded. */
 export interface RecordedSource {
   /**
-   * Newest recorded sequence; null if unknown: the next event that arrives is then the first event.
+   * Newest recorded sequence; null if unknown: the next event of this source then waits for no
+   * older event of it.
    */
   sequence: number | null;
   /**

@@ -31,7 +31,7 @@ export function startAttempt(
   return startSpan("deliver webhook", { role: "client", parent: traceparent, attributes });
 }
 
-/** Ends the span with the response status, or with an error without a response. */
+/** Ends the span, as failed unless the status is 2xx. */
 export function endAttempt(span: Span | null, { status }: Reply): void {
   if (span === null) return;
   if (status !== null) span.set({ [ATTRIBUTE.httpStatus]: status });

@@ -117,7 +117,7 @@ describe("the deliverer", () => {
     expect(state.sent).toBe(1);
   });
 
-  it("fails a delivery that it cannot sign, and sends all others", async () => {
+  it("fails the attempt at a delivery that it cannot sign, and sends all other deliveries", async () => {
     const [good, bad] = [endpointOf(), endpointOf(otherKeys)];
     const { state, deliverer, lease } = createHarness([good, bad]);
     deliverer.add([lease(bad), lease(good)]);

@@ -1,4 +1,4 @@
-/** Metrics of events and deliveries, except queue lengths. */
+/** Counters and durations of events and attempts. `service.ts` has the gauges of deliveries. */
 import { counter, histogram } from "@kapi/runtime";
 
 import type { MissingEvents } from "../domain/source-order.ts";

@@ -3,7 +3,7 @@
  *
  * `dns.lookup` is not used: while a name server is silent, it blocks one of libuv's four threads.
  * Four silent names would stop every lookup of the process, including those of PostgreSQL and
- * Kafka. So search domains and other system sources (mDNS, LDAP) are not used.
+ * Kafka. Without `dns.lookup`, search domains and other system sources (mDNS, LDAP) are not used.
  */
 import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";

@@ -6,7 +6,7 @@ import type { DayStore } from "../../domain/ports.ts";
 const KEEP_DAY = statement<Record<string, never>>("webhooks_keep_day", "select keep_day($1::date)");
 const DROP_DAYS = statement<{ dropped: number }>("webhooks_drop_days", "select drop_days($1::date) as dropped");
 
-/** Creates and drops the daily partitions of events and deliveries. */
+/** Creates and drops the daily partitions. */
 export function createDayStore(database: Database): DayStore {
   const kept = new Set<string>();
   return {

@@ -166,8 +166,8 @@ const COUNT = statement<{ total: number }>(
 );
 
 /**
- * The id is compared as text, so that no plan scans all deliveries of the endpoint instead of using
- * the index on the delivery's id.
+ * The endpoint's id is compared as text, so that no plan scans all deliveries of the endpoint
+ * instead of using the index on the delivery's id.
  */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
@@ -231,7 +231,7 @@ async function list(
 ): Promise<{ deliveries: WebhookDelivery[]; pagination: Pagination }> {
   const { status = null, type = null, from = null, to = null, eventId, nowMs } = query;
   const start = pageStart("deliveries", query);
-  // An event is one delivery to an endpoint, whose id follows from both.
+  // An event has one delivery to an endpoint. The delivery's id follows from endpoint and event.
   const deliveryId = eventId === undefined ? null : uuidV5(endpointId, eventId);
   const values = [endpointId, status, type, toIso(nowMs), from, to, deliveryId];
   const isShown = start.offset < MAX_LISTED_DELIVERIES;

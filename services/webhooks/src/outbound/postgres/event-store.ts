@@ -121,7 +121,8 @@ async function recordEvents(
   if (ready.length === 0) return NOTHING_RECORDED;
   const recordable = await withContent(tx, ready, nowMs);
   const numbered = recordable.map((event) => numberEvent(event, positions, sequences));
-  // Also without an event to record: the sequences have advanced past the ready events.
+  // Also if `numbered` is empty: the sequences have advanced past the ready events.
+  // insertEvents stores them.
   insertEvents(tx, numbered, positions, sequences, nowMs);
   const started = insertDeliveries(tx, numbered, endpoints, readCapacity(), nowMs, leaseUntilMs);
   return { recorded: numbered.length, ...started, missing };
@@ -300,7 +301,7 @@ function insertEvents(
   insertAccountEvents(tx, numbered, nowMs);
 }
 
-/** Lists the events of accounts, for reads by account. */
+/** Inserts the events of accounts into `account_events`, for reads by account. */
 function insertAccountEvents(tx: Transaction, numbered: readonly NumberedEvent[], nowMs: number): void {
   const listed = numbered.filter(({ event }) => accountOf(event) !== null);
   if (listed.length === 0) return;
