@@ -96,8 +96,8 @@ async function checkActions(
 }
 
 /**
- * Whether the account now has the state that the command asks for, or a stricter one: an account
- * that another rule has already disabled does not become close-only (decisions, 15.9).
+ * Whether the command put the account into its new state, or failed because the state was already
+ * stricter: an account that another rule has disabled does not become close-only (decisions, 15.9).
  */
 function isCarriedOut(command: CommandView | undefined): boolean {
   if (command?.status === "succeeded") return true;

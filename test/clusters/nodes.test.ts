@@ -61,7 +61,7 @@ describe("clusters", () => {
     );
 
     it(
-      "a broker can be replaced under a new id after every change of the leading controller",
+      "brokers can be replaced under new ids after each controller was paused and the leadership moved",
       async () => {
         const [first, second, third] = clusters.kafka.nodes;
         await third?.replace();

@@ -124,7 +124,7 @@ const optional = ({ wrong, right }: FieldRule): FieldRule => ({
 });
 
 const DAILY = { type: "dailyLoss", basis: "equity" };
-/** Rules as JSON; each has `changes` of a valid rule. */
+/** A list of rules as JSON. Each rule is a valid rule with one of the `changes` applied. */
 const rules = (changes: readonly object[]): string =>
   JSON.stringify(
     changes.map((change) => ({ id: "a", type: "maxLoss", limit: { percent: 10 }, action: "notify", ...change })),

@@ -28,7 +28,7 @@ let control: TradingControl;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  // Without this delay, digests of yesterday exist even in the first minutes of a day.
+  // Without a grace time, the digests of yesterday exist even in the first minutes of a day.
   system = await startSystem({ all: { DIGEST_GRACE_MS: "0" } });
   client = new OutsideClient(system.demo);
   control = new TradingControl(system.demo);
@@ -234,7 +234,8 @@ describe("the receiver with the client", () => {
   });
 });
 
-it("all TypeScript of the guides compiles against the client, strictly", async () => {
+/** The other pages with TypeScript have only fragments, which do not compile alone. */
+it("the TypeScript of the guides with whole programs compiles against the client, strictly", async () => {
   const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md", "evidence.md", "risk.md", "../webhooks.md"].map(
     (page) => {
       const file = path.join(FOLDER, `check-${path.parse(page).name}.ts`);

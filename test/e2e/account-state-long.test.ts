@@ -47,8 +47,8 @@ it(
     );
     const snapshot = snapshots.at(-1);
     const minute = Date.parse(snapshot?.measuredAt ?? "");
-    // `at` includes its whole millisecond: only from the last millisecond of a minute on, no later
-    // sample of this minute can follow.
+    // The state includes the whole millisecond `at`. At the last millisecond of a minute, no later
+    // sample of this minute can follow, so the equity of this minute is final.
     const over = await account.stateAt(new Date(minute + MINUTE_MS - 1));
     expect(over.equity).toEqual({
       value: (snapshot?.equity ?? 0).toFixed(2),

@@ -123,7 +123,7 @@ it(
   PROPERTY_TIMEOUT_MS,
 );
 
-it("is rejected for a time before the account began, with that time in the error", async () => {
+it("is rejected for a time before the account began, and the error says when the account began", async () => {
   const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
   const { createdAt } = (await accountOf(accountNumber).get()).account;
   expect((await accountOf(accountNumber).stateAt(new Date(createdAt))).positions).toEqual([]);

@@ -22,9 +22,9 @@ interface EventView {
 }
 
 /**
- * Checks the events of a deleted account in the feed. They are in the order of the trading server:
- * the creation is first, the deletion last, and each transaction follows its deal. The feed has
- * every deal that an event names. Throws while an event is missing.
+ * Checks the events of a deleted account in the feed. They are in the order of the trading server,
+ * with the creation first and the deletion last. The feed has every deal that an event names.
+ * Throws while an event is missing.
  */
 export async function expectStory(stack: TestStack, client: OutsideClient, account: string): Promise<void> {
   const announced = (await feedOf(client)).filter(({ data }) => data.accountNumber === account);

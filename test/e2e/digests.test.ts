@@ -21,7 +21,7 @@ let kapi: Kapi;
 let publish: (events: readonly TradingEvent[]) => Promise<void>;
 
 beforeAll(async () => {
-  // Without this delay, digests of yesterday exist even in the first minutes of a day.
+  // Without a grace time, the digests of yesterday exist even in the first minutes of a day.
   system = await startSystem({ all: { DIGEST_GRACE_MS: "0" } });
   const { managementKey: key, baseUrl, wsBase: liveUrl } = system.demo;
   kapi = new Kapi({ key, baseUrl, liveUrl });

@@ -36,7 +36,7 @@ export function describeKeysAndCredits(target: { stack: () => Stack; demo: () =>
     expect(await closed).toBe(4401);
   });
 
-  it("a key without the scope is 403, and the error names the scope, on HTTP and on the live stream", async () => {
+  it("a key without the scope is 403 over HTTP, where the error names the scope, and on the live stream", async () => {
     const operator = new Operator(target.stack());
     const { managementKey } = await operator.createKey(target.demo().organizationId, ["accounts:read"]);
     const client = new OutsideClient(target.demo()).withKey(managementKey);

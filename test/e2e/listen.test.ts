@@ -128,7 +128,7 @@ it("misses and repeats no event after the API was unavailable, or when --after c
   await eventually(() => expect(typesOf(number)).toEqual([...expected, "position.closed"]));
 });
 
-it("retries for some seconds while the program is not running, then reports this and continues with the next event", async () => {
+it("retries for some seconds while the program is not running, and reports an error status or a missing answer", async () => {
   const { port } = receiver;
   const listening = await listen("--kinds", "account.created,account.disabled");
   await receiver.stop();

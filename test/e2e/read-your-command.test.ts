@@ -1,7 +1,8 @@
 /**
  * Reads through any gateway return a command immediately after its 202, and the effect of a command
  * as soon as it is `succeeded` (decisions, 3.7). Mutations go through the first gateway, and reads
- * through the second. Load of another organization does not prevent these reads.
+ * through the second. The last tests check that load of another organization on a gateway does not
+ * prevent reads through the same gateway.
  */
 import { randomUUID } from "node:crypto";
 import { eventually } from "@kapi/testkit";
@@ -36,8 +37,9 @@ const NOISE_MS = 1_000;
 /** Number of checks of each effect, each on another account. */
 const ROUNDS = ACCOUNTS;
 /**
- * Concurrent commands of one account may be accepted in any order. The last accepted command is
- * among the commands of the last LAST_ROUNDS rounds.
+ * Concurrent commands of one account may be accepted in any order. ACCOUNTS successive commands are
+ * one for each account. The last accepted command of each account is among the last LAST_ROUNDS
+ * times ACCOUNTS commands.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 commands take a minute on an idle machine. */

@@ -163,7 +163,7 @@ try {
     );
   }
   const total = organizations.reduce((sum, { charged }) => sum + charged.size, 0);
-  say(`${total} requests charged, each one line; ${violations.length} violations`);
+  say(`${total} requests charged; ${violations.length} violations`);
   for (const violation of violations.slice(0, 20)) say(`  ${violation}`);
   process.exitCode = violations.length === 0 ? 0 : 1;
 } finally {

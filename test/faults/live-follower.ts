@@ -4,7 +4,7 @@ import { type LiveClient, type LiveMessage, type OutsideClient, pause } from "..
 const RECONNECT_MS = 200;
 const MESSAGE_TIMEOUT_MS = 500;
 
-/** Starts to follow the account when it is created, and records every fault of the stream. */
+/** Follows the account from the constructor until `stop`, and records every fault of the stream. */
 export class LiveFollower {
   readonly #client: OutsideClient;
   readonly #account: string;

@@ -20,7 +20,7 @@ interface Expectation {
  */
 export const EXPECTED: readonly Expectation[] = [
   { what: "gateway and stream scale by processor time", pattern: /^kind: HorizontalPodAutoscaler$/gm, times: 2 },
-  { what: "the workers scale by lag", pattern: /^kind: ScaledObject$/gm, times: 7 },
+  { what: "seven services scale by lag", pattern: /^kind: ScaledObject$/gm, times: 7 },
   {
     what: "webhooks scales by the lag of its own consumer group",
     pattern: /consumerGroup: "live.webhooks.facts"/g,

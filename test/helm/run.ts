@@ -1,9 +1,9 @@
 /**
  * `npm run verify -- helm`: lints the chart strictly with several sets of values, renders it, and
- * validates each manifest with Kubernetes' schemas. Invalid values must be rejected with an error
- * that names them. The run needs no cluster. Helm and kubectl-validate come from PATH, otherwise Go
- * installs them into `.local/tools`. Without them the run prints that nothing was tested, and exits
- * with 1.
+ * validates each manifest with Kubernetes' schemas, except resources of other projects. Invalid
+ * values must be rejected with an error that names them. The run needs no cluster. Helm and
+ * kubectl-validate come from PATH, otherwise Go installs them into `.local/tools`. Without them the
+ * run prints that nothing was tested, and exits with 1.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,11 +1,12 @@
 /**
- * `npm run verify -- cluster`: installs the chart with Kafka, Redis and PostgreSQL as pods, and
- * uses kapi from outside while it upgrades, deletes pods, drains a node, rolls back and uninstalls.
- * It needs kubectl and helm, and in `KUBECONFIG` a cluster with at least two nodes that has the
- * images <KAPI_REPOSITORY>/<program>:<tag> with both tags, `KAPI_TAG` and `KAPI_NEXT_TAG`. No
- * request may need more than one retry. `KAPI_NODE_ADDRESS` is an address of the first node;
- * without it, the internal address is used. `CLUSTER_MUTATIONS` and `CLUSTER_READS` are requests a
- * second. `KEEP_CLUSTER_NAMESPACE=on` keeps the namespace of the run.
+ * `npm run verify -- cluster`: installs the chart with Kafka, Redis and PostgreSQL as pods. Then it
+ * upgrades the release, deletes pods, drains a node and rolls back, while a client outside uses
+ * kapi. At the end it uninstalls the chart. The run needs kubectl and helm, and in `KUBECONFIG` a
+ * cluster with at least two nodes that has the images <KAPI_REPOSITORY>/<program>:<tag> with both
+ * tags, `KAPI_TAG` and `KAPI_NEXT_TAG`. No request may need more than one retry, except reads of
+ * open positions, which need the trading server. `KAPI_NODE_ADDRESS` is an address of the first
+ * node; without it, the internal address is used. `CLUSTER_MUTATIONS` and `CLUSTER_READS` are
+ * requests a second. `KEEP_CLUSTER_NAMESPACE=on` keeps the namespace of the run.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
