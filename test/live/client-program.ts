@@ -9,7 +9,10 @@ import type { Violations } from "./violations.ts";
 const MEAN_RUN_MS = 4_000;
 /** The accounts share several connections. */
 const ACCOUNTS_PER_CONNECTION = 7;
-/** The handler fails for one of this many events: in half of the cases after it has stored it. */
+/**
+ * The handler fails for one event in this many. In half of the cases it fails after it has stored
+ * the event.
+ */
 const EVENTS_PER_FAILURE = 200;
 
 export interface ClientProgramOptions {
@@ -36,7 +39,8 @@ interface Stored {
 /**
  * A user's program on the client library. It follows all accounts, and stores its places together
  * with the events that it handled. It is restarted at random times, and its handler fails at
- * random. At the end, the proofs of the client library must agree with the stored events.
+ * random. At the end, the proofs of the client library (`live.proof`) must agree with the stored
+ * events.
  */
 export class ClientProgram {
   readonly counts = { samples: 0, truncations: 0, restarts: 0, failures: 0 };

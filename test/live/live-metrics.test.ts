@@ -26,6 +26,7 @@ const CLIENTS = 4;
 const MEAN_CUT_MS = 1_500;
 /** Longer than the windows of the busiest accounts. */
 const LONG_ABSENCE = { ms: 9_000, probability: 0.08 };
+/** Not shorter than the session timeout of the metrics processes, which `Harness` sets. */
 const SESSION_TIMEOUT_MS = 6_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 240_000;
@@ -57,7 +58,10 @@ afterAll(async () => {
   await harness.scope.stop();
 });
 
-/** Starts the fleet, the trial with its witness, and the market. */
+/**
+ * Starts the trial, whose witness reads the log. The fleet has no processes yet, and the market
+ * publishes nothing yet.
+ */
 async function begin(
   seed: number,
   env: Record<string, string>,

@@ -16,7 +16,10 @@ interface AccountRecord {
    */
   raw: RawValuation[];
   newestMeasuredMs: number;
-  /** The last valuation of the last checked sample, which has its values; null before the first. */
+  /**
+   * The last valuation of the last checked sample. The sample has the values of this valuation.
+   * Null before the first checked sample.
+   */
   announced: RawValuation | null;
   /** Time at which each sample was written, by sequence. */
   readonly writtenMs: number[];

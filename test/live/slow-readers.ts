@@ -4,7 +4,7 @@ import type { Checker } from "./checker.ts";
 import { Delays } from "./delays.ts";
 import type { FleetMember, LiveLoad } from "./fleet.ts";
 
-const SAMPLE_INTERVAL_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** Time limit for filling the buffers of the network and the server. */
 const FILL_TIMEOUT_MS = 60_000;
 /** The server checks once a second for stuck sockets. */
@@ -63,7 +63,7 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
     stuck.pause();
     while (((await loadOf(stream))?.stalled ?? 0) < 2) {
       if (Date.now() - pausedMs > FILL_TIMEOUT_MS) throw new Error("too little is sent to fill a socket");
-      await delay(SAMPLE_INTERVAL_MS);
+      await delay(POLL_INTERVAL_MS);
     }
     const stalledMs = Date.now();
     filledMs = stalledMs - pausedMs;
@@ -76,7 +76,7 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
   const endMs = Date.now() + CLOSED_TIMEOUT_MS;
   while (!stuck.counts.closes.has(SLOW_CONSUMER)) {
     if (Date.now() > endMs) throw new Error("the stuck reader was not closed with 4408");
-    await delay(SAMPLE_INTERVAL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
   return { control, slow, filledMs };
 }
@@ -105,7 +105,7 @@ async function measure(
       most = Math.max(most, (await loadOf(stream))?.mostBufferedBytes ?? 0);
       const now = stream.residentBytes();
       if (resident !== null && now !== null) resident = Math.max(resident, now);
-      await delay(SAMPLE_INTERVAL_MS, ended.signal);
+      await delay(POLL_INTERVAL_MS, ended.signal);
     }
   })();
   try {

@@ -97,7 +97,7 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     // The fleet reads the load of its members with this token.
     OPERATOR_TOKEN: secrets.serviceTokens.operator,
     ACCOUNT_URL: stack.url("account"),
-    // Sequencers need an address; nobody asks them for samples.
+    // Sequencers require this setting. They do not use it here: nobody asks them for samples.
     SAMPLES_URL: stack.url("account"),
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),

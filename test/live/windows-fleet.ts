@@ -71,7 +71,7 @@ export class WindowsFleet {
 
   /**
    * Changes the number of instances from two to three or back, one process after another: windows
-   * processes, then stream processes.
+   * processes, then stream processes. The third windows process starts first, or ends last.
    */
   async rescale(): Promise<void> {
     const before = this.#count;

@@ -1,4 +1,7 @@
-/** A whole kapi with accounts for `npm run bench -- accept`, and the calls of its phases. */
+/**
+ * A whole kapi with accounts for the benchmarks `accept`, `curve` and `storage`, and the requests
+ * that they send.
+ */
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -170,8 +170,9 @@ function pidsOf(stack: Stack): Map<string, number> {
 }
 
 /**
- * (b) while the workers are paused: the rate of the path to the 202 if workers had separate
- * processors. Then the rate at which the workers execute the accepted commands.
+ * (b) while all services except {@link PASSED_BEFORE_202} are paused: the rate of the path to the
+ * 202 if workers had separate processors. Then the rate at which the workers execute the accepted
+ * commands.
  */
 async function withWorkersPaused(bench: Bench): Promise<{ accepted: Figures; executedPerSecond: number }> {
   const workers = [...bench.stack.processes].filter(([name]) => !PASSED_BEFORE_202.has(name)).map(([, { pid }]) => pid);

@@ -38,7 +38,7 @@ const WARM_UP_PER_SECOND = 200;
 /** Pause before a measurement, so that background work of the last rate has ended. */
 const SETTLE_MS = 2_000;
 const MIB = 1024 * 1024;
-/** Numbers of deposits in flight, of which each is followed until it is final. */
+/** The measured numbers of deposits in flight. Every deposit is followed until it is final. */
 const IN_FLIGHT = (process.env["CURVE_IN_FLIGHT"] ?? "64,256,1024").split(",").filter(Boolean).map(Number);
 /** Deposits in flight for one account. */
 const ON_ONE_ACCOUNT = 64;

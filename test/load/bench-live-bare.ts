@@ -1,8 +1,11 @@
 /**
- * The bare loops of `bench -- live`: Kafka → `ws`, without other work. `each`: one account per
- * socket, named in the path; the unchanged value goes to the socket of its account. `merged`: the
- * same, with one write to each socket for all its frames of a batch. `all`: every message goes to
- * every socket; its frame is built once and written once per socket.
+ * The bare loops of `bench -- live` write each record of Kafka to sockets, without other work. A
+ * bare loop has one of three modes:
+ *
+ * - `each`: a socket has one account, which its path names. The socket of the account gets the
+ *   unchanged value.
+ * - `merged`: as `each`, with one write to each socket for all its frames of a batch.
+ * - `all`: every socket gets every message. The frame of a message is built once.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";

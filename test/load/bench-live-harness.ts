@@ -135,7 +135,7 @@ export class LiveHarness {
         HTTP_PORT: String(httpPort),
         LIVE_PORT: String(port),
         ACCOUNT_URL: this.#accountUrl,
-        // Sequencers need an address; nobody asks them for samples.
+        // Sequencers require this setting. They do not use it here: nobody asks them for samples.
         SAMPLES_URL: this.#accountUrl,
         ...UNLIMITED_SOCKETS,
         ...env,

@@ -23,7 +23,7 @@ const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
 const MOVED_ACCOUNTS = 10_000;
 const MOVED_PER_SECOND = 2_000;
 const FILL_PER_SECOND = 5_000;
-/** Load before a takeover: the windows then have samples. */
+/** Duration of the load before the first takeover. It fills the windows with samples. */
 const BEFORE_MS = 30_000;
 /** Longer than the session timeout and a takeover. */
 const AFTER_MS = 25_000;

@@ -30,7 +30,10 @@ const AFTER_SEQUENCE = ',"measuredAt":"'.length;
 const RAW_ACCOUNT_AT = `{"serverId":"${ANY_ID}","accountNumber":"`.length;
 const RAW_TIME_AT = RAW_ACCOUNT_AT + ACCOUNT_DIGITS + '","measuredAt":"'.length;
 const TIME_OF_DAY = "2026-01-01T".length;
-/** Position of the first byte that differs between frames: after `{"type":"account.metrics`. */
+/**
+ * Position of the first byte that differs between a sample and a replay notice: after
+ * `{"type":"account.metrics`.
+ */
 const KIND_AT = SAMPLE.length - 1;
 const QUOTE = 34;
 const DOT = 46;

@@ -17,7 +17,8 @@ const INITIAL_MINOR = 100_000_000;
 const ROWS_IN_STATEMENT = 10_000;
 const CAUGHT_UP_TIMEOUT_MS = 300_000;
 
-// $1 server, $2 organization, $3 numbers, $4 partitions, $5 rules, $6 seed, $7 initial balance.
+// $1 server, $2 organization, $3 account numbers, $4 their partitions, $5 rules, $6 seed,
+// $7 initial balance.
 const INSERT_RULES = statement<never>(
   "bench-insert-rules",
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
@@ -102,8 +103,8 @@ export class RiskBench {
   }
 
   /**
-   * Gives three rules to each of the first accounts. The risk process must not have read a
-   * valuation since its start, because it loads the rules of a partition with the first one.
+   * Gives three rules to each of the first `accounts` accounts. The risk process must not have read
+   * a valuation since its start: it loads the rules of a partition before the first valuation.
    */
   async setRules(accounts: number): Promise<void> {
     const { kafka } = this.harness;
@@ -134,7 +135,7 @@ export class RiskBench {
     await producer.stop();
   }
 
-  /** Waits until a checkpoint includes every valuation. */
+  /** Waits until the checkpoints of the risk process include every valuation. */
   async caughtUp(): Promise<void> {
     await until(
       "the comparison of all valuations",

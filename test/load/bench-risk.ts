@@ -33,8 +33,8 @@ const ACCOUNTS = 20_000;
 const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
 /**
- * About 50 breaches a second. It has no common factor with the number of accounts, so that every
- * account has breaches.
+ * About 50 losses a second. It has no common factor with the number of accounts, so that each loss
+ * is of another account: an account breaches its rules only once.
  */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;

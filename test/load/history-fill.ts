@@ -28,8 +28,8 @@ const INSERT_ACCOUNTS = `insert into accounts (id, organization_id, server_id, a
 
 const INSERT_COUNTS = "insert into account_counts (server_id, status, accounts) values ($1, 'active', $2)";
 
-// $1 server, $2 and $3 first and last event, $4 first account number, $5 every $5th event belongs
-// to the busy account, $6 number of other accounts. `n` numbers the rows of each account.
+// $1 server, $2 and $3 first and last row, $4 first account number, $5 every $5th row belongs to
+// the busy account, $6 number of other accounts. `n` numbers the rows of each account.
 const ROWS = `with rows as (
     select $1::uuid as server_id, timestamptz '2026-02-01' + i * interval '1 second' as at, gen_random_uuid()::text as id,
       case when i % $5::int = 0 then $4::bigint else $4::bigint + 1 + other % $6::int end::text as account_number,

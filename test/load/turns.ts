@@ -28,7 +28,7 @@ const TURNS = 4;
 
 /**
  * Measures `competitors` in turns. Every second round is in reverse order, so that no competitor is
- * always earlier. Returns the means over the turns of each competitor; `count` is their sum.
+ * always earlier. Returns the means over the turns of each competitor, but the sum of `count`.
  */
 export async function takeTurns<Name extends string>(
   competitors: Readonly<Record<Name, Competitor>>,

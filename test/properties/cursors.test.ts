@@ -25,7 +25,7 @@ interface List {
   readonly path: () => string;
   /** The field that identifies a record; null: the whole record does. */
   readonly id: string | null;
-  /** The field that `from` and `to` compare, unless the list has no such filters. */
+  /** The field that `from` and `to` compare; null: the tests do not filter the list by time. */
   readonly time: string | null;
   /** The field of the record that a filter compares, by the name of the filter. */
   readonly filters: Readonly<Record<string, string>>;
@@ -88,7 +88,7 @@ const LISTS: Readonly<Record<string, List>> = {
     field: "commands",
     path: () => client.server("/commands"),
     id: "id",
-    // `to` is inclusive here.
+    // In this list `to` is inclusive.
     time: null,
     filters: { ...same("operation", "accountNumber", "requestId"), idempotencyKeyPrefix: "idempotencyKey" },
     add: deposit,
@@ -265,7 +265,7 @@ describe("a cursor", () => {
   });
 
   it.each(NAMES)(
-    "of %s that is malformed, of another list, or sent with a page other than 1 gets 400",
+    "of %s that is malformed, of another list, or sent with a page other than 1 gets 400, and so does `from` after `to`",
     async (name) => {
       const list = listOf(name);
       const rejected = async (path: string, query: string): Promise<unknown> => {

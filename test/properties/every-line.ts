@@ -15,8 +15,8 @@ export interface Evidence {
 
 const READ_PRICE = 1;
 /**
- * Requests with these statuses are rejected before they are charged. Responses 5xx are never
- * charged either (decisions, 7.1).
+ * Requests with these statuses are rejected before they are charged. Responses 5xx cost nothing
+ * either (decisions, 7.1), but this test treats their requests as uncertain.
  */
 const UNBILLED = new Set([401, 402, 403, 429]);
 

@@ -52,7 +52,7 @@ export interface ScenarioReport {
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
   readonly traffic: Traffic["counts"];
-  /** Number of requests that succeeded at the second try, because the first answer was late. */
+  /** Number of answers with Retry-After because a service answered the gateway too late. */
   readonly late: number;
   /** Sums over all sockets. */
   readonly live: {

@@ -14,7 +14,7 @@ const DEPOSITORS = 4;
 const READERS_OF_EACH_KIND = 64;
 /** Longer than every time limit for an answer of a trading server. */
 const HANG_MS = 20_000;
-/** Pause before a rejected request is sent again. */
+/** Pause after a rejected request, and after every deposit. */
 const PAUSE_MS = 100;
 
 /** A running attack. */

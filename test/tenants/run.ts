@@ -130,7 +130,7 @@ try {
   await client.call("POST", "/webhooks", { body: { url: receiver.url, description: "Tenants" } });
   const victim = new Victim(client, account, receiver);
   await seenBy(SETTLE_MS, victim.work);
-  const heads = ["requests", "errors", "p50", "under", "p99", "under", "ratio"].map((head) => head.padStart(9));
+  const heads = ["requests", "errors", "p50", "attacked", "p99", "attacked", "ratio"].map((head) => head.padStart(9));
   say(`${"attack (times of the other organization in ms)".padEnd(52)}${heads.join("")}`);
   const violations: string[] = [];
   for (const attack of attacks(own, silence)) violations.push(...(await measureAttack(attack, attacker, victim)));

@@ -15,7 +15,7 @@ import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
 import type { BareFinalEvent } from "./messages.ts";
 
-/** Processes that only read topics and streams, and serve no requests. */
+/** Processes that read topics and streams, and serve no requests. */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
 /** Time for work in flight before the processes are stopped. */
 const DRAIN_MS = 1_000;

@@ -1,4 +1,4 @@
-/** Writes two ledger entries per charge: from the usage stream, and from the final event. */
+/** Writes two credit ledger entries per charge: from the usage stream, and from the final event. */
 import { setTimeout as delay } from "node:timers/promises";
 
 import { TOPICS } from "@kapi/contracts";
