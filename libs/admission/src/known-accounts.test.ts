@@ -1,11 +1,12 @@
+import type { AccountRef } from "@kapi/contracts";
 import { expect, test } from "vitest";
 
-import { type AccountName, createKnownAccounts } from "./known-accounts.ts";
+import { createKnownAccounts } from "./known-accounts.ts";
 
 const SERVER = "0197a000-0000-7000-8000-000000000001";
 
 function remembering(existing: Set<string>, maxEntries = 10) {
-  const loads: AccountName[][] = [];
+  const loads: AccountRef[][] = [];
   const accounts = createKnownAccounts({
     maxEntries,
     load: (names) => {

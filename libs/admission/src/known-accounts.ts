@@ -1,20 +1,14 @@
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { batcher } from "@kapi/kernel";
 import { LRUCache } from "lru-cache";
 
 const MAX_ACCOUNTS_PER_LOAD = 500;
 const MAX_CONCURRENT_LOADS = 4;
 
-/** An account as a path names it. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
 /** What a cache loads for each account, which answers it keeps, and how many answers. */
 interface KnownAccountsOptions<A> {
   /** Loads accounts from the account service: one answer per account, in order; null if unknown. */
-  readonly load: (accounts: readonly AccountName[]) => Promise<readonly (A | null)[]>;
+  readonly load: (accounts: readonly AccountRef[]) => Promise<readonly (A | null)[]>;
   /** Whether the answer for an existing account is cached; by default always. */
   readonly isLasting?: (account: A) => boolean;
   /** Maximum number of cached accounts; the least recently used account is evicted. */
@@ -42,7 +36,7 @@ export function createKnownAccounts<A extends object | string | true>(
   const { isLasting = () => true } = options;
   const known = new LRUCache<string, A>({ max: options.maxEntries });
   let forgotten = 0;
-  const load = batcher<AccountName, A | null>({
+  const load = batcher<AccountRef, A | null>({
     load: options.load,
     maxBatchSize: MAX_ACCOUNTS_PER_LOAD,
     maxConcurrentBatches: MAX_CONCURRENT_LOADS,

@@ -21,8 +21,8 @@ export type RetryAdvice =
   /** Connect again, and subscribe with the stored sequences. */
   | "reconnect"
   /**
-   * After the cause has ended: somebody has changed something (credits, the key, the server), or the
-   * time in `Retry-After` is over.
+   * After the cause has ended: somebody has changed something (credits, the key, the server), or
+   * the time in `Retry-After` is over.
    */
   | "later";
 

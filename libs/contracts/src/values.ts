@@ -8,6 +8,12 @@ export const AccountNumber = z
   .min(4)
   .max(32)
   .regex(/^[A-Za-z0-9_-]+$/);
+
+/** Identifies an account: a trading server, and the number of the account on it. */
+export interface AccountRef {
+  readonly serverId: string;
+  readonly accountNumber: string;
+}
 /** Header `Idempotency-Key` (interface, "Conventions", 4). */
 export const IdempotencyKey = z.string({ error: "must be sent as a header" }).min(1).max(100);
 /** Body field `requestId` (interface, "Conventions", 6). Correlation only. */

@@ -21,8 +21,8 @@ export interface Keyring {
 }
 
 /**
- * A keyring does not have a key. During a change of keys, another process may already use a key that
- * this process gets with its restart.
+ * A keyring does not have a key. During a change of keys, another process may already use a key
+ * that this process gets with its restart.
  */
 export class UnknownKey extends Error {
   constructor(keyId: string) {

@@ -1,10 +1,11 @@
 /** Composes the booking of the history: queue, gaps and the source of missing events. */
+import type { AccountRef } from "@kapi/contracts";
 import type { CommandStore } from "@kapi/commands";
 import type { Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Scope } from "@kapi/runtime";
 import type { TradingServerClient } from "@kapi/trading-server";
-import { type AccountName, BookingQueue, createEventHistory, startGapFiller } from "@kapi/trading-server/event-feed";
+import { BookingQueue, createEventHistory, startGapFiller } from "@kapi/trading-server/event-feed";
 
 import type { FeedSource, HistoryReader } from "./domain/history-ports.ts";
 import { createFeedSource } from "./outbound/http/feed-source.ts";
@@ -43,7 +44,7 @@ export async function startHistoryFeed({
   const queue: BookingQueue = new BookingQueue({
     repository: createHistoryRepository(store, recordEvents, clock),
     isTransient,
-    onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
+    onGaps: (accounts: readonly AccountRef[]) => filler.fill(accounts),
     onUnbookable: (account, error) => logger.error({ err: error, ...account }, "events of an account cannot be booked"),
   });
   const filler = await scope.start("gap filler", () =>

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
-import { TOPICS } from "@kapi/contracts";
+import { TOPICS, type AccountRef } from "@kapi/contracts";
 import { DIGESTS_MIGRATIONS, startDigestMaker } from "@kapi/digests";
 import { ApiError } from "@kapi/http";
 import { startProducer } from "@kapi/kafka";
@@ -19,7 +19,6 @@ import {
 } from "@kapi/service";
 import { TradingServerCallNotSent, TradingServerUnreachable } from "@kapi/trading-server";
 import {
-  type AccountName,
   bookNextPage,
   BookingQueue,
   startTradingEventConsumer,
@@ -86,7 +85,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   const queue: BookingQueue<LedgerReport> = new BookingQueue({
     repository: ledger,
     isTransient,
-    onGaps: (accounts: readonly AccountName[]) => filler.fill(accounts),
+    onGaps: (accounts: readonly AccountRef[]) => filler.fill(accounts),
     onReport: ({ discrepancies }: LedgerReport) => {
       if (discrepancies.length === 0) return;
       discrepancyCounter.add(discrepancies.length);

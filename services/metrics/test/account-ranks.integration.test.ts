@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 
-import { ACCOUNT_SORTS, type AccountOrder, type AccountSort } from "@kapi/contracts";
+import { ACCOUNT_SORTS, type AccountOrder, type AccountSort, type AccountRef } from "@kapi/contracts";
 import { type Database } from "@kapi/postgres";
 import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { ClosedMinute } from "../src/domain/minute-aggregator.ts";
 import type { AccountRanks, RankedAccount, SnapshotStore } from "../src/domain/ports.ts";
-import type { AccountId } from "../src/domain/sample.ts";
 import { describeAccounts } from "../src/operations/describe-accounts.ts";
 import { createAccountDescriptions } from "../src/outbound/postgres/account-descriptions.ts";
 import { createAccountRanks } from "../src/outbound/postgres/account-ranks.ts";
@@ -190,7 +189,7 @@ it("filters by state, name, creation and values, and counts what matches", async
     accountName: "an older name",
     createdAt: accountNumber === "200009" ? "2026-03-05T00:00:00.000Z" : "2026-01-05T00:00:00.000Z",
   });
-  const read = (asked: readonly AccountId[]) =>
+  const read = (asked: readonly AccountRef[]) =>
     Promise.resolve(asked.map(({ accountNumber }) => described(accountNumber)));
   while (await describeAccounts(descriptions, read));
   const numbers = async (filters: Parameters<AccountRanks["count"]>[1]): Promise<string[]> => {

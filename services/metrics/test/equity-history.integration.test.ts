@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 
-import type { EquityHistory } from "@kapi/contracts";
+import type { EquityHistory, AccountRef } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import { type AggregatorState, type ClosedMinute, MinuteAggregator } from "../src/domain/minute-aggregator.ts";
 import type { EquityHistories, SnapshotStore } from "../src/domain/ports.ts";
-import type { AccountId } from "../src/domain/sample.ts";
 import { lengthOfPart } from "../src/operations/read-equity-history.ts";
 import { createEquityHistories } from "../src/outbound/postgres/equity-history.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
@@ -40,7 +39,7 @@ interface Minute {
 
 /** Writes a sample for each minute, with the lowest equity since the sample before. */
 class Writer {
-  readonly account: AccountId = { serverId: randomUUID(), accountNumber: "10000001" };
+  readonly account: AccountRef = { serverId: randomUUID(), accountNumber: "10000001" };
   #aggregator = new MinuteAggregator(this.account, null);
   #state: AggregatorState | null = null;
   #sequence = 0;
@@ -73,7 +72,7 @@ class Writer {
 
 type Range = readonly [fromMs: number, toMs: number, points: number];
 
-function read(account: AccountId, [fromMs, toMs, points]: Range, firstKeptMs = 0) {
+function read(account: AccountRef, [fromMs, toMs, points]: Range, firstKeptMs = 0) {
   return histories.read({ ...account, fromMs, toMs, pointMs: lengthOfPart(toMs - fromMs, points), firstKeptMs });
 }
 

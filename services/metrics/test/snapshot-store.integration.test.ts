@@ -1,3 +1,4 @@
+import type { AccountRef } from "@kapi/contracts";
 import { randomUUID } from "node:crypto";
 
 import { type Database, statement } from "@kapi/postgres";
@@ -5,7 +6,6 @@ import { Scope } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { SnapshotStore } from "../src/domain/ports.ts";
-import type { AccountId } from "../src/domain/sample.ts";
 import { KEPT_DAYS } from "../src/operations/store-snapshots.ts";
 import { createSnapshotLists } from "../src/outbound/postgres/snapshot-lists.ts";
 import { createSnapshotStore } from "../src/outbound/postgres/snapshot-store.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-function rowsOf(account: AccountId): Promise<unknown[]> {
+function rowsOf(account: AccountRef): Promise<unknown[]> {
   const all = { organizationId: randomUUID(), sinceMs: 0, untilMs: null, limit: 10 };
   return createSnapshotLists(database).list({ ...all, ...account });
 }

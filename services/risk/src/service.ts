@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 
 import { COMMANDS_MIGRATIONS, startCommandStore, startCommandWorker } from "@kapi/commands";
-import { accountKey, TOPICS } from "@kapi/contracts";
+import { accountKey, TOPICS, type AccountRef } from "@kapi/contracts";
 import { createSigner, publicKeys } from "@kapi/evidence";
 import { DependencyError } from "@kapi/http";
 import { beginOffsets, endOffsets, partitionCounts, startProducer, topicIds } from "@kapi/kafka";
@@ -22,7 +22,6 @@ import {
 
 import { type Config, ConfigSchema } from "./config.ts";
 import { DayCalendars } from "./domain/day.ts";
-import type { AccountName } from "./domain/ports.ts";
 import { registerRiskRoutes } from "./inbound/http/routes.ts";
 import { startAccountConsumer } from "./inbound/kafka/account-events.ts";
 import { startValuationConsumer } from "./inbound/kafka/valuations.ts";
@@ -179,7 +178,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     pauseMs: DELETION_PAUSE_MS,
     round: () => deleteOldEvidence(evidence, clock),
   });
-  const located = (one: AccountName) => ({ ...one, partition: partitionOf(keyOf(one)) });
+  const located = (one: AccountRef) => ({ ...one, partition: partitionOf(keyOf(one)) });
   await startReader(context, "account events", () =>
     startAccountConsumer({
       kafka,
@@ -231,7 +230,7 @@ function grownAtMs({ growth: { growth } }: ServiceKafka): number {
   return grownAt === null ? Number.NEGATIVE_INFINITY : Date.parse(grownAt);
 }
 
-function keyOf({ serverId, accountNumber }: AccountName): string {
+function keyOf({ serverId, accountNumber }: AccountRef): string {
   return accountKey(serverId, accountNumber);
 }
 

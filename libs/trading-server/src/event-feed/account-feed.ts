@@ -1,11 +1,5 @@
 /** Types of the event feed, and the ports that a service implements. */
-import type { TradingEvent } from "@kapi/contracts";
-
-/** Identifies an account. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
+import type { TradingEvent, AccountRef } from "@kapi/contracts";
 
 /**
  * Result of one event. `gap`: an earlier event is missing. `dropped`: the account accepts no
@@ -18,7 +12,7 @@ export interface BookingReport {
   /** One per event, in order. */
   readonly bookings: readonly Booking[];
   /** Accounts with a gap. */
-  readonly gaps: readonly AccountName[];
+  readonly gaps: readonly AccountRef[];
 }
 
 /** Repository of booked events, in the schema of the service. */
@@ -29,7 +23,7 @@ export interface EventRepository<Report extends BookingReport = BookingReport> {
    */
   book(events: readonly TradingEvent[]): Promise<Report>;
   /** Records that the account cannot be booked up to `neededSequence` now. */
-  noteGap(account: AccountName, neededSequence: number): Promise<void>;
+  noteGap(account: AccountRef, neededSequence: number): Promise<void>;
 }
 
 /** Repository of gaps. */
@@ -39,18 +33,18 @@ export interface GapRepository {
   /** Number of gaps, counted up to `atMost`. Gaps of unknown accounts may be left out. */
   count(atMost: number): Promise<number>;
   /** The gap of an account and its last booked sequence; null: no gap. */
-  find(account: AccountName): Promise<Gap | null>;
+  find(account: AccountRef): Promise<Gap | null>;
   /** Deletes the gap unless it has grown beyond what is booked. */
-  close(account: AccountName): Promise<void>;
+  close(account: AccountRef): Promise<void>;
   /** The next attempt is at least `delayMs` from now. */
-  postpone(account: AccountName, delayMs: number): Promise<void>;
+  postpone(account: AccountRef, delayMs: number): Promise<void>;
 }
 
 /**
  * An account with missing events after `bookedSequence`. The gap is filled when `neededSequence` is
  * booked.
  */
-export interface Gap extends AccountName {
+export interface Gap extends AccountRef {
   readonly neededSequence: number;
   readonly bookedSequence: number;
   /** Number of attempts that did not fill the gap: after each, the gap was postponed. */
@@ -60,7 +54,7 @@ export interface Gap extends AccountName {
 /** Source of missing events. Rejects without a clear answer of the trading server. */
 export interface EventHistory {
   /** At most `limit` events after `sequence`, in order. */
-  since(account: AccountName, sequence: number, limit: number): Promise<readonly TradingEvent[]>;
+  since(account: AccountRef, sequence: number, limit: number): Promise<readonly TradingEvent[]>;
 }
 
 /** The events to book now (`run`), and the result of each given event. */

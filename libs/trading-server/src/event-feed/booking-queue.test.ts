@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import type { TradingEvent } from "@kapi/contracts";
+import type { TradingEvent, AccountRef } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { balanceChanged } from "@kapi/testkit";
 
-import type { AccountName, Booking, BookingReport } from "./account-feed.ts";
+import type { Booking, BookingReport } from "./account-feed.ts";
 import { BookingQueue } from "./booking-queue.ts";
 
 const SERVER = "0190f6d2-0000-4000-8000-000000000001";
@@ -13,8 +13,8 @@ class Unavailable extends Error {}
 
 function setUp() {
   const units: { events: readonly TradingEvent[]; answer: Deferred<BookingReport> }[] = [];
-  const noted: (AccountName & { neededSequence: number })[] = [];
-  const unbookable: AccountName[] = [];
+  const noted: (AccountRef & { neededSequence: number })[] = [];
+  const unbookable: AccountRef[] = [];
   const queue = new BookingQueue({
     repository: {
       book: (events) => {

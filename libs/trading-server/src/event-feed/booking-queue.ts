@@ -4,12 +4,12 @@
  * from two sources is booked once, and both callers get the result. Events that arrive while units
  * run make the next units larger.
  */
-import { accountKey, type TradingEvent } from "@kapi/contracts";
+import { accountKey, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { inBatchSpan, type Span, startSpan } from "@kapi/runtime";
 import { LRUCache } from "lru-cache";
 
-import type { AccountName, Booking, BookingReport, EventRepository } from "./account-feed.ts";
+import type { Booking, BookingReport, EventRepository } from "./account-feed.ts";
 
 /** Maximum number of events per unit. If one account has more events, they are one unit. */
 const MAX_UNIT_EVENTS = 500;
@@ -23,11 +23,11 @@ interface BookingQueueOptions<Report extends BookingReport> {
   readonly repository: EventRepository<Report>;
   /** Whether a retry may succeed, for example when the database is unavailable. */
   readonly isTransient: (error: unknown) => boolean;
-  readonly onGaps: (accounts: readonly AccountName[]) => void;
+  readonly onGaps: (accounts: readonly AccountRef[]) => void;
   /** Called after every booked unit. */
   readonly onReport?: (report: Report) => void;
   /** Called for an account whose events cannot be booked. It is parked until the cause is fixed. */
-  readonly onUnbookable: (account: AccountName, error: unknown) => void;
+  readonly onUnbookable: (account: AccountRef, error: unknown) => void;
 }
 
 interface Waiting {
@@ -60,7 +60,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
    * Clears the cache of an account, so that its next events go to the database. Called when events
    * of the account are missing in the database.
    */
-  forget({ serverId, accountNumber }: AccountName): void {
+  forget({ serverId, accountNumber }: AccountRef): void {
     this.#booked.delete(accountKey(serverId, accountNumber));
   }
 

@@ -4,10 +4,10 @@
  * due. Other accounts do not wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { backOffMs, repeat, type StartedRepetition } from "@kapi/kernel";
 
-import type { AccountName, EventHistory, GapRepository } from "./account-feed.ts";
+import type { EventHistory, GapRepository } from "./account-feed.ts";
 import type { BookingQueue } from "./booking-queue.ts";
 
 /** Maximum number of accounts whose gaps are filled at the same time. */
@@ -33,7 +33,7 @@ interface GapFillerOptions {
  */
 interface GapFiller {
   /** Fills the new gaps of these accounts. */
-  fill(accounts: readonly AccountName[]): void;
+  fill(accounts: readonly AccountRef[]): void;
 }
 
 /** Starts the gap filler. `stop` waits for running fills. */
@@ -70,7 +70,7 @@ class Filler implements GapFiller {
     });
   }
 
-  fill(accounts: readonly AccountName[]): void {
+  fill(accounts: readonly AccountRef[]): void {
     for (const account of accounts) {
       // Above the limit the row waits for the next read of due gaps.
       if (this.#stopped || this.#running.size >= MAX_FILLS) return;
@@ -106,7 +106,7 @@ class Filler implements GapFiller {
     this.#polling.value.wake();
   }
 
-  async #fillOne(account: AccountName): Promise<void> {
+  async #fillOne(account: AccountRef): Promise<void> {
     const { gaps, logger } = this.#options;
     try {
       for (let bookedBefore = -1; ;) {
@@ -130,7 +130,7 @@ class Filler implements GapFiller {
     }
   }
 
-  async #postpone(account: AccountName): Promise<void> {
+  async #postpone(account: AccountRef): Promise<void> {
     const { gaps, logger } = this.#options;
     try {
       const gap = await gaps.find(account);
@@ -144,7 +144,7 @@ class Filler implements GapFiller {
 /** Books the next page of history after `bookedSequence`. */
 export async function bookNextPage(
   { history, queue }: Pick<GapFillerOptions, "history" | "queue">,
-  account: AccountName,
+  account: AccountRef,
   bookedSequence: number,
 ): Promise<void> {
   const events = await history.since(account, bookedSequence, PAGE_EVENTS);

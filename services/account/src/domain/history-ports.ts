@@ -9,10 +9,10 @@ import type {
   Order,
   Position,
   TradingEvent,
+  AccountRef,
 } from "@kapi/contracts";
 
 import type { Feed } from "./history.ts";
-import type { AccountName } from "./ports.ts";
 
 /** Records of a list, newest first, and the total number of records that match. */
 export interface RecordPage<T> {
@@ -62,17 +62,17 @@ export interface OpenPositions {
  * deleted.
  */
 export interface HistoryReader {
-  orders(account: AccountName, filter: OrderFilter, range: PageRange): Promise<RecordPage<Order> | null>;
-  positions(account: AccountName, filter: PositionFilter, range: PageRange): Promise<RecordPage<Position> | null>;
-  deals(account: AccountName, filter: DealFilter, range: PageRange): Promise<RecordPage<Deal> | null>;
+  orders(account: AccountRef, filter: OrderFilter, range: PageRange): Promise<RecordPage<Order> | null>;
+  positions(account: AccountRef, filter: PositionFilter, range: PageRange): Promise<RecordPage<Position> | null>;
+  deals(account: AccountRef, filter: DealFilter, range: PageRange): Promise<RecordPage<Deal> | null>;
   /** The newest records of all three kinds, newest first. */
-  newest(account: AccountName, range: HistoryRange): Promise<ExportRecord[] | null>;
+  newest(account: AccountRef, range: HistoryRange): Promise<ExportRecord[] | null>;
   /** The positions that were open at the end of the millisecond `at` (ISO 8601). */
-  openAt(account: AccountName, at: string, limit: number): Promise<OpenPositions | null>;
+  openAt(account: AccountRef, at: string, limit: number): Promise<OpenPositions | null>;
   /** Sequence of the last booked event; 0 if nothing is booked. */
-  bookedSequence(account: AccountName): Promise<number | null>;
+  bookedSequence(account: AccountRef): Promise<number | null>;
   /** The {@link bookedSequence} of each account, in order. */
-  bookedSequences(accounts: readonly AccountName[]): Promise<(number | null)[]>;
+  bookedSequences(accounts: readonly AccountRef[]): Promise<(number | null)[]>;
 }
 
 /** Books events of an account that the topic may not have delivered yet. */
@@ -81,9 +81,9 @@ export interface FeedSource {
    * Sequence of the account's last event on the trading server; 0 without events. Rejects if the
    * trading server gives no clear answer.
    */
-  lastSequence(account: AccountName): Promise<number>;
+  lastSequence(account: AccountRef): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
-  bookNextPage(account: AccountName, bookedSequence: number): Promise<void>;
+  bookNextPage(account: AccountRef, bookedSequence: number): Promise<void>;
   /** Books an event from a response, in the caller's span. */
   book(event: TradingEvent, traceparent: string | undefined): Promise<void>;
 }
@@ -114,16 +114,16 @@ export interface StagedHistory {
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
   /** Sequence of the last live event; null if nothing is booked. */
-  bookedSequence(account: AccountName): Promise<number | null>;
+  bookedSequence(account: AccountRef): Promise<number | null>;
   /** Sequence of the last staged event; 0 if nothing is staged. */
-  stagedSequence(account: AccountName): Promise<number>;
+  stagedSequence(account: AccountRef): Promise<number>;
   /**
    * Stages the next events; returns the sequence of the last staged one, 0 if the account is
    * deleting or deleted.
    */
-  stage(account: AccountName, events: readonly TradingEvent[]): Promise<number>;
+  stage(account: AccountRef, events: readonly TradingEvent[]): Promise<number>;
   /** Drops the staged history. */
-  discard(account: AccountName): Promise<void>;
+  discard(account: AccountRef): Promise<void>;
   /**
    * Replaces the live history with the staged one, exactly up to the last booked event, so that no
    * event is lost or published twice. `ahead`: the events after the staged ones. `lostAt`: the
@@ -131,5 +131,5 @@ export interface StagedHistory {
    * booked events is not replaced. Rejects without a change if the number of rows does not match
    * the events.
    */
-  replace(account: AccountName, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
+  replace(account: AccountRef, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

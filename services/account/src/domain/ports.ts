@@ -12,6 +12,7 @@ import type {
   RiskTemplateSelection,
   ServerEntry,
   Valuation,
+  AccountRef,
 } from "@kapi/contracts";
 import type { Caller } from "@kapi/http";
 
@@ -66,11 +67,11 @@ export interface AccountReader {
   /** Null if the account does not exist or is deleted. */
   account(serverId: string, accountNumber: string): Promise<Account | null>;
   /** The id of each account, in order; null for an account that does not exist or is deleted. */
-  ids(accounts: readonly AccountName[]): Promise<(string | null)[]>;
+  ids(accounts: readonly AccountRef[]): Promise<(string | null)[]>;
   /** Accounts of a server, in order; null for each that does not exist or is deleted. */
   records(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /** Name and creation time of each account, in order; null if it does not exist or is deleted. */
-  descriptions(accounts: readonly AccountName[]): Promise<(AccountDescription | null)[]>;
+  descriptions(accounts: readonly AccountRef[]): Promise<(AccountDescription | null)[]>;
   /** Number of accounts of each server by state, in the order of the servers. */
   counts(serverIds: readonly string[]): Promise<Partial<Record<AccountStatus, number>>[]>;
   /** One page, newest first. */
@@ -91,12 +92,6 @@ export interface AccountReader {
 }
 
 export type AccountDescription = Pick<Account, "accountName" | "createdAt">;
-
-/** Identifies an account. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
 
 export type AccountFilter = Pick<ListTradingAccountsQuery, "status" | "search">;
 export type PageQuery = AccountFilter & CursorQuery;
@@ -205,7 +200,7 @@ export interface ExternalAccountData {
 /** The ledger, of the finance service. */
 export interface Ledger {
   /** Books the account up to the trading server's sequence. Rejects if that takes too long. */
-  catchUp(account: AccountName): Promise<void>;
+  catchUp(account: AccountRef): Promise<void>;
 }
 
 /** The state that a deletion starts from. */
@@ -248,7 +243,7 @@ export interface DeletionRepository {
    * Sequence of the last booked event of a deleting account; null if its events are no longer
    * booked.
    */
-  bookedSequence(account: AccountName): Promise<number | null>;
+  bookedSequence(account: AccountRef): Promise<number | null>;
   /**
    * Counts an attempt that booked nothing after `bookedSequence`, and stores the gap of the
    * account. Returns the number of such attempts in a row; 0 if something was booked meanwhile, or

@@ -1,9 +1,8 @@
-import type { TradingEvent } from "@kapi/contracts";
+import type { TradingEvent, AccountRef } from "@kapi/contracts";
 import { type Deferred, deferred, Urgency } from "@kapi/kernel";
 import { eventEnvelope } from "@kapi/testkit";
 import { describe, expect, it } from "vitest";
 
-import type { AccountName } from "../domain/ports.ts";
 import { type BookableChange, type ChangeBookingDependencies, createChangeBooking } from "./book-changes.ts";
 
 const SERVER = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
@@ -20,7 +19,7 @@ class History implements ChangeBookingDependencies {
   onLook: () => void = () => undefined;
 
   readonly reader = {
-    bookedSequences: async (accounts: readonly AccountName[]) => {
+    bookedSequences: async (accounts: readonly AccountRef[]) => {
       this.onLook();
       return accounts.map(({ accountNumber }) => this.booked.get(accountNumber) ?? null);
     },
@@ -30,7 +29,7 @@ class History implements ChangeBookingDependencies {
       this.events.push(`${accountNumber}/${sequence}`);
       this.booked.set(accountNumber, sequence);
     },
-    bookNextPage: async ({ accountNumber }: AccountName) => {
+    bookNextPage: async ({ accountNumber }: AccountRef) => {
       this.asked.push(accountNumber);
       await this.hanging?.promise;
     },

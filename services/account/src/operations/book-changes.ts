@@ -7,11 +7,10 @@
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
  * An event that is not booked in time is booked after its command has completed.
  */
-import type { TradingEvent } from "@kapi/contracts";
+import type { TradingEvent, AccountRef } from "@kapi/contracts";
 import { delay, monotonicClock, type Urgency } from "@kapi/kernel";
 
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 
 /** Maximum wait of a batch. */
 const MAX_WAIT_MS = 500;
@@ -26,7 +25,7 @@ const MAX_CONCURRENT_READS = 8;
 
 /** The event made by a command's change. */
 export interface BookableChange {
-  readonly account: AccountName;
+  readonly account: AccountRef;
   readonly event: TradingEvent;
   /** The span of the command. */
   readonly traceparent: string | undefined;

@@ -4,11 +4,11 @@
  * (decisions, 3.7). Missing events are read from the trading server, so this does not depend on the
  * consumer.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 
 /** Default maximum wait: that of a read (decisions, 4.11). */
 const MAX_WAIT_MS = 2_000;
@@ -35,7 +35,7 @@ export interface CatchUpDependencies {
  */
 export async function catchUp(
   dependencies: CatchUpDependencies,
-  account: AccountName,
+  account: AccountRef,
   waitMs = MAX_WAIT_MS,
 ): Promise<boolean> {
   const ended = new AbortController();
@@ -55,7 +55,7 @@ export async function catchUp(
 
 async function bookAll(
   { reader, feed }: CatchUpDependencies,
-  account: AccountName,
+  account: AccountRef,
   ended: AbortSignal,
 ): Promise<boolean> {
   let booked = await reader.bookedSequence(account);

@@ -1,7 +1,6 @@
-import type { ListPositionsQuery, Pagination, Position } from "@kapi/contracts";
+import type { ListPositionsQuery, Pagination, Position, AccountRef } from "@kapi/contracts";
 
 import type { HistoryReader } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 import { readPage } from "./page-range.ts";
 
@@ -16,7 +15,7 @@ interface PositionDependencies extends CatchUpDependencies {
  */
 export async function listTradingAccountPositions(
   dependencies: PositionDependencies,
-  account: AccountName,
+  account: AccountRef,
   query: ListPositionsQuery,
 ): Promise<{ positions: readonly Position[]; pagination: Pagination } | null> {
   if (query.status === "open" && !(await catchUp(dependencies, account))) return null;

@@ -1,7 +1,6 @@
-import { cursorPage, type CursorQuery, listScope, pageStart, type Pagination } from "@kapi/contracts";
+import { cursorPage, type CursorQuery, listScope, pageStart, type Pagination, type AccountRef } from "@kapi/contracts";
 
 import type { PageRange, RecordPage } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 
 /** The lists of an account's history. */
 export type HistoryList = "orders" | "positions" | "deals";
@@ -12,7 +11,7 @@ export type HistoryList = "orders" | "positions" | "deals";
  */
 export async function readPage<T>(
   list: HistoryList,
-  account: AccountName,
+  account: AccountRef,
   query: CursorQuery,
   read: (range: PageRange) => Promise<RecordPage<T> | null>,
 ): Promise<{ records: readonly T[]; pagination: Pagination } | null> {

@@ -1,7 +1,6 @@
-import type { ExportRecord } from "@kapi/contracts";
+import type { ExportRecord, AccountRef } from "@kapi/contracts";
 
 import type { HistoryRange, HistoryReader } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 
 interface HistoryDependencies extends CatchUpDependencies {
@@ -15,7 +14,7 @@ interface HistoryDependencies extends CatchUpDependencies {
  */
 export async function readAccountHistory(
   dependencies: HistoryDependencies,
-  account: AccountName,
+  account: AccountRef,
   range: HistoryRange,
 ): Promise<{ records: ExportRecord[] } | null> {
   if (!(await catchUp(dependencies, account))) return null;

@@ -1,7 +1,6 @@
-import { MAX_STATE_POSITIONS } from "@kapi/contracts";
+import { MAX_STATE_POSITIONS, type AccountRef } from "@kapi/contracts";
 
 import type { HistoryReader, OpenPositions } from "../domain/history-ports.ts";
-import type { AccountName } from "../domain/ports.ts";
 import { catchUp, type CatchUpDependencies } from "./catch-up.ts";
 
 interface OpenPositionDependencies extends CatchUpDependencies {
@@ -15,7 +14,7 @@ interface OpenPositionDependencies extends CatchUpDependencies {
  */
 export async function readOpenPositions(
   dependencies: OpenPositionDependencies,
-  account: AccountName,
+  account: AccountRef,
   at: string,
 ): Promise<OpenPositions | null> {
   if (!(await catchUp(dependencies, account))) return null;

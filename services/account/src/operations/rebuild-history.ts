@@ -4,12 +4,12 @@
  * one transaction, exactly up to its booked event, so no event is published twice or lost. An
  * interrupted rebuild keeps its staged history.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { EventHistory } from "@kapi/trading-server/event-feed";
 
 import type { StagedHistory } from "../domain/history-ports.ts";
 import type { Feed } from "../domain/history.ts";
-import type { AccountName } from "../domain/ports.ts";
 
 /** Maximum number of accounts that are rebuilt at the same time. */
 const MAX_PARALLEL = 8;
@@ -41,7 +41,7 @@ export interface RebuildOptions {
   /** The trading server's events of an account; rejects if it gives no clear answer. */
   readonly history: EventHistory;
   /** Sequence of the account's last event on the trading server; 0 if there is none. */
-  readonly lastSequence: (account: AccountName) => Promise<number>;
+  readonly lastSequence: (account: AccountRef) => Promise<number>;
   /**
    * Called after each chunk: accounts done in this run, accounts in total, and the results of the
    * chunk.
@@ -79,12 +79,12 @@ export async function rebuildServer(options: RebuildOptions, serverId: string): 
 }
 
 /** Rebuilds one account. */
-export async function rebuildAccount(options: RebuildOptions, account: AccountName): Promise<void> {
+export async function rebuildAccount(options: RebuildOptions, account: AccountRef): Promise<void> {
   if ((await options.staged.bookedSequence(account)) === null) await delay(LOST_AFTER_MS);
   options.onProgress(1, 1, [await rebuilt(options, account)]);
 }
 
-async function rebuilt(options: RebuildOptions, account: AccountName): Promise<RebuiltAccount> {
+async function rebuilt(options: RebuildOptions, account: AccountRef): Promise<RebuiltAccount> {
   const { accountNumber } = account;
   try {
     for (;;) {
@@ -108,7 +108,7 @@ async function rebuilt(options: RebuildOptions, account: AccountName): Promise<R
  * Stages the events up to `target`; returns the sequence of the last one, 0 if the account
  * is deleted.
  */
-async function gather({ staged, history }: RebuildOptions, account: AccountName, target: number): Promise<number> {
+async function gather({ staged, history }: RebuildOptions, account: AccountRef, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
   // More events are staged than are booked: they are staged again, up to `target`.
   if (gathered > target) {

@@ -1,5 +1,5 @@
 /** The lists of one account that other services own. */
-import type { AccountName } from "./ports.ts";
+import type { AccountRef } from "@kapi/contracts";
 
 /** The lists, by the name of their records in the answer. */
 export const RECORD_LISTS = ["orders", "positions", "deals", "transactions"] as const;
@@ -18,5 +18,5 @@ export interface AccountRecords {
    * Never null for transactions: for an account that it does not know, finance returns an empty
    * list.
    */
-  page(list: RecordList, account: AccountName, query: RecordQuery): Promise<Buffer | null>;
+  page(list: RecordList, account: AccountRef, query: RecordQuery): Promise<Buffer | null>;
 }

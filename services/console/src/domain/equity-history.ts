@@ -1,6 +1,4 @@
-import { EQUITY_RANGES, type EquityHistory, type EquityRange } from "@kapi/contracts";
-
-import type { AccountName } from "./ports.ts";
+import { EQUITY_RANGES, type EquityHistory, type EquityRange, type AccountRef } from "@kapi/contracts";
 
 const MINUTE_MS = 60_000;
 
@@ -17,7 +15,7 @@ export interface EquityTimes {
  */
 export type EquityHistories = (
   organizationId: string,
-  account: AccountName,
+  account: AccountRef,
   times: EquityTimes,
 ) => Promise<EquityHistory>;
 

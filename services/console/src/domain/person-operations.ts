@@ -1,7 +1,7 @@
-import type { PersonOperation, PersonTemplateOperation } from "@kapi/contracts";
+import type { PersonOperation, PersonTemplateOperation, AccountRef } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
 
-import type { AccountName, OwnersAnswer } from "./ports.ts";
+import type { OwnersAnswer } from "./ports.ts";
 
 /** An operation of the management API, for a person. */
 export interface OperationRequest<Operation> {
@@ -21,7 +21,7 @@ type OperationAnswer = Promise<OwnersAnswer | { readonly rejection: ApiError }>;
  */
 export interface PersonOperations {
   onAccount(
-    account: AccountName & { readonly organizationId: string },
+    account: AccountRef & { readonly organizationId: string },
     request: OperationRequest<PersonOperation>,
   ): OperationAnswer;
   onTemplate(

@@ -23,6 +23,7 @@ import type {
   TradingAccount,
   UpdateServerConfigurationBody,
   Wallet,
+  AccountRef,
 } from "@kapi/contracts";
 import type { ApiError, Caller } from "@kapi/http";
 import type { z } from "zod";
@@ -281,12 +282,6 @@ export class PasswordsBusy extends Error {
 /** The account service's data of a server; its status is in the directory. */
 export type ServerOverview = Omit<ConsoleServer, "status">;
 
-/** Identifies an account. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
 /** The account service. Callers first check that the server belongs to the organization. */
 export interface Accounts {
   /** In order; null for a server that the account service does not know (yet). */
@@ -304,7 +299,7 @@ export interface Accounts {
   /** Body of `{account, credentials}`; null: no such account. */
   details(serverId: string, accountNumber: string): Promise<Buffer | null>;
   /** Whether each account exists, in order. */
-  existing(accounts: readonly AccountName[]): Promise<readonly boolean[]>;
+  existing(accounts: readonly AccountRef[]): Promise<readonly boolean[]>;
 }
 
 /** A page of the accounts of a server. */
@@ -341,7 +336,7 @@ export interface Commands {
  */
 export interface Risk {
   /** Body of the rules of an account; an unknown account has none. */
-  rules(account: AccountName): Promise<Buffer>;
+  rules(account: AccountRef): Promise<Buffer>;
   /** Body of the templates of a server, in the order of their precedence. */
   templates(serverId: string): Promise<Buffer>;
   /** Body of one template; null: there is none with this name. */
@@ -349,13 +344,13 @@ export interface Risk {
   /** Body of a page of the accounts of a template. */
   templateAccounts(serverId: string, name: string, query: TemplateAccountsQuery): Promise<Buffer>;
   /** Body of a page of breaches, newest first. */
-  breaches(account: AccountName, query: ListRiskBreachesQuery): Promise<Buffer>;
+  breaches(account: AccountRef, query: ListRiskBreachesQuery): Promise<Buffer>;
   /** Body of one breach. */
-  breach(account: AccountName, breachId: string): Promise<Buffer>;
+  breach(account: AccountRef, breachId: string): Promise<Buffer>;
   /** A breach on one of the servers, by its id alone; null: there is none. */
   find(serverIds: readonly string[], breachId: string): Promise<RiskBreach | null>;
   /** The signed document of a breach: the bytes that were signed. */
-  evidence(account: AccountName, breachId: string): Promise<Buffer>;
+  evidence(account: AccountRef, breachId: string): Promise<Buffer>;
 }
 
 /** Finds a transaction on one of the servers by its id; null: there is none. */
@@ -393,5 +388,5 @@ export type Webhooks = (
 /** The newest live samples. */
 export interface Samples {
   /** In order; null for an account without a sample. */
-  latest(accounts: readonly AccountName[]): Promise<readonly (AccountMetricsFrame | null)[]>;
+  latest(accounts: readonly AccountRef[]): Promise<readonly (AccountMetricsFrame | null)[]>;
 }

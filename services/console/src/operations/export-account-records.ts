@@ -8,13 +8,14 @@ import {
   type Pagination,
   PositionsAnswer,
   TransactionsAnswer,
+  type AccountRef,
 } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { text } from "node:stream/consumers";
 
 import type { RecordList, RecordQuery } from "../domain/account-records.ts";
 import type { CsvCell } from "../domain/csv.ts";
-import type { AccountName, Directory, Users } from "../domain/ports.ts";
+import type { Directory, Users } from "../domain/ports.ts";
 import {
   COMMAND_COLUMNS,
   type CsvColumn,
@@ -125,7 +126,7 @@ type ExportedRecords =
 export async function exportAccountRecords(
   dependencies: RecordExportDependencies,
   organizationId: string,
-  account: AccountName,
+  account: AccountRef,
   exported: ExportedRecords,
 ): Promise<CsvExport> {
   // An unknown server must not take the slot of another export.

@@ -6,10 +6,10 @@
  * Call `takeSamples` and `endClosedSessions` about once a second, and `endAll` at the stop. A
  * stream gets a sample at most once, in order of sequence, and nothing after its end.
  */
-import { type AccountMetricsFrame, accountKey, type LiveEnd } from "@kapi/contracts";
+import { type AccountMetricsFrame, accountKey, type LiveEnd, type AccountRef } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { AccountName, Accounts, Samples } from "../domain/ports.ts";
+import type { Accounts, Samples } from "../domain/ports.ts";
 import { areSessionsOpen, type SessionDependencies, type SessionMark } from "./use-session.ts";
 
 /** Maximum number of streams of a user in this process. */
@@ -23,7 +23,7 @@ export interface LiveSink {
   end(reason: LiveEnd["reason"]): void;
 }
 
-interface Stream extends SessionMark, AccountName {
+interface Stream extends SessionMark, AccountRef {
   readonly sink: LiveSink;
   lastSequence: number;
 }
@@ -48,7 +48,7 @@ export class LiveAccounts {
    * Watches an account while the session is open; returns a function that stops watching. Throws
    * 429 if the user or the process has too many streams.
    */
-  watch(session: SessionMark, account: AccountName, sink: LiveSink): () => void {
+  watch(session: SessionMark, account: AccountRef, sink: LiveSink): () => void {
     const ofUser = [...this.#streams].filter(({ userId }) => userId === session.userId).length;
     if (ofUser >= MAX_STREAMS_PER_USER || this.#streams.size >= MAX_STREAMS) {
       const headers = { "retry-after": "5" };
@@ -118,6 +118,6 @@ export class LiveAccounts {
   }
 }
 
-function nameOf({ serverId, accountNumber }: AccountName): AccountName {
+function nameOf({ serverId, accountNumber }: AccountRef): AccountRef {
   return { serverId, accountNumber };
 }

@@ -1,10 +1,10 @@
-import { type ListAuditQuery, type AuditAnswer, type ListCommandsQuery } from "@kapi/contracts";
+import { type ListAuditQuery, type AuditAnswer, type ListCommandsQuery, type AccountRef } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import type { Readable } from "node:stream";
 
 import type { AccountRecords, RecordList, RecordQuery } from "../domain/account-records.ts";
 import { type AuditLog, shownToPeople } from "../domain/audit.ts";
-import type { AccountName, Accounts, Commands, Directory } from "../domain/ports.ts";
+import type { Accounts, Commands, Directory } from "../domain/ports.ts";
 import { listAuditLog } from "./list-audit-log.ts";
 
 /**
@@ -23,7 +23,7 @@ export interface AccountRecordDependencies {
 export async function readAccountRecords(
   { directory, accounts, records }: Pick<AccountRecordDependencies, "directory" | "accounts" | "records">,
   organizationId: string,
-  account: AccountName,
+  account: AccountRef,
   { list, query }: { readonly list: RecordList; readonly query: RecordQuery },
 ): Promise<Buffer> {
   await directory.server(organizationId, account.serverId);
@@ -43,7 +43,7 @@ export async function readAccountRecords(
 export async function listAccountCommands(
   { directory, commands }: Pick<AccountRecordDependencies, "directory" | "commands">,
   organizationId: string,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   query: ListCommandsQuery,
 ): Promise<Buffer | Readable> {
   await directory.server(organizationId, serverId);
@@ -54,7 +54,7 @@ export async function listAccountCommands(
 export async function listAccountAudit(
   { directory, auditLog }: Pick<AccountRecordDependencies, "directory" | "auditLog">,
   organizationId: string,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   query: ListAuditQuery,
 ): Promise<AuditAnswer> {
   await directory.server(organizationId, serverId);

@@ -1,9 +1,8 @@
-import type { ConsoleEquityHistory, EquityRange } from "@kapi/contracts";
+import type { ConsoleEquityHistory, EquityRange, AccountRef } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
 import { type EquityHistories, equityTimes } from "../domain/equity-history.ts";
-import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 
 /**
@@ -22,7 +21,7 @@ export interface EquityHistoryDependencies extends ServerDependencies {
 export async function readEquityHistory(
   { directory, accounts, equityHistories, clock }: EquityHistoryDependencies,
   organizationId: string,
-  account: AccountName,
+  account: AccountRef,
   range: EquityRange,
 ): Promise<ConsoleEquityHistory> {
   await directory.server(organizationId, account.serverId);

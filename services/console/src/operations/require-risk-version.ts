@@ -1,8 +1,8 @@
-import { personIdempotencyKey, RiskRulesAnswer, RiskTemplateAnswer } from "@kapi/contracts";
+import { personIdempotencyKey, RiskRulesAnswer, RiskTemplateAnswer, type AccountRef } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { commandIdOf } from "@kapi/kernel";
 
-import type { AccountName, Directory, Risk } from "../domain/ports.ts";
+import type { Directory, Risk } from "../domain/ports.ts";
 
 /**
  * `risk` reads the newest version. It does not check that the organization has the server: callers
@@ -27,7 +27,7 @@ export interface ExpectedVersion {
  */
 export async function requireRulesVersion(
   { risk }: RiskVersionDependencies,
-  account: AccountName,
+  account: AccountRef,
   expected: ExpectedVersion,
 ): Promise<void> {
   const { riskRules } = RiskRulesAnswer.parse(JSON.parse((await risk.rules(account)).toString("utf8")));

@@ -1,6 +1,6 @@
+import type { AccountRef } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
-import type { AccountName } from "../domain/ports.ts";
 import type { ServerDependencies } from "./list-servers.ts";
 import type { SignedIn, SessionMark } from "./use-session.ts";
 
@@ -11,7 +11,7 @@ import type { SignedIn, SessionMark } from "./use-session.ts";
 export async function watchAccount(
   { directory, accounts }: ServerDependencies,
   { sessionHash, user }: SignedIn,
-  account: AccountName,
+  account: AccountRef,
 ): Promise<SessionMark> {
   await directory.server(user.organizationId, account.serverId);
   const [exists] = await accounts.existing([account]);

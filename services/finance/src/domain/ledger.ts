@@ -8,19 +8,14 @@ import {
   isAnnouncedByAccount,
   type TradingEvent,
   type TransactionType,
+  type AccountRef,
 } from "@kapi/contracts";
 import { isUuid, uuidV5 } from "@kapi/kernel";
 
 import { postingsOf } from "./posting.ts";
 
-/** Identifies an account. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
 /** The booked state of an account. Money in minor units. */
-export interface LedgerAccount extends AccountName {
+export interface LedgerAccount extends AccountRef {
   readonly organizationId: string;
   readonly currency: "USD" | "NGN";
   readonly lastSequence: number;
@@ -31,7 +26,7 @@ export interface LedgerAccount extends AccountName {
 }
 
 /** A ledger transaction. Money in minor units. */
-export interface LedgerTransaction extends AccountName {
+export interface LedgerTransaction extends AccountRef {
   readonly id: string;
   readonly sequence: number;
   readonly eventSequence: number;
@@ -53,7 +48,7 @@ export interface LedgerTransaction extends AccountName {
 }
 
 /** A difference between ledger and trading server after an event. Reported, never corrected. */
-export interface Discrepancy extends AccountName {
+export interface Discrepancy extends AccountRef {
   readonly eventSequence: number;
   readonly ledgerBalanceMinor: number;
   readonly serverBalanceMinor: number;

@@ -1,6 +1,7 @@
+import type { AccountRef } from "@kapi/contracts";
 import type { BookingReport, EventRepository } from "@kapi/trading-server/event-feed";
 
-import type { AccountName, Discrepancy } from "./ledger.ts";
+import type { Discrepancy } from "./ledger.ts";
 
 /** The result of booking one unit. */
 export interface LedgerReport extends BookingReport {
@@ -15,5 +16,5 @@ export interface Ledger extends EventRepository<LedgerReport> {
    */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether each account is known: the ledger has seen it, or it was deleted. */
-  known(accounts: readonly AccountName[]): Promise<boolean[]>;
+  known(accounts: readonly AccountRef[]): Promise<boolean[]>;
 }

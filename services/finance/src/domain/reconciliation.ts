@@ -1,5 +1,5 @@
 /** Compares an account's ledger with its trading server, only at equal sequences. */
-import type { AccountName } from "./ledger.ts";
+import type { AccountRef } from "@kapi/contracts";
 
 /** The trading server's state of an account. */
 export interface ServerSide {
@@ -9,7 +9,7 @@ export interface ServerSide {
 }
 
 /** The ledger's state of an account at the server's sequence. */
-export interface LedgerSide extends AccountName {
+export interface LedgerSide extends AccountRef {
   /** Sequence of the last booked event. */
   readonly lastSequence: number;
   /** Balance after the last booked event up to the server's sequence. */
@@ -26,7 +26,7 @@ export type ComparisonResult = "agrees" | "differs" | "missing" | "behind";
 
 /** Compares both balances; `server` is null if the trading server never had the account. */
 export function compareBalances(
-  ledger: Omit<LedgerSide, keyof AccountName>,
+  ledger: Omit<LedgerSide, keyof AccountRef>,
   server: ServerSide | null,
 ): ComparisonResult {
   if (server === null) return ledger.balanceMinor === 0 ? "agrees" : "missing";
@@ -35,7 +35,7 @@ export function compareBalances(
 }
 
 /** A difference between ledger and trading server. Reported, never corrected. */
-export interface Difference extends AccountName {
+export interface Difference extends AccountRef {
   readonly finding: "differs" | "missing";
   readonly ledgerBalanceMinor: number;
   /** Null if the trading server never had the account. */
@@ -46,7 +46,7 @@ export interface Difference extends AccountName {
 /** Reads the balances to compare. */
 export interface LedgerBalances {
   /** Up to `limit` accounts after `previous` in a stable order, without deleted accounts. */
-  after(previous: AccountName | null, limit: number): Promise<readonly AccountName[]>;
+  after(previous: AccountRef | null, limit: number): Promise<readonly AccountRef[]>;
   /** The ledger's state of each known account at `sequence` (null: now), in any order. */
-  balancesAt(accounts: readonly (AccountName & { readonly sequence: number | null })[]): Promise<readonly LedgerSide[]>;
+  balancesAt(accounts: readonly (AccountRef & { readonly sequence: number | null })[]): Promise<readonly LedgerSide[]>;
 }

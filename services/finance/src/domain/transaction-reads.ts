@@ -1,7 +1,5 @@
 /** Reads of the ledger, as the API shows its rows. */
-import type { ListTransactionsQuery, Transaction } from "@kapi/contracts";
-
-import type { AccountName } from "./ledger.ts";
+import type { ListTransactionsQuery, Transaction, AccountRef } from "@kapi/contracts";
 
 /** Whether the ledger has the account, has never seen it, or the account was deleted for good. */
 export type AccountStanding = "known" | "unknown" | "deleted";
@@ -39,7 +37,7 @@ export interface BookedSoFar {
 
 /** Reads the ledger. */
 export interface TransactionReader {
-  page(account: AccountName, filter: TransactionFilter, range: PageRange): Promise<TransactionPage>;
+  page(account: AccountRef, filter: TransactionFilter, range: PageRange): Promise<TransactionPage>;
   /** A transaction on one of the servers; null: there is none, or its account was deleted. */
   find(
     serverIds: readonly string[],
@@ -48,18 +46,18 @@ export interface TransactionReader {
   /**
    * The newest `limit` transactions of a span, newest first; equal times by descending sequence.
    */
-  newest(account: AccountName, span: TimeSpan, limit: number): Promise<readonly Transaction[]>;
+  newest(account: AccountRef, span: TimeSpan, limit: number): Promise<readonly Transaction[]>;
   /**
    * The balance in minor units after all transactions up to the end of the millisecond `at` (ISO
    * 8601); 0 before the first transaction, null if the account was deleted.
    */
-  balanceAt(account: AccountName, at: string): Promise<number | null>;
+  balanceAt(account: AccountRef, at: string): Promise<number | null>;
   /** How far the account is booked, and whether the ledger knows it. */
-  bookedSoFar(account: AccountName): Promise<BookedSoFar>;
+  bookedSoFar(account: AccountRef): Promise<BookedSoFar>;
 }
 
 /** Marks accounts as deleted for good. */
 export interface DeletionMarks {
   /** Idempotent. The account may be unknown. */
-  mark(account: AccountName): Promise<void>;
+  mark(account: AccountRef): Promise<void>;
 }

@@ -2,11 +2,11 @@
  * Books one account's events up to the trading server's current sequence, for a fresh read. Events
  * that the topic has not delivered are read from the trading server.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { TradingServerClient } from "@kapi/trading-server";
 
 import { BehindTradingServer } from "../domain/errors.ts";
-import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionReader } from "../domain/transaction-reads.ts";
 
 /** Maximum wait of a read (decisions, 4.11). */
@@ -18,7 +18,7 @@ interface CatchUpOptions {
   readonly client: Pick<TradingServerClient, "eventSequence">;
   readonly reader: Pick<TransactionReader, "bookedSoFar">;
   /** Books the next events of the trading server's history, after `bookedSequence`. */
-  readonly bookNextPage: (account: AccountName, bookedSequence: number) => Promise<void>;
+  readonly bookNextPage: (account: AccountRef, bookedSequence: number) => Promise<void>;
 }
 
 /**
@@ -26,7 +26,7 @@ interface CatchUpOptions {
  * An account that the server does not know has nothing to book. Rejects with {@link
  * BehindTradingServer} after 2 s. Rejects with the client's error if the server does not answer.
  */
-export async function catchUp(options: CatchUpOptions, account: AccountName): Promise<void> {
+export async function catchUp(options: CatchUpOptions, account: AccountRef): Promise<void> {
   const end = new AbortController();
   const work = bookWhatIsMissing(options, account, end.signal);
   const deadline = delay(CATCH_UP_DEADLINE_MS, end.signal).then(() => {
@@ -39,7 +39,7 @@ export async function catchUp(options: CatchUpOptions, account: AccountName): Pr
   }
 }
 
-async function bookWhatIsMissing(options: CatchUpOptions, account: AccountName, signal: AbortSignal): Promise<void> {
+async function bookWhatIsMissing(options: CatchUpOptions, account: AccountRef, signal: AbortSignal): Promise<void> {
   const { client, reader, bookNextPage } = options;
   const wanted = await client.eventSequence(account.serverId, account.accountNumber);
   if (wanted === null) return;

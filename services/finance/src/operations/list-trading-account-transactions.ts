@@ -1,7 +1,13 @@
-import { cursorPage, type ListTransactionsQuery, listScope, pageStart, type TransactionsAnswer } from "@kapi/contracts";
+import {
+  cursorPage,
+  type ListTransactionsQuery,
+  listScope,
+  pageStart,
+  type TransactionsAnswer,
+  type AccountRef,
+} from "@kapi/contracts";
 import type { z } from "zod";
 
-import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionReader } from "../domain/transaction-reads.ts";
 
 /**
@@ -11,7 +17,7 @@ import type { TransactionReader } from "../domain/transaction-reads.ts";
 export interface TransactionDependencies {
   readonly reader: TransactionReader;
   /** Books up to the trading server's current sequence; rejects if that fails. */
-  readonly catchUp: (account: AccountName) => Promise<void>;
+  readonly catchUp: (account: AccountRef) => Promise<void>;
 }
 
 /**
@@ -21,7 +27,7 @@ export interface TransactionDependencies {
  */
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionDependencies,
-  account: AccountName,
+  account: AccountRef,
   query: ListTransactionsQuery,
 ): Promise<z.output<typeof TransactionsAnswer> | null> {
   const start = pageStart("transactions", query);

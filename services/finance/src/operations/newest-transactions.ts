@@ -1,6 +1,5 @@
-import type { ExportRecord } from "@kapi/contracts";
+import type { ExportRecord, AccountRef } from "@kapi/contracts";
 
-import type { AccountName } from "../domain/ledger.ts";
 import type { TimeSpan } from "../domain/transaction-reads.ts";
 import type { TransactionDependencies } from "./list-trading-account-transactions.ts";
 
@@ -10,7 +9,7 @@ import type { TransactionDependencies } from "./list-trading-account-transaction
  */
 export async function newestTransactions(
   { reader, catchUp }: TransactionDependencies,
-  account: AccountName,
+  account: AccountRef,
   span: TimeSpan,
   limit: number,
 ): Promise<readonly ExportRecord[] | null> {

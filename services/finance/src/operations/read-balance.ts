@@ -1,6 +1,6 @@
+import type { AccountRef } from "@kapi/contracts";
 import { amountFromMinor } from "@kapi/kernel";
 
-import type { AccountName } from "../domain/ledger.ts";
 import type { TransactionDependencies } from "./list-trading-account-transactions.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { TransactionDependencies } from "./list-trading-account-transaction
  */
 export async function readBalance(
   { reader, catchUp }: TransactionDependencies,
-  account: AccountName,
+  account: AccountRef,
   at: string,
 ): Promise<{ balance: number } | null> {
   await catchUp(account);

@@ -7,11 +7,11 @@
  * batches. An account that is not booked up to the server's sequence is compared again at the end
  * of the pass, with the same snapshot.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { delay, repeat, type Repetition } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 import type { TradingServerClient } from "@kapi/trading-server";
 
-import type { AccountName } from "../domain/ledger.ts";
 import { type Difference, compareBalances, type LedgerBalances, type ServerSide } from "../domain/reconciliation.ts";
 
 /** Accounts per batch. */
@@ -71,7 +71,7 @@ export function startReconciler(options: ReconcilerOptions): Started<Repetition>
 }
 
 /** An account and its state on the trading server; null if the server never had it. */
-type Seen = AccountName & { readonly server: ServerSide | null };
+type Seen = AccountRef & { readonly server: ServerSide | null };
 
 class Pass {
   readonly #options: ReconcilerOptions;
@@ -87,9 +87,9 @@ class Pass {
   }
 
   async run(): Promise<void> {
-    let previous: AccountName | null = null;
+    let previous: AccountRef | null = null;
     do {
-      const accounts: readonly AccountName[] = await this.#options.balances.after(previous, BATCH_ACCOUNTS);
+      const accounts: readonly AccountRef[] = await this.#options.balances.after(previous, BATCH_ACCOUNTS);
       await this.#compare(await this.#snapshots(accounts));
       previous = accounts.at(-1) ?? null;
       if (previous !== null) await delay(BATCH_PAUSE_MS, this.#signal);
@@ -108,7 +108,7 @@ class Pass {
   }
 
   /** The states on the trading servers that answer. */
-  async #snapshots(accounts: readonly AccountName[]): Promise<Seen[]> {
+  async #snapshots(accounts: readonly AccountRef[]): Promise<Seen[]> {
     const seen: Seen[] = [];
     const waiting = accounts[Symbol.iterator]();
     const work = async (): Promise<void> => {
@@ -124,7 +124,7 @@ class Pass {
     return seen;
   }
 
-  async #snapshot({ serverId, accountNumber }: AccountName): Promise<ServerSide | "unreachable" | "deleted" | null> {
+  async #snapshot({ serverId, accountNumber }: AccountRef): Promise<ServerSide | "unreachable" | "deleted" | null> {
     const { client, isUnreachable } = this.#options;
     const failures = this.#failures.get(serverId) ?? 0;
     if (failures >= MAX_SERVER_FAILURES) return "unreachable";

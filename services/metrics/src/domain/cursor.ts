@@ -1,6 +1,4 @@
-import type { ReplayFrame } from "@kapi/contracts";
-
-import type { AccountId } from "./sample.ts";
+import type { ReplayFrame, AccountRef } from "@kapi/contracts";
 
 /**
  * The sequences of an account that can be replayed: [first, last]; `first = last + 1` if none.
@@ -56,7 +54,7 @@ export function resumeCursor(kept: KeptRange, next: number): Cursor {
 }
 
 /** Encodes a replay notice as the text of a message. */
-export function replayText(account: AccountId, replay: Replay): string {
+export function replayText(account: AccountRef, replay: Replay): string {
   const frame: ReplayFrame = {
     type: "account.metrics.replay",
     serverId: account.serverId,

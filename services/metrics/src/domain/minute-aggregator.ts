@@ -1,15 +1,15 @@
+import type { AccountRef } from "@kapi/contracts";
 import type { SampleRange } from "@kapi/contracts/codec";
 import type { FrameContent } from "./codec/live-frame.ts";
 import { dailyDrawdown, type DrawdownState, observe, totalDrawdown } from "./drawdown.ts";
 import { type EquityHour, hourWith, startOfHour } from "./equity-hour.ts";
 import { BEFORE_FIRST, acceptSample, type LogState } from "./acceptance-rule.ts";
-import type { AccountId } from "./sample.ts";
 
 const MINUTE_MS = 60_000;
 
 /** A snapshot before it is stored; money in minor units. */
 export interface Snapshot {
-  readonly account: AccountId;
+  readonly account: AccountRef;
   /** Rounded down to the minute. */
   readonly measuredAtMs: number;
   readonly sequence: number;
@@ -63,7 +63,7 @@ export interface AggregatorInput {
  * records that are read again change nothing.
  */
 export class MinuteAggregator {
-  readonly #account: AccountId;
+  readonly #account: AccountRef;
   #log: LogState;
   #drawdown: DrawdownState | null;
   #open: ClosedMinute | null = null;
@@ -74,7 +74,7 @@ export class MinuteAggregator {
   /** The hour of the last closed minute; `unknown`: another process stored some of its minutes. */
   #hour: EquityHour | "unknown" | null;
 
-  constructor(account: AccountId, stored: AggregatorState | null) {
+  constructor(account: AccountRef, stored: AggregatorState | null) {
     this.#account = account;
     this.#log = stored?.log ?? BEFORE_FIRST;
     this.#drawdown = stored?.drawdown ?? null;

@@ -7,10 +7,10 @@ import type {
   FollowRequest,
   StoredAccountValues,
   WindowsHolding,
+  AccountRef,
 } from "@kapi/contracts";
 
 import type { AggregatorState, ClosedMinute } from "./minute-aggregator.ts";
-import type { AccountId } from "./sample.ts";
 
 /** Writes samples to the log, and knows where the log ends. */
 export interface SampleSink {
@@ -72,14 +72,14 @@ export interface TopicGenerationStore {
 /** Whether accounts exist. */
 export interface AccountExistence {
   /** Returns for each account, in order, whether it exists. Rejects if that is unknown now. */
-  exist(accounts: readonly AccountId[]): Promise<readonly boolean[]>;
+  exist(accounts: readonly AccountRef[]): Promise<readonly boolean[]>;
   /** Removes a deleted account from the cache. */
   forget(key: string): void;
 }
 
 /** The status and name of an account from `account.events`, with their version. */
 export interface AccountStatusAt {
-  readonly account: AccountId;
+  readonly account: AccountRef;
   readonly version: number;
   readonly status: string;
   readonly accountName: string;
@@ -88,7 +88,7 @@ export interface AccountStatusAt {
 /** Stored snapshots, the aggregation states, and the deleted accounts. */
 export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
-  states(accounts: readonly AccountId[]): Promise<ReadonlyMap<string, AggregatorState>>;
+  states(accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
    * Stores minutes in several transactions: the newest state of each account, and the snapshots
    * measured from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips deleted accounts.
@@ -101,9 +101,9 @@ export interface SnapshotStore {
   /** Stores statuses, at most one per account. The highest version of an account wins. */
   upsertStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
   /** Deletes all rows of an account, and records the deletion. Idempotent. */
-  deleteAccount(account: AccountId): Promise<void>;
+  deleteAccount(account: AccountRef): Promise<void>;
   /** All deleted accounts, with the time of their deletion. */
-  deleted(): AsyncIterable<readonly (AccountId & { readonly deletedAtMs: number })[]>;
+  deleted(): AsyncIterable<readonly (AccountRef & { readonly deletedAtMs: number })[]>;
 }
 
 /** A query of snapshots: `sinceMs` inclusive, `untilMs` exclusive. */
@@ -125,7 +125,7 @@ export interface SnapshotLists {
 }
 
 /** A query of the equity of an account: `fromMs` inclusive, `toMs` exclusive. */
-export interface EquityHistoryQuery extends AccountId {
+export interface EquityHistoryQuery extends AccountRef {
   readonly fromMs: number;
   readonly toMs: number;
   /** Length of the part of the range that one point stands for: whole minutes. */
@@ -202,7 +202,7 @@ export type AccountDescription = { readonly accountName: string; readonly create
 /** The stored names and creation times of accounts. */
 export interface AccountDescriptions {
   /** Returns at most `limit` accounts whose creation time is not known yet. */
-  missing(limit: number): Promise<AccountId[]>;
+  missing(limit: number): Promise<AccountRef[]>;
   /** Stores one description for each account, in order. */
-  store(accounts: readonly AccountId[], descriptions: readonly AccountDescription[]): Promise<void>;
+  store(accounts: readonly AccountRef[], descriptions: readonly AccountDescription[]): Promise<void>;
 }

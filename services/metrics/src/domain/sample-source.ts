@@ -1,6 +1,6 @@
+import type { AccountRef } from "@kapi/contracts";
 import type { AccountStream } from "./account-stream.ts";
 import type { KeptRange } from "./cursor.ts";
-import type { AccountId } from "./sample.ts";
 
 /** The part of an account's stream that a source and the sockets need. */
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
@@ -27,7 +27,7 @@ export interface SampleSource {
   /** Whether the account was deleted: then it gets no more samples. */
   isDeleted(key: string): boolean;
   /** Starts to follow an account. */
-  follow(key: string, account: AccountId): Follow;
+  follow(key: string, account: AccountRef): Follow;
   /** Returns the stream of an account; undefined if it has no samples. */
   find(key: string): SampledAccount | undefined;
   /** Returns the sequences that the account's window keeps now. */

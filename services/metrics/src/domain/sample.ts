@@ -1,5 +1,5 @@
 import type { SampleRange } from "@kapi/contracts/codec";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { uuidV5 } from "@kapi/kernel";
 
 import type { Values } from "./valuation-record.ts";
@@ -19,19 +19,13 @@ export interface Sample {
   readonly minimum: Minimum;
 }
 
-/** The account of a sample or valuation. */
-export interface AccountId {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
 /** The id of a sample. It follows from account and sequence, so every writer gives the same id. */
-export function eventIdOf(account: AccountId, sequence: number): string {
+export function eventIdOf(account: AccountRef, sequence: number): string {
   return uuidV5(account.serverId, `${account.accountNumber}/metrics/${sequence}`);
 }
 
 /** Parses `serverId/accountNumber`; null if the key has another form. */
-export function accountOfKey(key: string): AccountId | null {
+export function accountOfKey(key: string): AccountRef | null {
   const slash = key.indexOf("/");
   if (slash <= 0 || slash === key.length - 1) return null;
   const account = { serverId: key.slice(0, slash), accountNumber: key.slice(slash + 1) };

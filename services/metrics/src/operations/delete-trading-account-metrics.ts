@@ -1,7 +1,6 @@
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 
 import type { CheckpointSink, DeletionSink, SampleProgress, SnapshotStore } from "../domain/ports.ts";
-import type { AccountId } from "../domain/sample.ts";
 
 /** Time limit for this process to read its own deletion record. */
 const REACHED_TIMEOUT_MS = 3_000;
@@ -21,7 +20,7 @@ export async function deleteTradingAccountMetrics(
     /** Resolves at once for a partition that this process does not read. */
     readonly progress: SampleProgress;
   },
-  { serverId, accountNumber }: AccountId,
+  { serverId, accountNumber }: AccountRef,
 ): Promise<void> {
   const { store, deletions, checkpoints, progress } = dependencies;
   await store.deleteAccount({ serverId, accountNumber });

@@ -1,4 +1,4 @@
-import type { AccountId } from "../domain/sample.ts";
+import type { AccountRef } from "@kapi/contracts";
 import type { AccountDescription, AccountDescriptions } from "../domain/ports.ts";
 
 /** Maximum number of accounts per round: one request to the account service. */
@@ -10,7 +10,7 @@ export const MAX_DESCRIBED = 1_000;
  */
 export async function describeAccounts(
   descriptions: AccountDescriptions,
-  read: (accounts: readonly AccountId[]) => Promise<readonly AccountDescription[]>,
+  read: (accounts: readonly AccountRef[]) => Promise<readonly AccountDescription[]>,
 ): Promise<boolean> {
   const accounts = await descriptions.missing(MAX_DESCRIBED);
   if (accounts.length > 0) await descriptions.store(accounts, await read(accounts));

@@ -1,9 +1,9 @@
+import type { AccountRef } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 import type { KeptRange } from "../domain/cursor.ts";
 import type { AccountExistence } from "../domain/ports.ts";
-import type { AccountId } from "../domain/sample.ts";
 import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import type { SampleLog } from "./sample-log.ts";
 
@@ -29,7 +29,7 @@ export class DirectSamples implements SampleSource {
     return this.#options.log.isDeleted(key);
   }
 
-  follow(key: string, account: AccountId): Follow {
+  follow(key: string, account: AccountRef): Follow {
     const { log } = this.#options;
     if (log.isDeleted(key) || log.find(key) !== undefined) {
       return { exists: !log.isDeleted(key), end: () => undefined };
@@ -51,7 +51,7 @@ export class DirectSamples implements SampleSource {
   }
 
   /** Asks the account service until it answers, or until `ended` is aborted. */
-  async #existsWhenKnown(key: string, account: AccountId, ended: AbortSignal): Promise<boolean> {
+  async #existsWhenKnown(key: string, account: AccountRef, ended: AbortSignal): Promise<boolean> {
     const { log, existence, logger } = this.#options;
     while (!ended.aborted) {
       try {

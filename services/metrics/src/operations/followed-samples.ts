@@ -7,14 +7,13 @@
  * When a windows process becomes unavailable, its accounts continue at another one that holds their
  * partition, from their last sequence on. Until then their windows stay without new samples.
  */
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
 import { partitionOfKey } from "@kapi/kafka";
 
 import type { WindowMessage } from "../domain/codec/window-message.ts";
 import { type KeptRange, keptRange } from "../domain/cursor.ts";
 import type { WindowLink } from "../domain/ports.ts";
-import type { AccountId } from "../domain/sample.ts";
 import type { Follow, SampledAccount, SampleSource } from "../domain/sample-source.ts";
 import { readRecords, type SampleWindow, type SampleWindows } from "../domain/sample-windows.ts";
 
@@ -28,7 +27,7 @@ export interface FollowListener {
 
 interface Followed extends SampledAccount {
   readonly key: string;
-  readonly account: AccountId;
+  readonly account: AccountRef;
   readonly window: SampleWindow;
   sequence: number;
   /** Every sample up to `sequence` is before this position of `metrics.samples`. */
@@ -81,7 +80,7 @@ export class FollowedSamples implements SampleSource {
     return this.#accounts.get(key)?.state === "ended";
   }
 
-  follow(key: string, account: AccountId): Follow {
+  follow(key: string, account: AccountRef): Follow {
     assert(accountKey(account.serverId, account.accountNumber) === key, "the key of the account");
     const known = this.#accounts.get(key);
     const followed = known ?? this.#open(key, account);
@@ -140,7 +139,7 @@ export class FollowedSamples implements SampleSource {
     else this.#ended(followed, message.kind);
   }
 
-  #open(key: string, account: AccountId): Followed {
+  #open(key: string, account: AccountRef): Followed {
     const followed: Followed = {
       key,
       account,

@@ -1,3 +1,4 @@
+import type { AccountRef } from "@kapi/contracts";
 import { setImmediate } from "node:timers/promises";
 
 import { delay } from "@kapi/kernel";
@@ -5,7 +6,6 @@ import { type Logger, observed } from "@kapi/runtime";
 
 import type { AccountExistence } from "../domain/ports.ts";
 import type { ValuationRecord } from "../domain/valuation-record.ts";
-import type { AccountId } from "../domain/sample.ts";
 
 /** Maximum number of parked accounts of one partition; the next one makes the partition wait. */
 export const MAX_PARKED_ACCOUNTS = 1_000;
@@ -25,7 +25,7 @@ observed("metrics.accounts.parked", "Accounts whose valuations wait for the acco
 ]);
 
 /** An account whose existence is not known yet. */
-export interface ParkedAccount extends AccountId {
+export interface ParkedAccount extends AccountRef {
   readonly key: string;
   /** Number of valuations received. */
   valuations: number;
@@ -66,7 +66,7 @@ export class ParkedAccounts {
   }
 
   /** Parks an account; returns false if the limit is reached. */
-  add(key: string, { serverId, accountNumber }: AccountId): boolean {
+  add(key: string, { serverId, accountNumber }: AccountRef): boolean {
     if (this.#accounts.size >= MAX_PARKED_ACCOUNTS) return false;
     this.#accounts.set(key, { key, serverId, accountNumber, valuations: 0, waiting: [], exists: false });
     parkedNow += 1;

@@ -1,3 +1,4 @@
+import type { AccountRef } from "@kapi/contracts";
 import { type SampleRange, copyOf } from "@kapi/contracts/codec";
 import { retry } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
@@ -8,7 +9,6 @@ import { BEFORE_FIRST } from "../domain/acceptance-rule.ts";
 import { decodeLiveFrame, encodeLiveFrame } from "../domain/codec/live-frame.ts";
 import type { MeasuredValues, ValuationRecord } from "../domain/valuation-record.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_ACCOUNT } from "../domain/rejection.ts";
-import type { AccountId } from "../domain/sample.ts";
 import { type ParkedAccount, ParkedAccounts } from "./parked-accounts.ts";
 import type { SequencerContext } from "./sequencer-context.ts";
 
@@ -101,7 +101,7 @@ export class PartitionSequencer {
    * exists.
    * @throws RetryableError while the maximum number of accounts is parked.
    */
-  park(key: string, account: AccountId): void {
+  park(key: string, account: AccountRef): void {
     if (!this.#parked.add(key, account)) throw new RetryableError("too many accounts wait for the account service");
     const { serverId, accountNumber } = account;
     this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, BEFORE_FIRST, null));

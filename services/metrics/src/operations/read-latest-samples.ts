@@ -1,17 +1,16 @@
-import { accountKey, AccountMetricsFrame } from "@kapi/contracts";
+import { accountKey, AccountMetricsFrame, type AccountRef } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
-import type { AccountId } from "../domain/sample.ts";
 import type { SampleLog } from "./sample-log.ts";
 
 /** The newest sample of each account, in order; null for an account without samples. */
-export type LatestSamples = (accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
+export type LatestSamples = (accounts: readonly AccountRef[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 
 /**
  * Returns the newest sample of each account in this process, in order; null for an account without
  * samples, or if its sample does not have the shape of the contract.
  */
-export function readLatestSamples(log: SampleLog, accounts: readonly AccountId[]): (AccountMetricsFrame | null)[] {
+export function readLatestSamples(log: SampleLog, accounts: readonly AccountRef[]): (AccountMetricsFrame | null)[] {
   return accounts.map(({ serverId, accountNumber }) => {
     const stream = log.find(accountKey(serverId, accountNumber));
     if (stream === undefined || stream.window.first > stream.window.last) return null;
@@ -31,10 +30,10 @@ export function gatherLatestSamples(options: {
   /** The instances that hold an account: its own process, then its replica. */
   readonly holdersOf: (key: string) => readonly number[];
   /** Asks another windows process for samples that it holds. */
-  readonly ask: (instance: number, accounts: readonly AccountId[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
+  readonly ask: (instance: number, accounts: readonly AccountRef[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 }): LatestSamples {
   const { log, instance, holdersOf, ask } = options;
-  const askHolders = async (holders: readonly number[], accounts: readonly AccountId[]) => {
+  const askHolders = async (holders: readonly number[], accounts: readonly AccountRef[]) => {
     const [first, ...others] = holders;
     try {
       return await ask(assertDefined(first, "a holder of the account"), accounts);

@@ -1,3 +1,4 @@
+import type { AccountRef } from "@kapi/contracts";
 import { type SampleRange, decodeValuation } from "@kapi/contracts/codec";
 import { type Deferred, deferred } from "@kapi/kernel";
 import { RetryableError } from "@kapi/kafka";
@@ -5,7 +6,6 @@ import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
 import { DELETED_ACCOUNT, type Rejection, UNKNOWN_SERVER, WRONG_PARTITION } from "../domain/rejection.ts";
-import type { AccountId } from "../domain/sample.ts";
 import { PartitionSequencer } from "./partition-sequencer.ts";
 import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
@@ -137,7 +137,7 @@ export class Sequencer implements SampleListener {
   }
 
   /** Adds or parks an account that the partition does not have; returns its rejection, or null. */
-  #admit(partition: PartitionSequencer, key: string, account: AccountId): Rejection | null {
+  #admit(partition: PartitionSequencer, key: string, account: AccountRef): Rejection | null {
     if (partition.has(key)) return null;
     const { log, isServer, partitionOf } = this.#context;
     // Samples of one account on two partitions would have no order among each other.

@@ -11,17 +11,12 @@ import type {
   RiskBreach,
   RiskRule,
   Valuation,
+  AccountRef,
 } from "@kapi/contracts";
 
 import type { AccountState, AccountValues, Alert } from "./evaluation.ts";
 import type { AccountRecords, Extreme, UnprovenBreach } from "./evidence.ts";
 import type { SelectableAccount, TemplateVersion } from "./template.ts";
-
-/** An account on a trading server. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
 
 /** A rule of the API, and the version in which it was added. */
 export interface StoredRule {
@@ -30,7 +25,7 @@ export interface StoredRule {
 }
 
 /** One version of the rules of an account. */
-export interface RuleVersion extends AccountName {
+export interface RuleVersion extends AccountRef {
   readonly version: number;
   /** The account's partition in `trading.valuations`. */
   readonly partition: number;
@@ -51,7 +46,7 @@ export interface RuleVersion extends AccountName {
 }
 
 /** A version of rules to store. Its number is assigned when it is stored. */
-export interface NewRuleVersion extends AccountName {
+export interface NewRuleVersion extends AccountRef {
   readonly organizationId: string;
   readonly accountId: string;
   readonly rules: readonly RiskRule[];
@@ -64,13 +59,13 @@ export interface NewRuleVersion extends AccountName {
 }
 
 /** The state of the rules of one account, in version `version`, at the checkpoint. */
-export interface StoredState extends AccountName {
+export interface StoredState extends AccountRef {
   readonly version: number;
   readonly state: AccountState;
 }
 
 /** A state as text, which later valuations do not change. */
-export interface StateText extends AccountName {
+export interface StateText extends AccountRef {
   readonly version: number;
   /** JSON of an {@link AccountState}. */
   readonly state: string;
@@ -95,7 +90,7 @@ export interface PartitionStart {
 }
 
 /** An alert with the valuation that made it. */
-export interface RecordedAlert extends AccountName {
+export interface RecordedAlert extends AccountRef {
   readonly id: string;
   readonly organizationId: string;
   readonly accountId: string;
@@ -179,10 +174,10 @@ export interface AccountForRisk extends SelectableAccount {
  * Reads an account; null if there is no such account, or its deletion has begun. Rejects while its
  * values are unavailable.
  */
-export type ReadAccount = (account: AccountName) => Promise<AccountForRisk | null>;
+export type ReadAccount = (account: AccountRef) => Promise<AccountForRisk | null>;
 
 /** The newest active version of an account's rules, as the API shows it. */
-export type ReadRules = (account: AccountName) => Promise<AccountRiskRules>;
+export type ReadRules = (account: AccountRef) => Promise<AccountRiskRules>;
 
 /** A breach, and its key in the list. */
 export interface ListedBreach {
@@ -192,13 +187,13 @@ export interface ListedBreach {
 
 /** Reads the breaches of a page, and one more if there is one. */
 export type ReadBreaches = (
-  account: AccountName,
+  account: AccountRef,
   query: ListRiskBreachesQuery,
   start: PageStart<"breaches">,
 ) => Promise<ReadPage<ListedBreach>>;
 
 /** One breach of an account; null: the account has no such breach. */
-export type ReadBreach = (account: AccountName, breachId: string) => Promise<RiskBreach | null>;
+export type ReadBreach = (account: AccountRef, breachId: string) => Promise<RiskBreach | null>;
 
 /** A breach on one of the servers, by its id alone; null: there is none. */
 export type FindBreach = (serverIds: readonly string[], breachId: string) => Promise<RiskBreach | null>;
@@ -236,7 +231,7 @@ export interface OpenPositions {
  * `needsPrices`; otherwise the positions have no prices.
  */
 export type ReadPositions = (
-  account: AccountName,
+  account: AccountRef,
   at: string,
   options: { readonly needsPrices: boolean },
 ) => Promise<OpenPositions | null>;
@@ -267,13 +262,13 @@ export interface EvidenceStore {
   postpone(breachIds: readonly string[], until: string): Promise<void>;
   /** Stops waiting: these breaches get no evidence. */
   giveUp(breachIds: readonly string[]): Promise<void>;
-  read(account: AccountName, breachId: string): Promise<StoredEvidence>;
+  read(account: AccountRef, breachId: string): Promise<StoredEvidence>;
   /** Deletes the oldest evidence stored before `before`, at most `limit`; returns how many. */
   deleteBefore(before: string, limit: number): Promise<number>;
 }
 
 /** The position of an account in a list of near limits. */
-export interface LimitPlace extends AccountName {
+export interface LimitPlace extends AccountRef {
   readonly leftPercent: number;
 }
 

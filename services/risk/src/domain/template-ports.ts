@@ -1,9 +1,15 @@
 /** What the application of templates needs: storage, and the accounts of a server. */
 import type { WorkTransaction } from "@kapi/commands";
-import type { Currency, RiskRule, RiskTemplate, RiskTemplateSelection, TemplateAccountsAnswer } from "@kapi/contracts";
+import type {
+  Currency,
+  RiskRule,
+  RiskTemplate,
+  RiskTemplateSelection,
+  TemplateAccountsAnswer,
+  AccountRef,
+} from "@kapi/contracts";
 
 import type { AccountValues } from "./evaluation.ts";
-import type { AccountName } from "./ports.ts";
 import type { SelectableAccount, Template } from "./template.ts";
 
 /** A template of a server. */
@@ -53,12 +59,12 @@ export interface SearchingTemplate extends TemplateName {
 }
 
 /** An account in `trading.valuations`. */
-export interface LocatedAccount extends AccountName {
+export interface LocatedAccount extends AccountRef {
   readonly partition: number;
 }
 
 /** An account that waits to be compared with the templates of its server. */
-export interface WaitingAccount extends AccountName {
+export interface WaitingAccount extends AccountRef {
   /** The template that is being applied; null: the account was created or changed. */
   readonly templateName: string | null;
   readonly partition: number;

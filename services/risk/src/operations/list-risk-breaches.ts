@@ -5,14 +5,15 @@ import {
   pageStart,
   type Pagination,
   type RiskBreach,
+  type AccountRef,
 } from "@kapi/contracts";
 
-import type { AccountName, ReadBreaches } from "../domain/ports.ts";
+import type { ReadBreaches } from "../domain/ports.ts";
 
 /** A page of the breaches of an account, newest first. */
 export async function listRiskBreaches(
   read: ReadBreaches,
-  account: AccountName,
+  account: AccountRef,
   query: ListRiskBreachesQuery,
 ): Promise<{ breaches: RiskBreach[]; pagination: Pagination }> {
   const start = pageStart("breaches", query);

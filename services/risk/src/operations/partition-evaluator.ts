@@ -8,7 +8,7 @@
  * those that are not stored yet.
  */
 import type { CommandStore } from "@kapi/commands";
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { decodeValuation } from "@kapi/contracts/codec";
 import { type Clock, toIso } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
@@ -23,7 +23,6 @@ import {
   type Alert,
 } from "../domain/evaluation.ts";
 import type {
-  AccountName,
   EvaluationStore,
   PartitionOwner,
   PartitionStart,
@@ -51,7 +50,7 @@ const lost = counter(
 const breaches = counter("risk.breaches", "Breaches that were found, by `action`", "{breach}");
 
 /** An account with rules. */
-interface TrackedAccount extends AccountName {
+interface TrackedAccount extends AccountRef {
   version: RuleVersion | null;
   rules: RuleSet | null;
   state: AccountState;
@@ -266,7 +265,7 @@ export class PartitionEvaluator {
     this.#accounts.set(keyOf(version), account);
   }
 
-  #tracked({ serverId, accountNumber }: AccountName): TrackedAccount {
+  #tracked({ serverId, accountNumber }: AccountRef): TrackedAccount {
     const known = this.#accounts.get(accountKey(serverId, accountNumber));
     if (known !== undefined) return known;
     return {
@@ -347,7 +346,7 @@ export class PartitionEvaluator {
   }
 }
 
-function keyOf({ serverId, accountNumber }: AccountName): string {
+function keyOf({ serverId, accountNumber }: AccountRef): string {
   return accountKey(serverId, accountNumber);
 }
 

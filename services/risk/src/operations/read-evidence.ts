@@ -1,10 +1,10 @@
-import { accountKey, HEADERS, type IntervalEvidenceQuery, TOPICS } from "@kapi/contracts";
+import { accountKey, HEADERS, type IntervalEvidenceQuery, TOPICS, type AccountRef } from "@kapi/contracts";
 import { buildEvidence, type EvidenceSigner } from "@kapi/evidence";
 import { ApiError, tooManyConcurrentRequests } from "@kapi/http";
 import { type Clock, toIso } from "@kapi/kernel";
 
 import { chooseRecords, MAX_SAMPLES, MAX_VALUATIONS } from "../domain/evidence.ts";
-import type { AccountName, EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
+import type { EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
 
 /** Maximum number of intervals that a process reads from the log at once. */
 const MAX_CONCURRENT_INTERVALS = 4;
@@ -20,7 +20,7 @@ const MIN_PENDING_MS = 5_000;
  */
 export async function readBreachEvidence(
   { store, clock }: { readonly store: Pick<EvidenceStore, "read">; readonly clock: Clock },
-  account: AccountName,
+  account: AccountRef,
   breachId: string,
 ): Promise<string> {
   const evidence = await store.read(account, breachId);
@@ -35,13 +35,13 @@ export async function readBreachEvidence(
 interface IntervalEvidenceDependencies {
   readonly readAccount: ReadAccount;
   readonly readLog: ReadAccountLog;
-  readonly partitionOf: (account: AccountName) => number;
+  readonly partitionOf: (account: AccountRef) => number;
   readonly signer: EvidenceSigner;
   readonly clock: Clock;
 }
 
 /** Reads evidence of an interval from the log, and signs it: JSON. */
-export type ReadIntervalEvidence = (account: AccountName, query: IntervalEvidenceQuery) => Promise<string>;
+export type ReadIntervalEvidence = (account: AccountRef, query: IntervalEvidenceQuery) => Promise<string>;
 
 /**
  * Creates the function. It rejects with an ApiError for an unknown account, for an interval that is
@@ -62,7 +62,7 @@ export function createIntervalEvidence(dependencies: IntervalEvidenceDependencie
 
 async function readInterval(
   { readAccount, readLog, partitionOf, signer, clock }: IntervalEvidenceDependencies,
-  account: AccountName,
+  account: AccountRef,
   { from, to }: IntervalEvidenceQuery,
 ): Promise<string> {
   const [fromMs, toMs, nowMs] = [Date.parse(from), Date.parse(to), clock.nowMs()];

@@ -8,6 +8,7 @@ import type {
   WebhookDelivery,
   WebhookDisabledReason,
   WebhookKind,
+  AccountRef,
 } from "@kapi/contracts";
 import type { SealedPassword } from "@kapi/kernel";
 
@@ -210,11 +211,9 @@ export interface DeliveryStore {
   redeliver(endpointId: string, deliveryId: string, nowMs: number): Promise<WebhookDelivery | null>;
 }
 
-/** An account of an organization. */
-export interface AccountName {
+/** An account, and the organization that it belongs to. */
+export interface OwnedAccount extends AccountRef {
   readonly organizationId: string;
-  readonly serverId: string;
-  readonly accountNumber: string;
 }
 
 /** Events with their deliveries to the given endpoints of the organization. */
@@ -228,7 +227,7 @@ export interface EventDeliveries {
   ): Promise<EventDeliveriesAnswer["event"] | null>;
   /** A page of the events of an account, newest first. */
   ofAccount(
-    account: AccountName,
+    account: OwnedAccount,
     query: ListAccountDeliveriesQuery,
     endpoints: readonly Pick<Endpoint, "id" | "url">[],
     nowMs: number,

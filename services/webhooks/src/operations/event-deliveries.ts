@@ -2,7 +2,7 @@ import type { AccountDeliveriesAnswer, EventDeliveriesAnswer, ListAccountDeliver
 import { ApiError } from "@kapi/http";
 import { isUuid } from "@kapi/kernel";
 
-import type { AccountName } from "../domain/ports.ts";
+import type { OwnedAccount } from "../domain/ports.ts";
 import type { WebhookDependencies } from "./webhook-dependencies.ts";
 
 type Dependencies = Pick<WebhookDependencies, "clock" | "endpoints" | "eventDeliveries">;
@@ -23,7 +23,7 @@ export async function getEvent(
 /** A page of the events of an account, with their deliveries. */
 export async function listAccountDeliveries(
   { clock, endpoints, eventDeliveries }: Dependencies,
-  account: AccountName,
+  account: OwnedAccount,
   query: ListAccountDeliveriesQuery,
 ): Promise<AccountDeliveriesAnswer> {
   return eventDeliveries.ofAccount(account, query, await endpoints.list(account.organizationId), clock.nowMs());

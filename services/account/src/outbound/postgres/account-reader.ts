@@ -1,8 +1,8 @@
-import { cursorPage, listScope, pageStart, type Pagination } from "@kapi/contracts";
+import { cursorPage, listScope, pageStart, type Pagination, type AccountRef } from "@kapi/contracts";
 import { type Database, instantText, type Queryable, type Statement, statement } from "@kapi/postgres";
 
 import type { Account } from "../../domain/account.ts";
-import type { AccountDescription, AccountFilter, AccountName, AccountReader, PageQuery } from "../../domain/ports.ts";
+import type { AccountDescription, AccountFilter, AccountReader, PageQuery } from "../../domain/ports.ts";
 import { countAccounts, countByState } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 import {
@@ -119,7 +119,7 @@ async function account(database: Queryable, serverId: string, accountNumber: str
   return row === undefined ? null : fromRow(row);
 }
 
-async function ids(database: Queryable, accounts: readonly AccountName[]): Promise<(string | null)[]> {
+async function ids(database: Queryable, accounts: readonly AccountRef[]): Promise<(string | null)[]> {
   const rows = await database.query(SELECT_IDS, [
     accounts.map((asked) => asked.serverId),
     accounts.map((asked) => asked.accountNumber),
@@ -138,7 +138,7 @@ async function records(
 
 async function descriptions(
   database: Queryable,
-  accounts: readonly AccountName[],
+  accounts: readonly AccountRef[],
 ): Promise<(AccountDescription | null)[]> {
   const rows = await database.query(SELECT_DESCRIPTIONS, [
     accounts.map((asked) => asked.serverId),

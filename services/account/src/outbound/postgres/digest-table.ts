@@ -2,13 +2,13 @@
  * The digests of deals. The index of deals by time finds the deals of a day, for many accounts at
  * once.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { column } from "@kapi/commands";
 import { addDays, daysBetween, type DigestTable, lockServer, nextDay, takeLateRecordsOf, utcDay } from "@kapi/digests";
 import { dealText, RecordHashes } from "@kapi/digests/hash";
 import { type Clock, toIso } from "@kapi/kernel";
 import type { Database, Transaction } from "@kapi/postgres";
 
-import type { AccountName } from "../../domain/ports.ts";
 import {
   COUNT_DEALS,
   DEALS_BETWEEN,
@@ -46,7 +46,7 @@ interface DealDigestTable extends DigestTable {
    * Makes the digests of an account that is being deleted, up to its last deal, before its deals
    * are deleted. Idempotent.
    */
-  makeLast(account: AccountName): Promise<void>;
+  makeLast(account: AccountRef): Promise<void>;
 }
 
 /** The digests of deals in PostgreSQL. `clock`: the database's time. */

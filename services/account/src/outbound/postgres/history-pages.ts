@@ -3,11 +3,10 @@
  * without filters is a range of numbers and its total is the last number: page 400 costs as much as
  * page 1. A filter other than the status of positions reads all records of the account.
  */
-import type { Deal, ListPositionsQuery, Order, Position } from "@kapi/contracts";
+import type { Deal, ListPositionsQuery, Order, Position, AccountRef } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import type { DealFilter, OrderFilter, PageRange, PositionFilter, RecordPage } from "../../domain/history-ports.ts";
-import type { AccountName } from "../../domain/ports.ts";
 import {
   DEAL_COLUMNS,
   dealFromRow,
@@ -127,7 +126,7 @@ export const FILTERED_DEALS: Statement<PageRow<DealRow>> = statement(
  */
 export function orderPage(
   database: Database,
-  account: AccountName,
+  account: AccountRef,
   { from, to, symbol, side, status, orderType }: OrderFilter,
   range: PageRange,
 ): Promise<RecordPage<Order> | null> {
@@ -142,7 +141,7 @@ export function orderPage(
  */
 export function positionPage(
   database: Database,
-  account: AccountName,
+  account: AccountRef,
   { status, from, to, symbol, side, orderId }: PositionFilter,
   range: PageRange,
 ): Promise<RecordPage<Position> | null> {
@@ -155,7 +154,7 @@ export function positionPage(
 /** A page of an account's deals, as {@link orderPage}; `from` and `to` filter by execution. */
 export function dealPage(
   database: Database,
-  account: AccountName,
+  account: AccountRef,
   { from, to, symbol, side, kind, orderId, positionId }: DealFilter,
   range: PageRange,
 ): Promise<RecordPage<Deal> | null> {
@@ -174,7 +173,7 @@ interface PageStatements<Row, T> {
 
 async function page<Row extends { readonly n: number }, T>(
   database: Database,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   { offset, limit, below }: PageRange,
   filters: readonly (string | undefined)[],
   { all, filtered, fromRow }: PageStatements<Row, T>,

@@ -1,10 +1,9 @@
 /** Reads the history. Each page is one statement and so a consistent snapshot. */
 import { column } from "@kapi/commands";
-import { accountKey, type ExportRecord } from "@kapi/contracts";
+import { accountKey, type ExportRecord, type AccountRef } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import type { HistoryRange, HistoryReader } from "../../domain/history-ports.ts";
-import type { AccountName } from "../../domain/ports.ts";
 import { ACCOUNT, dealPage, IS_ASKED, orderPage, positionPage } from "./history-pages.ts";
 import {
   DEAL_COLUMNS,
@@ -58,7 +57,7 @@ interface BookedRow {
  * records and its total are consistent.
  */
 export function createHistoryReader(database: Database): HistoryReader {
-  const bookedSequence = async ({ serverId, accountNumber }: AccountName): Promise<number | null> => {
+  const bookedSequence = async ({ serverId, accountNumber }: AccountRef): Promise<number | null> => {
     const [row] = await database.query(BOOKED_SEQUENCE, [serverId, accountNumber]);
     return row?.booked_sequence ?? null;
   };
@@ -83,7 +82,7 @@ export function createHistoryReader(database: Database): HistoryReader {
 
 async function newest(
   database: Database,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   { from, to, limit }: HistoryRange,
 ): Promise<ExportRecord[]> {
   const values = [serverId, accountNumber, from ?? "-infinity", to ?? "infinity", limit];

@@ -4,11 +4,10 @@
  * numbers account events or completes a deletion.
  */
 import { column, type CommandStore, type WorkTransaction } from "@kapi/commands";
-import { accountKey, isAnnouncedByAccount, type TradingEvent } from "@kapi/contracts";
+import { accountKey, isAnnouncedByAccount, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { type LateRecord, noteLateRecords, utcDay } from "@kapi/digests";
 import type { Clock } from "@kapi/kernel";
 import {
-  type AccountName,
   type Booking,
   type BookingReport,
   type EventRepository,
@@ -42,7 +41,7 @@ export function createHistoryRepository(
   };
 }
 
-interface AccountGap extends AccountName {
+interface AccountGap extends AccountRef {
   readonly neededSequence: number;
 }
 
@@ -154,10 +153,10 @@ function noteGaps(unit: WorkTransaction, gaps: readonly AccountGap[]): void {
   ]);
 }
 
-function keyOf({ serverId, accountNumber }: AccountName): string {
+function keyOf({ serverId, accountNumber }: AccountRef): string {
   return accountKey(serverId, accountNumber);
 }
 
-function nameOf({ serverId, accountNumber }: TradingEvent): AccountName {
+function nameOf({ serverId, accountNumber }: TradingEvent): AccountRef {
   return { serverId, accountNumber };
 }

@@ -2,7 +2,7 @@
  * Writes booked history: reads stored records, computes in the domain, writes with one statement.
  */
 import { column } from "@kapi/commands";
-import { accountKey, type TradingDeal, type TradingEvent, type TradingOrder } from "@kapi/contracts";
+import { accountKey, type TradingDeal, type TradingEvent, type TradingOrder, type AccountRef } from "@kapi/contracts";
 import type { Queryable, Transaction } from "@kapi/postgres";
 
 import {
@@ -15,12 +15,11 @@ import {
   type NumberedPosition,
   recordsOf,
 } from "../../domain/history.ts";
-import type { AccountName } from "../../domain/ports.ts";
 import { type FeedRow, historyStatements, type HistoryTables, type KnownRow } from "./history-statements.ts";
 
 /** The next events of an account, in order. */
 export interface AccountRun {
-  readonly account: AccountName;
+  readonly account: AccountRef;
   readonly feed: Feed;
   readonly run: readonly TradingEvent[];
 }
@@ -30,7 +29,7 @@ export interface AccountRun {
  */
 export interface HistoryWriter {
   /** Feeds by `serverId/accountNumber`; accounts without a row in `feeds` are missing. */
-  feeds(queryable: Queryable, accounts: readonly AccountName[]): Promise<ReadonlyMap<string, Feed>>;
+  feeds(queryable: Queryable, accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, Feed>>;
   /**
    * Books runs of different accounts; returns the results in order. The write is not awaited:
    * if it fails, the transaction rejects with its error.
@@ -105,7 +104,7 @@ function toKnownPosition({ n, status, opened_volume: openedVolume }: KnownRow): 
   return { n, isOpen: status === "open", openedVolume: openedVolume ?? 0 };
 }
 
-function keyColumns(records: readonly (AccountName & { readonly id: string })[]): string[] {
+function keyColumns(records: readonly (AccountRef & { readonly id: string })[]): string[] {
   return [
     column(records.map(({ serverId }) => serverId)),
     column(records.map(({ accountNumber }) => accountNumber)),
@@ -113,9 +112,9 @@ function keyColumns(records: readonly (AccountName & { readonly id: string })[])
   ];
 }
 
-type OfAccount<T> = AccountName & { readonly id: string } & T;
+type OfAccount<T> = AccountRef & { readonly id: string } & T;
 
-function columnsOf(booked: readonly { account: AccountName; history: BookedHistory }[]): string[] {
+function columnsOf(booked: readonly { account: AccountRef; history: BookedHistory }[]): string[] {
   const all = <T extends Numbered<{ readonly id: string }>>(
     pick: (history: BookedHistory) => readonly T[],
   ): OfAccount<T>[] =>
@@ -130,7 +129,7 @@ function columnsOf(booked: readonly { account: AccountName; history: BookedHisto
   ];
 }
 
-function feedColumns(booked: readonly { account: AccountName; history: BookedHistory }[]): string[] {
+function feedColumns(booked: readonly { account: AccountRef; history: BookedHistory }[]): string[] {
   return [
     column(booked.map(({ account }) => account.serverId)),
     column(booked.map(({ account }) => account.accountNumber)),
@@ -191,6 +190,6 @@ function dealColumns(deals: readonly OfAccount<Numbered<TradingDeal>>[]): string
   ];
 }
 
-function keyOf({ serverId, accountNumber }: AccountName): string {
+function keyOf({ serverId, accountNumber }: AccountRef): string {
   return accountKey(serverId, accountNumber);
 }

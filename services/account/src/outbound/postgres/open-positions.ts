@@ -1,10 +1,9 @@
 /** The positions of an account that were open at a time (decisions, 4.12). */
-import type { Currency, OpenPosition } from "@kapi/contracts";
+import type { Currency, OpenPosition, AccountRef } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { volumesOf } from "../../domain/history.ts";
 import type { OpenPositions } from "../../domain/history-ports.ts";
-import type { AccountName } from "../../domain/ports.ts";
 import { IS_ASKED } from "./history-pages.ts";
 import { POSITION_COLUMNS, positionFromRow, type PositionRow } from "./history-rows.ts";
 
@@ -61,7 +60,7 @@ export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: nu
  */
 export async function openPositionsAt(
   database: Database,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   at: string,
   limit: number,
 ): Promise<OpenPositions | null> {

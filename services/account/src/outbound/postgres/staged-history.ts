@@ -2,13 +2,12 @@
  * Stages a rebuilt history and replaces the live one in one transaction, under the lock of booking.
  * Only different rows are written.
  */
-import { accountKey, type TradingEvent } from "@kapi/contracts";
+import { accountKey, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 import { type Database, type Queryable, type Statement, statement, type Transaction } from "@kapi/postgres";
 
 import { type Feed, NEW_FEED } from "../../domain/history.ts";
 import type { Replacement, StagedHistory } from "../../domain/history-ports.ts";
-import type { AccountName } from "../../domain/ports.ts";
 import { NOTE_REBUILD } from "./digest-statements.ts";
 import { LOCK_ACCOUNTS } from "./history-statements.ts";
 import { createHistoryWriter } from "./history-writer.ts";
@@ -91,9 +90,9 @@ const FORGET_DONE: Statement<never> = statement("rebuild-forget-done", "delete f
 export function createStagedHistory(database: Database): StagedHistory {
   const live = createHistoryWriter("live");
   const staged = createHistoryWriter("staged");
-  const feedOf = async (writer: typeof live, queryable: Queryable, account: AccountName): Promise<Feed | null> =>
+  const feedOf = async (writer: typeof live, queryable: Queryable, account: AccountRef): Promise<Feed | null> =>
     (await writer.feeds(queryable, [account])).get(accountKey(account.serverId, account.accountNumber)) ?? null;
-  const stage = async (tx: Transaction, account: AccountName, events: readonly TradingEvent[]): Promise<Feed> => {
+  const stage = async (tx: Transaction, account: AccountRef, events: readonly TradingEvent[]): Promise<Feed> => {
     const feed = (await feedOf(staged, tx, account)) ?? NEW_FEED;
     const run = events.filter(({ sequence }) => sequence > feed.bookedSequence);
     if (run.length === 0) return feed;
@@ -144,13 +143,13 @@ export function createStagedHistory(database: Database): StagedHistory {
 }
 
 /** Locks the account's row; false if the account does not exist, or is deleting or deleted. */
-async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: AccountName): Promise<boolean> {
+async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: AccountRef): Promise<boolean> {
   const [row] = await tx.query(LOCK_ACCOUNTS, [[serverId], [accountNumber]]);
   return row !== undefined && !ENDED.has(row.status);
 }
 
 /** Replaces live rows with staged ones; returns the number of different rows. */
-async function take(tx: Transaction, account: AccountName): Promise<number> {
+async function take(tx: Transaction, account: AccountRef): Promise<number> {
   const values = [account.serverId, account.accountNumber];
   let deleted = 0;
   let inserted = 0;
@@ -161,7 +160,7 @@ async function take(tx: Transaction, account: AccountName): Promise<number> {
 }
 
 /** Checks that the numbers of rows match the feed; otherwise nothing is replaced. */
-async function assertCounts(tx: Transaction, account: AccountName, feed: Feed): Promise<void> {
+async function assertCounts(tx: Transaction, account: AccountRef, feed: Feed): Promise<void> {
   const [rows] = await tx.query(COUNT_RECORDS, [account.serverId, account.accountNumber]);
   const expected = [feed.orderCount, feed.positionCount, feed.openPositionCount, feed.dealCount].join(", ");
   const counts = rows === undefined ? [] : [rows.orders, rows.positions, rows.open_positions, rows.deals];
@@ -169,6 +168,6 @@ async function assertCounts(tx: Transaction, account: AccountName, feed: Feed): 
   throw new Error(`orders, positions, open positions and deals should be ${expected} but are ${counts.join(", ")}`);
 }
 
-async function clear(tx: Queryable, { serverId, accountNumber }: AccountName): Promise<void> {
+async function clear(tx: Queryable, { serverId, accountNumber }: AccountRef): Promise<void> {
   for (const deletion of DELETE_STAGED) await tx.query(deletion, [serverId, accountNumber]);
 }

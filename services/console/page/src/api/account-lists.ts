@@ -1,4 +1,5 @@
 /** The lists about one account (contracts, `http/history.ts`, `http/finance.ts` and others). */
+import type { AccountRef } from "@kapi/contracts";
 import { type Client, queryOf } from "./client.ts";
 import type {
   AccountDeliveriesAnswer,
@@ -27,12 +28,6 @@ interface Answers {
 /** Fields of the query of a list, by their names in the API. Empty texts filter nothing. */
 export type ListQuery = Readonly<Record<string, string | number>>;
 
-/** Identifies an account. */
-export interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
 /** Requests for the lists about an account. They throw a `Failure` on error. */
 export class AccountLists {
   readonly #client: Client;
@@ -44,7 +39,7 @@ export class AccountLists {
   /** A page of one list: the records that match the query, with the position of the next page. */
   page<List extends keyof Answers>(
     list: List,
-    account: AccountName,
+    account: AccountRef,
     query: ListQuery,
     signal: AbortSignal,
   ): Promise<Answers[List]> {
@@ -52,11 +47,11 @@ export class AccountLists {
   }
 
   /** Path of the records that match, as CSV. */
-  csv(list: keyof Answers, account: AccountName, query: ListQuery): string {
+  csv(list: keyof Answers, account: AccountRef, query: ListQuery): string {
     return `${pathOf(account)}/${list}.csv${queryOf(query)}`;
   }
 }
 
-function pathOf({ serverId, accountNumber }: AccountName): string {
+function pathOf({ serverId, accountNumber }: AccountRef): string {
   return `/servers/${encodeURIComponent(serverId)}/accounts/${encodeURIComponent(accountNumber)}`;
 }

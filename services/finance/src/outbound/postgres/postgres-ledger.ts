@@ -1,12 +1,11 @@
 /** The ledger in PostgreSQL: one unit is one database transaction with a few statements. */
 import { column, type CommandStore, type OpenCommand, type WorkTransaction } from "@kapi/commands";
-import { actorToText, type TradingEvent } from "@kapi/contracts";
+import { actorToText, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { type LateRecord, noteLateRecords, utcDay } from "@kapi/digests";
 import { amountFromMinor, type Clock, toIso } from "@kapi/kernel";
 import { type Booking, classifyEvents } from "@kapi/trading-server/event-feed";
 
 import {
-  type AccountName,
   bookEvents,
   type BookingResult,
   commandIdOf,
@@ -70,7 +69,7 @@ async function bookUnit(
   ]);
   const booked: BookingResult[] = [];
   const late: LateRecord[] = [];
-  const gaps = new Map<string, AccountName & { readonly neededSequence: number }>();
+  const gaps = new Map<string, AccountRef & { readonly neededSequence: number }>();
   const bookingOf = new Map<TradingEvent, Booking>();
   for (const [key, ofAccount] of byAccount) {
     const account = accounts.get(key);
@@ -206,7 +205,7 @@ function counterLedger({ organizationId, currency }: LedgerAccount, { type }: Le
   return `organization/${organizationId}/${currency}/${type}`;
 }
 
-function noteGaps(unit: WorkTransaction, gaps: readonly (AccountName & { readonly neededSequence: number })[]): void {
+function noteGaps(unit: WorkTransaction, gaps: readonly (AccountRef & { readonly neededSequence: number })[]): void {
   unit.execute(NOTE_GAPS, [
     column(gaps.map(({ serverId }) => serverId)),
     column(gaps.map(({ accountNumber }) => accountNumber)),

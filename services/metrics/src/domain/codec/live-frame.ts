@@ -2,7 +2,7 @@
  * The frame `account.metrics` (interface, "Live-metrics WebSocket"): the value of a record of
  * `metrics.samples`, and byte for byte the text that a socket gets.
  */
-import { AccountMetricsFrame } from "@kapi/contracts";
+import { AccountMetricsFrame, type AccountRef } from "@kapi/contracts";
 import {
   AMOUNT,
   COUNT,
@@ -18,13 +18,13 @@ import {
 import { amountFromMinor, minorFromAmount } from "@kapi/kernel";
 
 import type { MeasuredValues } from "../valuation-record.ts";
-import { type AccountId, eventIdOf, type Minimum, type Sample } from "../sample.ts";
+import { eventIdOf, type Minimum, type Sample } from "../sample.ts";
 
 /**
  * Encodes a field as JSON text. Texts are inserted without escapes: valuations are validated, so
  * their texts have no characters that JSON escapes.
  */
-type Encode = (account: AccountId, sample: Sample) => string;
+type Encode = (account: AccountRef, sample: Sample) => string;
 interface Field {
   readonly pattern: string;
   readonly encode: Encode;
@@ -65,7 +65,7 @@ const USUAL_END = expressionOf(CONTENT, ",");
 const AT = groupsOf(CONTENT);
 
 /** Encodes a sample as the text of a frame. */
-export function encodeLiveFrame(account: AccountId, sample: Sample): Buffer {
+export function encodeLiveFrame(account: AccountRef, sample: Sample): Buffer {
   let text = "";
   for (const { before, encode } of MEMBERS) text += before + encode(account, sample);
   return Buffer.from(`${text}}`);

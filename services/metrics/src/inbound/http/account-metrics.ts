@@ -1,7 +1,6 @@
-import { METRICS_ROUTES } from "@kapi/contracts";
+import { METRICS_ROUTES, type AccountRef } from "@kapi/contracts";
 import { type FastifyInstance, serve } from "@kapi/http";
 
-import type { AccountId } from "../../domain/sample.ts";
 import { listAccountMetrics } from "../../operations/list-account-metrics.ts";
 import { readEquityHistory } from "../../operations/read-equity-history.ts";
 
@@ -9,7 +8,7 @@ import { readEquityHistory } from "../../operations/read-equity-history.ts";
 export function registerAccountMetricsRoutes(
   app: FastifyInstance,
   dependencies: Parameters<typeof listAccountMetrics>[0] &
-    Parameters<typeof readEquityHistory>[0] & { readonly forget: (account: AccountId) => Promise<void> },
+    Parameters<typeof readEquityHistory>[0] & { readonly forget: (account: AccountRef) => Promise<void> },
 ): void {
   serve(app, METRICS_ROUTES.listAccountMetrics, ({ params, query }) =>
     listAccountMetrics(dependencies, { ...query, ...params }),

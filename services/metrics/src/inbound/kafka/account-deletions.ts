@@ -1,8 +1,7 @@
-import { AccountEvent, accountKey, TOPICS } from "@kapi/contracts";
+import { AccountEvent, accountKey, TOPICS, type AccountRef } from "@kapi/contracts";
 import { startLogReader, type KafkaConnection, type LogReader } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
-import type { AccountId } from "../../domain/sample.ts";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
@@ -35,7 +34,7 @@ export function startDeletionReader(options: {
  * Returns the account that an event deletes; null for other events. Searches for the type before
  * parsing, because most events are not deletions.
  */
-function deletedAccount(value: Buffer, logger: Logger): AccountId | null {
+function deletedAccount(value: Buffer, logger: Logger): AccountRef | null {
   if (!value.includes("account.deleted")) return null;
   let json: unknown;
   try {

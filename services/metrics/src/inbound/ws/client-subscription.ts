@@ -1,8 +1,7 @@
-import type { AccountDeletedFrame } from "@kapi/contracts";
+import type { AccountDeletedFrame, AccountRef } from "@kapi/contracts";
 import { counter } from "@kapi/runtime";
 
 import { type Cursor, type KeptRange, openCursor, type Replay, replayText } from "../../domain/cursor.ts";
-import type { AccountId } from "../../domain/sample.ts";
 import { textFrame } from "../../domain/websocket-frame.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import type { Subscription } from "./subscription-hub.ts";
@@ -16,7 +15,7 @@ const truncations = counter(
 /** A client's subscription to an account. It sends samples as WebSocket frames. */
 export class ClientSubscription implements Subscription {
   readonly key: string;
-  readonly account: AccountId;
+  readonly account: AccountRef;
   readonly writer: SocketWriter;
   next: number | null = null;
   readonly #afterSequence: number | undefined;
@@ -28,7 +27,7 @@ export class ClientSubscription implements Subscription {
   /** `onDeleted` is called after the message of the account's deletion was sent. */
   constructor(options: {
     readonly key: string;
-    readonly account: AccountId;
+    readonly account: AccountRef;
     readonly writer: SocketWriter;
     readonly afterSequence: number | undefined;
     readonly catchUpTimeoutMs: number;

@@ -1,8 +1,6 @@
-import { type AccountMetricsFrame, METRICS_ROUTES } from "@kapi/contracts";
+import { type AccountMetricsFrame, METRICS_ROUTES, type AccountRef } from "@kapi/contracts";
 import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 import { assertDefined } from "@kapi/kernel";
-
-import type { AccountId } from "../../domain/sample.ts";
 
 type Samples = readonly (AccountMetricsFrame | null)[];
 
@@ -10,7 +8,7 @@ type Samples = readonly (AccountMetricsFrame | null)[];
  * Returns a function that asks a metrics process with the samples of all accounts for the newest
  * sample of each account, in order.
  */
-export function createAllSamples(client: InternalClient): (accounts: readonly AccountId[]) => Promise<Samples> {
+export function createAllSamples(client: InternalClient): (accounts: readonly AccountRef[]) => Promise<Samples> {
   return (accounts) => ask(client, METRICS_ROUTES.readLatestSamples, accounts);
 }
 
@@ -20,7 +18,7 @@ export function createAllSamples(client: InternalClient): (accounts: readonly Ac
  */
 export function createHeldSamples(
   clients: readonly InternalClient[],
-): (instance: number, accounts: readonly AccountId[]) => Promise<Samples> {
+): (instance: number, accounts: readonly AccountRef[]) => Promise<Samples> {
   return (instance, accounts) => {
     const client = assertDefined(clients[instance], `the address of windows process ${instance}`);
     return ask(client, METRICS_ROUTES.readHeldSamples, accounts);
@@ -30,7 +28,7 @@ export function createHeldSamples(
 async function ask(
   client: InternalClient,
   route: typeof METRICS_ROUTES.readLatestSamples | typeof METRICS_ROUTES.readHeldSamples,
-  accounts: readonly AccountId[],
+  accounts: readonly AccountRef[],
 ): Promise<Samples> {
   const body = { accounts: accounts.map(({ serverId, accountNumber }) => ({ serverId, accountNumber })) };
   const { samples } = await callRoute(client, route, { body }, { repeatable: true });

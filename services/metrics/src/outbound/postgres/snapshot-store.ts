@@ -1,11 +1,10 @@
-import { accountKey } from "@kapi/contracts";
+import { accountKey, type AccountRef } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
 import { type EquityHour, startOfHour } from "../../domain/equity-hour.ts";
 import type { AggregatorState, ClosedMinute, Snapshot } from "../../domain/minute-aggregator.ts";
 import type { SnapshotStore } from "../../domain/ports.ts";
-import type { AccountId } from "../../domain/sample.ts";
 import { joinedSegments, minuteSegments } from "./equity-segments.ts";
 
 /** Maximum number of closed minutes in one transaction. */
@@ -202,7 +201,7 @@ export function createSnapshotStore(database: Database): SnapshotStore {
   };
 }
 
-async function readStates(database: Queryable, accounts: readonly AccountId[]): Promise<Map<string, AggregatorState>> {
+async function readStates(database: Queryable, accounts: readonly AccountRef[]): Promise<Map<string, AggregatorState>> {
   const rows = await database.query(SELECT_STATES, [
     accounts.map(({ serverId }) => serverId),
     accounts.map(({ accountNumber }) => accountNumber),
@@ -241,7 +240,7 @@ async function write(
   });
 }
 
-async function* readDeleted(database: Database): AsyncGenerator<(AccountId & { deletedAtMs: number })[]> {
+async function* readDeleted(database: Database): AsyncGenerator<(AccountRef & { deletedAtMs: number })[]> {
   for await (const rows of database.stream(SELECT_DELETED, [], DELETED_ROWS_PER_FETCH)) {
     yield rows.map((row) => ({
       serverId: row.server_id,
@@ -269,7 +268,7 @@ function snapshotColumns(rows: readonly Snapshot[]): unknown[] {
   ];
 }
 
-function hourColumns(hours: readonly { readonly account: AccountId; readonly hour: EquityHour }[]): unknown[] {
+function hourColumns(hours: readonly { readonly account: AccountRef; readonly hour: EquityHour }[]): unknown[] {
   return [
     hours.map(({ account }) => account.serverId),
     hours.map(({ account }) => account.accountNumber),

@@ -1,11 +1,10 @@
 /** Internal reads of risk rules, templates, breaches, evidence, and the public keys of evidence. */
-import { type EvidenceKeys, RISK_ROUTES } from "@kapi/contracts";
+import { type EvidenceKeys, RISK_ROUTES, type AccountRef } from "@kapi/contracts";
 import { ApiError, type FastifyInstance, type FastifyReply, serve, serveRaw } from "@kapi/http";
 
 import type { Clock } from "@kapi/kernel";
 
 import type {
-  AccountName,
   FindBreach,
   LimitReader,
   ReadBreach,
@@ -26,7 +25,7 @@ interface RiskReads {
   readonly readRecentBreaches: ReadRecentBreaches;
   readonly limits: { readonly reader: LimitReader; readonly clock: Clock };
   /** A signed document, as JSON. */
-  readonly readBreachEvidence: (account: AccountName, breachId: string) => Promise<string>;
+  readonly readBreachEvidence: (account: AccountRef, breachId: string) => Promise<string>;
   readonly readIntervalEvidence: ReadIntervalEvidence;
   readonly templates: Pick<TemplateRepository, "list">;
   readonly listTemplateAccounts: ListTemplateAccounts;

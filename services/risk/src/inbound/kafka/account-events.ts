@@ -1,10 +1,8 @@
-import { AccountEvent, TOPICS } from "@kapi/contracts";
+import { AccountEvent, TOPICS, type AccountRef } from "@kapi/contracts";
 import { jsonOf } from "@kapi/contracts/codec";
 import { type Consumer, type KafkaConnection, RetryableError, startConsumer } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
-
-import type { AccountName } from "../../domain/ports.ts";
 
 /** The consumer group that reads the changes of accounts. */
 const GROUP = "risk.accounts";
@@ -18,8 +16,8 @@ const ACCOUNT_CHANGE = /"account\.(?:created|updated|enabled|close_only|disabled
 /** Deletes the rules of deleted accounts, and compares changed accounts with templates. */
 export function startAccountConsumer(options: {
   readonly kafka: KafkaConnection;
-  readonly deleteRules: (accounts: readonly AccountName[]) => Promise<void>;
-  readonly addChanged: (accounts: readonly AccountName[]) => Promise<void>;
+  readonly deleteRules: (accounts: readonly AccountRef[]) => Promise<void>;
+  readonly addChanged: (accounts: readonly AccountRef[]) => Promise<void>;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
@@ -48,7 +46,7 @@ export function startAccountConsumer(options: {
 }
 
 /** The event, if it changes an account. The webhooks service reports events that cannot be read. */
-function changeOf(value: Buffer): (AccountName & Pick<AccountEvent, "type">)[] {
+function changeOf(value: Buffer): (AccountRef & Pick<AccountEvent, "type">)[] {
   const text = value.toString("utf8");
   if (!ACCOUNT_CHANGE.test(text)) return [];
   const found = jsonOf(text);

@@ -1,8 +1,9 @@
 /** Versions of risk rules, in PostgreSQL. */
+import type { AccountRef } from "@kapi/contracts";
 import { column } from "@kapi/commands";
 import { type Database, type Queryable, statement } from "@kapi/postgres";
 
-import type { AccountName, NewRuleVersion, ReadRules, StoredRule } from "../../domain/ports.ts";
+import type { NewRuleVersion, ReadRules, StoredRule } from "../../domain/ports.ts";
 import type { TemplateVersion } from "../../domain/template.ts";
 import { RULE_VERSION_COLUMNS, type RuleVersionRow } from "./rule-version-row.ts";
 
@@ -60,7 +61,7 @@ export interface RuleRepository {
   /** Reads the newest active version; version 0 without rules if there is none. */
   readonly active: ReadRules;
   /** Deletes all versions of the rules of deleted accounts, and their states. Breaches stay. */
-  deleteRules(accounts: readonly AccountName[]): Promise<void>;
+  deleteRules(accounts: readonly AccountRef[]): Promise<void>;
 }
 
 /** Creates the repository of the versions of rules. */
@@ -112,7 +113,7 @@ export function createRuleRepository(database: Database): RuleRepository {
 /** Locks the newest version of an account's rules until the transaction ends. */
 export async function lockNewest(
   transaction: Queryable,
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
 ): Promise<RuleVersionRow | null> {
   const [newest] = await transaction.query(NEWEST, [serverId, accountNumber]);
   return newest ?? null;

@@ -1,4 +1,4 @@
-import { accountKey, type WebhookKind } from "@kapi/contracts";
+import { accountKey, type WebhookKind, type AccountRef } from "@kapi/contracts";
 import { assertDefined, toIso, uuidV5 } from "@kapi/kernel";
 import type { Database, Transaction } from "@kapi/postgres";
 
@@ -202,19 +202,14 @@ function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number 
 const accountOf = ({ serverId, accountNumber }: IncomingEvent): string | null =>
   serverId === null || accountNumber === null ? null : accountKey(serverId, accountNumber);
 
-interface AccountName {
-  readonly serverId: string;
-  readonly accountNumber: string;
-}
-
-interface AccountSequence extends AccountName, RecordedSequences {
+interface AccountSequence extends AccountRef, RecordedSequences {
   /** The last `accountSequence`. */
   last: number;
 }
 
 /** The distinct accounts of events with a place. */
-function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
-  const accounts = new Map<string, AccountName>();
+function accountsOf(events: readonly IncomingEvent[]): readonly AccountRef[] {
+  const accounts = new Map<string, AccountRef>();
   for (const { place, serverId, accountNumber } of events) {
     if (place === null || serverId === null || accountNumber === null) continue;
     accounts.set(accountKey(serverId, accountNumber), { serverId, accountNumber });
@@ -228,7 +223,7 @@ function accountsOf(events: readonly IncomingEvent[]): readonly AccountName[] {
  */
 async function accountSequences(
   tx: Transaction,
-  accounts: readonly AccountName[],
+  accounts: readonly AccountRef[],
 ): Promise<Map<string, AccountSequence>> {
   const rows = accounts.length === 0 ? [] : await tx.query(ACCOUNT_SEQUENCES, columnsOf(accounts));
   const known = new Map<string, AccountRow>(rows.map((row) => [accountKey(row.server_id, row.account_number), row]));
@@ -253,7 +248,7 @@ function fromAccountRow(row: AccountRow): RecordedSequences & { last: number } {
   };
 }
 
-function columnsOf(accounts: readonly AccountName[]): [string[], string[]] {
+function columnsOf(accounts: readonly AccountRef[]): [string[], string[]] {
   return [accounts.map(({ serverId }) => serverId), accounts.map(({ accountNumber }) => accountNumber)];
 }
 

@@ -1,6 +1,6 @@
+import type { AccountRef } from "@kapi/contracts";
 import { queryOf } from "../../../api/client.ts";
 import { part } from "../../../router.tsx";
-import type { AccountName } from "../../../api/account-lists.ts";
 
 /** The tabs of an account's page, by their names in the address, with their titles. */
 export const TABS = {
@@ -26,7 +26,7 @@ export function tabIn(query: URLSearchParams): TabName {
 
 /** Path and query of a tab, with filters of its list. */
 export function tabPath(
-  { serverId, accountNumber }: AccountName,
+  { serverId, accountNumber }: AccountRef,
   tab: TabName,
   filters: Readonly<Record<string, string>> = {},
 ): string {

@@ -1,8 +1,8 @@
-import type { AccountName } from "../../../api/account-lists.ts";
+import type { AccountRef } from "@kapi/contracts";
 
 /** What every tab of an account's page gets. */
 export interface TabProps {
-  readonly account: AccountName;
+  readonly account: AccountRef;
   readonly currency: string;
   /** The data is loaded again when this number changes. */
   readonly round: number;
