@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { type Keyring, sealPassword } from "@kapi/kernel";
+import { type Keyring, sealPassword, UnknownKey } from "@kapi/kernel";
 import { expect, it } from "vitest";
 
 import type { ActiveUser } from "../domain/ports.ts";
