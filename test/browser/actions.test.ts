@@ -185,6 +185,29 @@ it("a reset that failed shows no new password, and offers none after a reload", 
   expect(await user.button("Show the new password").count()).toBe(0);
 });
 
+it("a new password that cannot be shown after a reload says why, and is shown by the next attempt", async () => {
+  await openAs("owner");
+  await user.button("Reset password").click();
+  await user.page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
+  await done("Reset password: done.");
+  const password = await user.page.locator(".new-password code").innerText();
+  await user.page.reload();
+  const held = Promise.withResolvers<void>();
+  await user.page.route("**/actions/reset-password", async (route) => {
+    await held.promise;
+    await route.fulfill({ status: 500, json: { error: "Internal error" } });
+  });
+  await user.button("Show the new password").click();
+  expect(await user.button("Sending…").isDisabled()).toBe(true);
+  held.resolve();
+  const reason = user.page.getByText("Something went wrong on our side.");
+  await reason.waitFor();
+  await user.page.unroute("**/actions/reset-password");
+  await user.button("Show the new password").click();
+  await eventually(async () => expect(await user.page.locator(".new-password code").innerText()).toBe(password));
+  expect(await reason.count()).toBe(0);
+});
+
 it("the page of a command is loaded again until the command is final, also after a failed read", async () => {
   const { body } = await client.deposit(number, { amount: 5, requestId: `read-${number}` });
   await client.succeeded(body.command.id);

@@ -121,7 +121,7 @@ test("the operator resets a password: only the new one signs in", async () => {
 
 /** The status of a sign-in to the console. */
 async function signIn(email: string, password: string): Promise<number> {
-  const response = await fetch(`${stack.url("console")}/console/api/session`, {
+  const response = await fetch(`${stack.consoleUrl}api/session`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password }),

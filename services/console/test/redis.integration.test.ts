@@ -109,6 +109,18 @@ describe.each([
     expect(await redis.commands.pttl(consoleSessionKey(young))).toBeLessThanOrEqual(5_000);
   });
 
+  test("a session is in the list of its user, also if the list is read while the session is opened", async () => {
+    const [hash, userId] = [randomUUID(), randomUUID()];
+    const call: RedisConnection["call"] = async (...given) => {
+      await sessions.list(userId);
+      const reply = await redis.call(...given);
+      await sessions.list(userId);
+      return reply;
+    };
+    await createConsoleSessions({ ...redis, call }).open(hash, { ...NEW, userId });
+    expect(await sessions.list(userId)).toMatchObject([{ sessionHash: hash }]);
+  });
+
   test("after five failures each attempt waits 1, 2, 4 … 60 seconds since the last failure, and an attempt that must wait is not counted", async () => {
     const subject = newSubject();
     for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1)

@@ -120,7 +120,9 @@ describe("the request log", () => {
     const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 120_000).toISOString();
     const record = await log({ omitted: [{ minute, reads: 12_000, others: 3 }] });
     await log(record);
-    await eventually(async () => expect((await list("")).omitted).toEqual({ reads: 12_000, others: 3 }));
+    await log({ requests: [requestOf({ requestId: "after-omitted" })] });
+    await eventually(async () => expect((await list("requestId=after-omitted")).requests).toHaveLength(1));
+    expect((await list("")).omitted).toEqual({ reads: 12_000, others: 3 });
   });
 
   it("leaves out requests that are older than seven days", async () => {

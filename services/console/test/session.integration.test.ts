@@ -308,9 +308,18 @@ describe("the console's listener", () => {
     expect(new Set(etags).size).toBe(3);
   });
 
-  it("shows its page under every path of the page, and 404 for unknown files and API routes", async () => {
+  it("shows its page under every path of the page, also with a dot, and 404 for unknown files and API routes", async () => {
     const browser = harness.browser();
-    for (const path of ["/console/", "/console/keys", "/console/servers/1/accounts"]) {
+    const pages = [
+      "/console/",
+      "/console/keys",
+      "/console/servers/1/accounts",
+      "/console/risk-templates/1/std.v2",
+      "/console/risk-templates/1/x.js",
+      // No path reaches a file outside the folder of the page.
+      "/console/..%2findex.html",
+    ];
+    for (const path of pages) {
       const page = await browser.open("GET", path);
       expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     }
@@ -320,8 +329,8 @@ describe("the console's listener", () => {
     const outside = [
       "/console/api",
       "/console/api/nothing",
-      "/console/missing.js",
-      "/console/..%2findex.html",
+      "/console/assets/index-of-an-earlier-release.js",
+      "/console/assets/std.v2",
       "/console/%2e%2e/x.ts",
     ];
     for (const path of outside) expect((await browser.open("GET", path)).status).toBe(404);

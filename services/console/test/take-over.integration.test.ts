@@ -62,28 +62,56 @@ function signIn(email: string, password: string): Promise<number> {
     .then(({ status }) => status);
 }
 
+/** Sets a password, as a process of the previous release does. */
+async function setFormerPassword(userId: string, password: string): Promise<void> {
+  const hash = await hashOf(password);
+  await rows(
+    `update organization.users set password_hash = '${hash}', session_version = session_version + 1 where id = '${userId}'`,
+  );
+}
+
+async function copied(): Promise<void> {
+  await eventually(async () =>
+    expect(await rows(`select from organization.users where moved_version is distinct from session_version`)).toEqual(
+      [],
+    ),
+  );
+}
+
 it("a user of the previous release signs in with the newest password of both releases, and stays disabled", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
-  const hash = await hashOf(OTHER_PASSWORD);
-  await rows(
-    `update organization.users set password_hash = '${hash}', session_version = session_version + 1 where id = '${userId}'`,
-  );
+  await setFormerPassword(userId, OTHER_PASSWORD);
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
-  // The console changes the password twice, then the previous release changes the user once: the
-  // version of the console stays higher.
   for (const password of ["one more password", "yet another password"])
     await harness.client.request("PUT", `/internal/users/${userId}/password`, { password });
-  await rows(`update organization.users set session_version = session_version + 1 where id = '${userId}'`);
-  const isMoved = async (): Promise<boolean> =>
-    (await rows(`select from organization.users where moved_version is distinct from session_version`)).length === 0;
-  await eventually(isMoved);
+  // The last copy is repeated, as after a lost confirmation.
+  await rows(`update organization.users set moved_version = null where id = '${userId}'`);
+  await copied();
   expect(await signIn(email, "yet another password")).toBe(200);
+  await setFormerPassword(userId, PASSWORD);
+  await copied();
+  expect(await signIn(email, PASSWORD)).toBe(200);
+  expect(await signIn(email, "yet another password")).toBe(401);
   await harness.client.request("DELETE", `/internal/users/${userId}`);
-  await rows(`update organization.users set session_version = session_version + 10 where id = '${userId}'`);
-  await eventually(isMoved);
+  await setFormerPassword(userId, OTHER_PASSWORD);
+  await copied();
   expect(await signIn(email, OTHER_PASSWORD)).toBe(401);
+});
+
+it("a password that a process of the previous release sets is the only valid one and ends all sessions, also after the console ended sessions", async () => {
+  const email = `${randomUUID()}@example.com`;
+  const userId = await formerUser(email, PASSWORD);
+  await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
+  const browser = harness.browser();
+  await browser.signIn(email, PASSWORD);
+  expect((await browser.ask("POST", "/sessions/end-others")).status).toBe(200);
+  expect((await browser.ask("GET", "/session")).status).toBe(200);
+  await setFormerPassword(userId, OTHER_PASSWORD);
+  await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
+  expect(await signIn(email, PASSWORD)).toBe(401);
+  expect((await browser.ask("GET", "/session")).status).toBe(401);
 });
 
 it("a user whom a process of the previous release disables cannot sign in, also after more changes in the console", async () => {

@@ -68,15 +68,16 @@ export function readAssets(folder: string): Assets {
 }
 
 /**
- * Serves the page. A path without a file extension gets the page, which routes it. Paths of the API
- * and unknown files are 404.
+ * Serves the page. A path that is no file of the page gets the page, which routes it. Paths of the
+ * API and unknown files in {@link HASHED_FOLDER} are 404: a page from before an upgrade may ask for
+ * its former files.
  */
 export function registerPageRoutes(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));
   app.get(`${ROOT}*`, (request, reply) => {
     const name = (request.params as { "*": string })["*"];
-    const isPage = path.extname(name) === "" && !`${ROOT}${name}/`.startsWith(`${CONSOLE_API}/`);
-    const asset = assets.get(isPage ? INDEX : name);
+    const isPage = !name.startsWith(HASHED_FOLDER) && !`${ROOT}${name}/`.startsWith(`${CONSOLE_API}/`);
+    const asset = assets.get(name) ?? (isPage ? assets.get(INDEX) : undefined);
     if (asset === undefined) throw new ApiError("NOT_FOUND");
     return send(asset, request, reply);
   });

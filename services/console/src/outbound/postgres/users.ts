@@ -95,24 +95,24 @@ const COUNT_ROWS = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// In both services, a new password and the disabling of a user raise `session_version`, so the
-// password of the row with the higher version is kept. In the console, the end of all sessions of a
-// user raises `session_version` too. A disabled user stays disabled.
+// The previous release raises its `session_version` with each change of a user: a new password, or
+// the disabling. Each change is copied once (`former_version`), so a repeat does not replace a
+// later password of the console. All sessions of the user then end. A disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept
-     (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at)
-   select former.* from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[],
+     (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at,
+     former_version)
+   select former.*, former.session_version from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::integer[],
      $8::timestamptz[], $9::timestamptz[])
      as former (id, organization_id, organization_name, email, name, password_hash, session_version, created_at, disabled_at)
    where not exists (select from users as other where other.email = former.email and other.id <> former.id)
    on conflict (id) do update set
-     password_hash = case when excluded.session_version > kept.session_version
-       then excluded.password_hash else kept.password_hash end,
-     session_version = greatest(excluded.session_version, kept.session_version),
-     disabled_at = coalesce(kept.disabled_at, excluded.disabled_at)
-   where excluded.session_version > kept.session_version
-     or (kept.disabled_at is null and excluded.disabled_at is not null)`,
+     password_hash = excluded.password_hash,
+     session_version = greatest(excluded.session_version, kept.session_version + 1),
+     disabled_at = coalesce(kept.disabled_at, excluded.disabled_at),
+     former_version = excluded.former_version
+   where excluded.former_version > coalesce(kept.former_version, 0)`,
 );
 const SELECT_MISSING = statement<{ id: string }>(
   "users_select_missing",

@@ -26,11 +26,12 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
     open: async (sessionHash, { userId, version, csrfToken, proof, address, userAgent }) => {
       const agent = (userAgent ?? "").slice(0, MAX_USER_AGENT_CHARACTERS);
       const args = [userId, version, csrfToken, life.idleMs, proof, address, agent];
-      // The list is written first: a session that is not in it could not be ended alone.
+      // The session is written first: an entry without a session would be removed as ended. If the
+      // process dies before the entry is written, nobody has the id of the session yet.
+      await redis.call("kapi_console_open_session", [consoleSessionKey(sessionHash)], args);
       const list = consoleSessionsOfKey(userId);
       await commands.zadd(list, Date.now(), sessionHash);
       await commands.pexpire(list, life.absoluteMs);
-      await redis.call("kapi_console_open_session", [consoleSessionKey(sessionHash)], args);
       const tooMany = await commands.zrange(list, "0", String(-MAX_SESSIONS_PER_USER - 1));
       for (const oldest of tooMany) {
         await close(oldest);

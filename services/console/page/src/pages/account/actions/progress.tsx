@@ -1,6 +1,6 @@
 import type { Command } from "../../../api/shapes.ts";
 import { minuteMoment } from "../../../format.ts";
-import { Notice } from "../../../parts/notice.tsx";
+import { Notice, Problem } from "../../../parts/notice.tsx";
 import { useAction } from "../../../parts/use-data.ts";
 import { CommandLink, Copy } from "../../../parts/values.tsx";
 import { Link } from "../../../router.tsx";
@@ -129,11 +129,14 @@ function NewPassword({ intent, current }: { readonly intent: Intent; readonly cu
   if ((action !== "reset-password" && action !== "reset-investor-password") || commandId === null) return null;
   if (current.password === null) {
     return (
-      <p>
-        <button type="button" disabled={again.busy} onClick={again.run}>
-          Show the new password
-        </button>
-      </p>
+      <>
+        <p>
+          <button type="button" disabled={again.busy} onClick={again.run}>
+            {again.busy ? "Sending…" : "Show the new password"}
+          </button>
+        </p>
+        <Problem failure={again.failure} />
+      </>
     );
   }
   return (

@@ -45,7 +45,10 @@ export interface CurrentIntent {
   readonly isOverdue: boolean;
   /** Sends a new intent. Rejects with a Failure if the intent was certainly not accepted. */
   readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;
-  /** Sends the same intent again, under the same key. */
+  /**
+   * Sends the same intent again, under the same key. Rejects with a Failure if the intent was
+   * certainly not accepted, or was accepted before and this attempt failed.
+   */
   readonly sendAgain: () => Promise<void>;
   /** Forgets the intent. */
   readonly dismiss: () => void;
@@ -102,6 +105,8 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
           forget();
           throw problem;
         }
+        // An accepted intent is sent again only for its answer, at the request of the person.
+        if (given.state === "accepted") throw problem;
         if (state === "sending") state = "unknown";
         setFailure(problem);
         if (!isFound()) keep({ ...sent, state });
