@@ -118,13 +118,17 @@ export async function setMarketOpen(
   await engine.committer.stored();
 }
 
-/** Sets the price of a symbol and applies its effects. */
+/**
+ * Sets the price of a symbol and applies its effects.
+ * @throws ApiError 503 while too many rows wait for the database.
+ */
 export async function setPrice(
   engine: Engine,
   server: TradingServer,
   symbol: string,
   price: Quote & { readonly held: boolean },
 ): Promise<Quote> {
+  engine.committer.rejectWhenFull();
   server.market.setQuote(symbolSpec(symbol).name, price, price.held);
   engine.committer.storeServer(server);
   applyMovedPrices(engine, server, [symbol]);
