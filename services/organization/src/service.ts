@@ -28,7 +28,7 @@ import { applyPending } from "./operations/credits/apply-pending.ts";
 import { checkDrift } from "./operations/credits/check-drift.ts";
 import type { LedgerContext } from "./operations/credits/ledger-context.ts";
 import { keepCreditMonths } from "./operations/credits/keep-credit-months.ts";
-import { syncShards } from "./operations/credits/sync-shards.ts";
+import { syncShards, unreadyReasonOf } from "./operations/credits/sync-shards.ts";
 import { publishDirectory } from "./operations/directory/publish-directory.ts";
 import { recordUsage } from "./operations/credits/record-usage.ts";
 import { releaseOrphans } from "./operations/credits/release-orphans.ts";
@@ -139,12 +139,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       const before = await shardStates(redis, ALL_SHARDS);
       unsyncedShards.record(before.unsynced.length);
       unreachableShards.record(before.unreachable.length);
-      if (before.unsynced.length > 0)
-        unreadyReason = `${before.unsynced.length} of ${ALL_SHARDS.length} wallet shards are unsynced`;
+      if (before.unsynced.length > 0) unreadyReason = unreadyReasonOf(before);
       const { unsynced } = await syncShards({ ...ledger, commandStatus, eventLog }, before.unsynced);
-      // An unreachable shard does not make the process unready: it serves the other shards.
-      unreadyReason =
-        before.unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any wallet shard" : null;
+      unreadyReason = unreadyReasonOf({ unsynced, unreachable: before.unreachable });
       unsyncedShards.record(unsynced.length);
     },
   });

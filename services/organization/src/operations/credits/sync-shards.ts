@@ -1,5 +1,5 @@
 import { type Clock, delay } from "@kapi/kernel";
-import { type Shard, syncShard, shardStates } from "@kapi/admission/redis";
+import { ALL_SHARDS, type Shard, syncShard, shardStates } from "@kapi/admission/redis";
 
 import type { LedgerEntry } from "../../domain/credits/ledger-entry.ts";
 import type { CommandStatus, EventLog, OpenCommand, WalletPlace } from "../../domain/credits/ports.ts";
@@ -49,6 +49,15 @@ export async function syncShards(context: SyncContext, shards: readonly Shard[])
   for (const shard of recorded) if (await syncFromLedger(context, shard)) synced.push(shard);
   context.logger.info({ shards: synced.length, organizations }, "synced shards from the ledger");
   return { synced, unsynced: unsynced.filter((shard) => !synced.includes(shard)), unreachable };
+}
+
+/**
+ * Why the process is not ready after a round; null if it is ready. An unreachable shard does not
+ * make the process unready, because it serves the other shards.
+ */
+export function unreadyReasonOf({ unsynced, unreachable }: Omit<SyncResult, "synced">): string | null {
+  if (unsynced.length > 0) return `${unsynced.length} of ${ALL_SHARDS.length} wallet shards are unsynced`;
+  return unreachable.length === ALL_SHARDS.length ? "Redis does not answer for any wallet shard" : null;
 }
 
 /**
