@@ -22,7 +22,7 @@ const clients: (LiveClient | RawClient)[] = [];
 beforeAll(async () => {
   harness = await Harness.start();
   // Without waiting: the tests expect all answers before the pong to the ping that they send next.
-  metrics = await harness.metrics({ CATCH_UP_TIMEOUT_MS: "0" });
+  metrics = await harness.metrics({ CATCH_UP_TIMEOUT_MS: "0", METRICS: "on" });
   account = harness.account();
   client = await connect();
   client.subscribe(harness.serverId, account, 0);
@@ -45,6 +45,12 @@ async function connectRaw(): Promise<RawClient> {
   const one = await RawClient.open(metrics.wsUrl, harness.managementKey);
   clients.push(one);
   return one;
+}
+
+/** Number of sockets that the process has closed with this code, by its own metrics. */
+async function closedWith(code: number): Promise<number> {
+  const text = await (await fetch(`${metrics.url}/metrics`)).text();
+  return Number(new RegExp(`^metrics_live_closes_total{[^}]*code="${code}"[^}]*} (\\S+)`, "m").exec(text)?.[1] ?? 0);
 }
 
 function message(change: object = {}): string {
@@ -280,9 +286,11 @@ describe("a message of 16 KiB", () => {
     ],
     ["a declared length of 2^62 bytes, without a payload", claimed],
   ])("exceeded by %s closes the socket with 4413, after earlier messages are answered", async (_name, bytes) => {
+    const closedBefore = await closedWith(4413);
     const raw = await connectRaw();
     raw.send(clientFrame("ping"), clientFrame(message({ afterSequence: 1 })), bytes);
     expect(await raw.closed()).toBe(4413);
+    expect(await closedWith(4413)).toBe(closedBefore + 1);
     expect(raw.texts.slice(1).map((text) => text === "pong" || (JSON.parse(text) as Frame).type)).toEqual([
       true,
       "account.metrics.replay",
@@ -302,9 +310,11 @@ describe("bytes that violate the protocol", () => {
     ["a close frame with one byte of a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
     ["text that is not UTF-8", 1007, clientFrame(invalid)],
   ])("%s: closes its own socket with %i; other sockets stay open", async (_name, code, bytes) => {
+    const closedBefore = await closedWith(code);
     const raw = await connectRaw();
     raw.send(bytes);
     expect(await raw.closed()).toBe(code);
+    expect(await closedWith(code)).toBe(closedBefore + 1);
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 

@@ -27,6 +27,11 @@ export interface TopicPositions {
   readonly latest: number;
 }
 
+/** The offset in Kafka of a position. */
+export function offsetOf(position: bigint): bigint {
+  return position % BigInt(OFFSETS_PER_GENERATION);
+}
+
 /**
  * Converts offsets by partition to positions. `first` is the position of offset 0; `-first`
  * converts positions to offsets.

@@ -3,6 +3,7 @@ import { counter, type Logger } from "@kapi/runtime";
 
 import type { RejectedValuationSink } from "../domain/ports.ts";
 import { DUPLICATE, type Rejection } from "../domain/rejection.ts";
+import { offsetOf } from "../domain/topic-position.ts";
 import { ReportLimit } from "./report-limit.ts";
 
 const rejected = counter("metrics.valuations.rejected", "Valuations that are not used, by `reason`", "{valuation}");
@@ -43,8 +44,9 @@ export class Rejections {
     rejected.add(valuations, { reason });
     if (reason === DUPLICATE.reason || !this.#limit.allows(reason)) return;
     const { sink, logger } = this.#options;
-    const { key, offset } = record;
-    logger.warn({ reason, fault, key, partition, offset: offset.toString() }, "a valuation was rejected");
+    const { key } = record;
+    const offset = offsetOf(record.offset).toString();
+    logger.warn({ reason, fault, key, partition, offset }, "a valuation was rejected");
     sink.write(partition, record, fault).catch((error: unknown) => {
       logger.warn({ err: error }, "the dead letter of a rejected valuation was not published");
     });

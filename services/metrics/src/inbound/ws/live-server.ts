@@ -10,7 +10,7 @@ import type { Logger, Started } from "@kapi/runtime";
 import { type ServerOptions, WebSocket, WebSocketServer } from "ws";
 
 import { type Admittance, admitHandshake, rejectHandshake, requestIdOf } from "./handshake.ts";
-import { countHandshake, type LiveLoad } from "./live-measures.ts";
+import { countClose, countHandshake, type LiveLoad } from "./live-measures.ts";
 import { type LiveContext, LiveSocket } from "./live-socket.ts";
 import { beginLoggedHandshake } from "./logged-handshakes.ts";
 import { SocketWriter } from "./socket-writer.ts";
@@ -71,9 +71,14 @@ class LiveWebSocket extends WebSocket {
    */
   beforeClose = (): void => undefined;
 
+  /** The code of the close frame that was last requested; null before. */
+  closeCode: number | null = null;
+
   override close(code?: number, reason?: string | Buffer): void {
     this.beforeClose();
-    super.close(code === MESSAGE_TOO_BIG ? LIVE_CLOSE_CODES.messageTooLarge : code, reason);
+    const sent = code === MESSAGE_TOO_BIG ? LIVE_CLOSE_CODES.messageTooLarge : code;
+    this.closeCode = sent ?? null;
+    super.close(sent, reason);
   }
 }
 
@@ -222,7 +227,11 @@ class LiveConnections implements LiveServer {
       this.#sockets.add(live);
       const ofKey = this.#byKey.get(key.keyId) ?? new Set();
       this.#byKey.set(key.keyId, ofKey.add(live));
-      ws.on("error", (error) => this.#options.logger.debug({ err: error }, "a live connection failed"));
+      ws.on("error", (error) => {
+        this.#options.logger.debug({ err: error }, "a live connection failed");
+        // `ws` has closed the connection, because the client violated the protocol.
+        if (isProtocolError(error) && ws.closeCode !== null) countClose(ws.closeCode);
+      });
       ws.on("close", () => this.#forget(live));
       // The key may have been revoked during admission.
       const current = this.#options.directory.key(key.keyId);
@@ -262,6 +271,11 @@ class LiveConnections implements LiveServer {
   #ping(): void {
     for (const socket of this.#sockets) socket.ping();
   }
+}
+
+/** Whether `ws` could not read what the client sent, in contrast to a failure of the connection. */
+function isProtocolError(error: NodeJS.ErrnoException): boolean {
+  return error.code?.startsWith("WS_ERR_") === true;
 }
 
 function createWebSocketServer() {

@@ -1,6 +1,7 @@
 import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, type Producer } from "@kapi/kafka";
 
+import { offsetOf } from "../../domain/topic-position.ts";
 import type { RejectedValuationSink } from "../../domain/ports.ts";
 
 const MAX_REASON_CHARACTERS = 1_000;
@@ -20,7 +21,7 @@ export function createRejectedValuationSink(producer: Producer, group: string): 
           [DEAD_LETTER_HEADERS.reason]: reason.slice(0, MAX_REASON_CHARACTERS),
           [DEAD_LETTER_HEADERS.topic]: topic,
           [DEAD_LETTER_HEADERS.partition]: String(partition),
-          [DEAD_LETTER_HEADERS.offset]: offset.toString(),
+          [DEAD_LETTER_HEADERS.offset]: offsetOf(offset).toString(),
           [DEAD_LETTER_HEADERS.group]: group,
         },
       });
