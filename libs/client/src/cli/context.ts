@@ -148,11 +148,12 @@ export async function showList<T>(
   const records: T[] = [];
   let count = 0;
   for await (const record of list) {
-    if (all !== true && count === limit) break;
     count += 1;
     // A long list of JSON lines is written as it is read.
     if (output.isJson) output.rows([record], columns);
     else records.push(record);
+    // The next record can be on another page, which is billed.
+    if (all !== true && count === limit) break;
   }
   if (!output.isJson) output.rows(records, columns);
 }

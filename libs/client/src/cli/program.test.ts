@@ -7,6 +7,7 @@ import path from "node:path";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { Kapi } from "../kapi.ts";
 import { createFakeKapi, type FakeKapi } from "../testing/index.ts";
 import { verifyWebhook } from "../webhooks/verify.ts";
 import { connectionOf, ProfileStore } from "./connection.ts";
@@ -79,6 +80,35 @@ test("state shows an account as it was, and names the earliest time that it can 
   expect(early).toMatchObject({ code: 1, out: "" });
   expect(early.err).toContain("at: must not be before the account began: 20");
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
+});
+
+test.each(["", " --follow"])("logs --operation reads, and pays for, only pages of this operation%s", async (follow) => {
+  await kapi("accounts create --name One --leverage 100 --key one");
+  await kapi("accounts deposit 10000001 5 --key two");
+  const client = new Kapi(fake.options);
+  for (let read = 0; read < 120; read += 1) await client.credits.prices();
+  const usageReads = (): number => fake.requests.filter((request) => request.endsWith("/credits/usage")).length;
+  const running = kapi(`logs --operation depositAccountFunds --json${follow}`);
+  await vi.waitUntil(() => usageReads() > 0);
+  ended.abort();
+  const { out } = await running;
+  expect(
+    out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object),
+  ).toMatchObject([{ credits: 5 }]);
+  expect(usageReads()).toBe(1);
+});
+
+test("a list reads, and pays for, no page after --limit", async () => {
+  const client = new Kapi(fake.options);
+  for (let read = 0; read < 120; read += 1) await client.credits.prices();
+  for (const command of ["logs --json", "logs --operation getCreditPrices --json"]) {
+    const before = fake.requests.length;
+    expect((await kapi(`${command} --limit 100`)).out.trim().split("\n")).toHaveLength(100);
+    expect(fake.requests).toHaveLength(before + 1);
+  }
 });
 
 test("digests need a day that is over; a day that does not exist is refused before a request", async () => {
