@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 
+import { PartialBulkError } from "../commands/partial-bulk-error.ts";
 import { Kapi } from "../kapi.ts";
+import { createFakeKapi } from "../testing/index.ts";
 
 /** Answers nothing until the request is aborted. */
 const silent: typeof fetch = (_url, init) =>
@@ -40,3 +42,22 @@ it.each(Object.entries(CALLS))(
   },
   1_000,
 );
+
+it("an abort of createMany keeps the credentials of the accounts that are queued", async () => {
+  const fake = createFakeKapi();
+  const stop = new AbortController();
+  const fetchOnce: typeof fetch = (url, init) => {
+    if (fake.requests.length === 0) return fake.fetch(url, init);
+    queueMicrotask(() => stop.abort(new Error("stopped by the test")));
+    return silent(url, init);
+  };
+  const { accounts } = new Kapi({ ...fake.options, fetch: fetchOnce }).server(fake.serverId);
+  const many = Array.from({ length: 101 }, () => newAccount);
+  const { signal } = stop;
+  const error: unknown = await accounts.createMany(many, { key: "k", signal }).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(PartialBulkError);
+  expect(error).toMatchObject({ cause: { message: "stopped by the test" } });
+  const { queued } = error as PartialBulkError;
+  expect(queued).toHaveLength(100);
+  for (const { credentials } of queued) expect(credentials).not.toBeNull();
+});
