@@ -14,6 +14,9 @@ import { connectionOf, ProfileStore } from "./connection.ts";
 import { runCommandLine } from "./program.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+/** A pause of 5 s before a retry. */
+const PAUSE = { "retry-after": "5" };
+
 let fake: FakeKapi;
 let folder: string;
 let ended: AbortController;
@@ -139,6 +142,39 @@ test("Ctrl-C ends the wait: passwords and command are shown, and the exit code s
   expect(ran.code).toBe(3);
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string, result: null });
 });
+
+test.each([
+  ["events tail", 0],
+  ["logs --follow", 0],
+  ["logs --operation depositAccountFunds --follow", 0],
+  ["listen --forward-to http://receiver.test/hook", 3],
+  ["trigger account.disabled", 3],
+  ["commands wait 0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", 3],
+  ["accounts list --all", 3],
+  ["accounts export 10000001", 3],
+  ["accounts deposit 10000001 5 --key one", 3],
+  ["credits balance", 3],
+])(
+  "Ctrl-C ends a running request, and the pause before a retry: %s",
+  async (typed, code) => {
+    const silent = vi.fn<typeof fetch>((_url, init) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+      return promise;
+    });
+    const busy = vi.fn<typeof fetch>(() => Promise.resolve(new Response("", { status: 429, headers: PAUSE })));
+    for (const answer of [silent, busy]) {
+      vi.stubGlobal("fetch", answer);
+      ended = new AbortController();
+      const running = kapi(typed);
+      await vi.waitUntil(() => answer.mock.calls.length === 1);
+      ended.abort();
+      expect((await running).code).toBe(code);
+      expect(answer).toHaveBeenCalledTimes(1);
+    }
+  },
+  3_000,
+);
 
 test("a generated idempotency key is printed before the request, so that the request can be repeated", async () => {
   fake.failNext({ status: 500, afterEffect: true }, 20);

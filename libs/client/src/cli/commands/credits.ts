@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import { delay } from "../../delay.ts";
 import type { CreditUsage } from "../../generated/api.ts";
 import type { GlobalOptions } from "../connection.ts";
-import { addList, type ListOptions, openSession, type Session, showList, time, withGlobalOptions } from "../context.ts";
+import {
+  addList,
+  type ListOptions,
+  openSession,
+  type Session,
+  showList,
+  time,
+  untilStopped,
+  withGlobalOptions,
+} from "../context.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -54,7 +63,7 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
     .action(async (options: LogOptions) => {
       const session = await openSession(surroundings, options);
       const { since, operation } = options;
-      if (options.follow === true) await follow(session, options);
+      if (options.follow === true) await untilStopped(surroundings, () => follow(session, options));
       else await showList(session, options, session.kapi.credits.usage({ since, operation }), USAGE_COLUMNS);
     });
 }
@@ -73,14 +82,12 @@ async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogO
 /** Shows the newest lines, oldest first, then new lines as they come. */
 async function follow(session: Session, options: LogOptions): Promise<void> {
   const { output, surroundings } = session;
-  const { signal } = surroundings;
   let lines = (await linesOf(session, options)).toReversed();
   for (const line of lines) output.line(line, textOf(line));
   const firstMs = lines[0] === undefined ? surroundings.nowMs() : Date.parse(lines[0].at);
   let sinceMs = firstMs;
-  while (!signal.aborted) {
-    await delay(FOLLOW_PAUSE_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
+  for (;;) {
+    await delay(FOLLOW_PAUSE_MS, surroundings.signal);
     const known = new Set(lines.map((line) => JSON.stringify(line)));
     // Lines of the last moments can still arrive, so the reads overlap.
     const newest = lines.at(-1)?.at;
