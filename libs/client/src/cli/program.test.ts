@@ -184,6 +184,14 @@ test("a generated idempotency key is printed before the request, so that the req
   expect(ran.code).toBe(3);
 });
 
+test("a key that is not accepted: the text names the allowed networks too, because kapi answers the same", async () => {
+  fake.failNext({ status: 401 });
+  const ran = await kapi("credits balance");
+  expect(ran.code).toBe(4);
+  expect(ran.err).toContain("its allowed networks");
+  expect(ran.err).toContain("kapi login");
+});
+
 test("a stored key is not sent to an address of the environment", async () => {
   const write = { out: "", err: "" };
   const { KAPI_KEY: _key, ...environment } = surroundingsOf(write).environment;
