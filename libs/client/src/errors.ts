@@ -74,7 +74,10 @@ export function issueText({ path, message }: Issue): string {
 
 /** 400: the request is invalid; `issues` names the fields. */
 export class InvalidRequestError extends KapiError {}
-/** 401: the management key is missing, unknown, revoked or expired. */
+/**
+ * 401: the management key is missing, unknown, revoked or expired, or your address is not in its
+ * allowed networks.
+ */
 export class AuthenticationError extends KapiError {}
 /** 402: the organization cannot cover the price of the request. */
 export class InsufficientCreditsError extends KapiError {}

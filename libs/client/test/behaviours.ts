@@ -10,6 +10,7 @@ import {
   type Account,
   CommandFailed,
   ConflictError,
+  type CreditUsage,
   type FeedEvent,
   InvalidRequestError,
   type LiveEvent,
@@ -111,6 +112,53 @@ export function itBehaves(subject: () => Subject): void {
     } while (cursor !== undefined);
     expect(read).toEqual(before);
     expect((await account.transactions().first())?.balanceAfter).toBe("8.00");
+  });
+
+  it("selects records from a time on and before a time; commands up to and including a time", async () => {
+    const account = server().account(await newAccount());
+    const key = newKey();
+    const deposit = await account.deposit({ amount: "5" }, { key });
+    await deposit.result();
+    const { id: commandId, createdAt } = await deposit.get();
+    const commandsOf = async (period: { from?: string; to?: string }): Promise<string[]> =>
+      (
+        await server()
+          .commands({ idempotencyKey: key, ...period })
+          .toArray()
+      ).map(({ id }) => id);
+    expect(await commandsOf({ from: createdAt, to: createdAt })).toEqual([commandId]);
+    expect(await commandsOf({ from: millisecondAfter(createdAt) })).toEqual([]);
+
+    const recordedAt = (await account.transactions({ commandId }).first())?.recordedAt ?? "";
+    expect(await account.transactions({ commandId, since: inAnotherZone(recordedAt) }).toArray()).toHaveLength(1);
+    expect(await account.transactions({ commandId, until: inAnotherZone(recordedAt) }).toArray()).toEqual([]);
+    expect(await account.transactions({ commandId, until: millisecondAfter(recordedAt) }).toArray()).toHaveLength(1);
+
+    const billed = (period: { since?: string; until?: string }): Promise<CreditUsage[]> =>
+      subject()
+        .kapi.credits.usage({ operation: "depositAccountFunds", commandId, ...period })
+        .toArray();
+    await expect.poll(() => billed({})).toMatchObject([{ credits: 5 }]);
+    const at = (await billed({}))[0]?.at ?? "";
+    expect(await billed({ since: at })).toHaveLength(1);
+    expect(await billed({ until: at })).toEqual([]);
+    expect(await billed({ since: millisecondAfter(at) })).toEqual([]);
+  });
+
+  it("finds accounts by a part of their name or number, and commands by the beginning of their key", async () => {
+    const accountName = `Search-${randomUUID()}`;
+    const key = newKey();
+    const created = await server().accounts.create({ accountName, initialBalance: "0", leverage: 100 }, { key });
+    const { accountNumber } = await created.result();
+    const numbersOf = async (search: string): Promise<string[]> =>
+      (await server().accounts.list({ search }).toArray()).map((account) => account.accountNumber);
+    expect(await numbersOf(accountName.slice(1).toLowerCase())).toEqual([accountNumber]);
+    expect(await numbersOf(accountNumber.slice(1))).toContain(accountNumber);
+    expect(await numbersOf(randomUUID())).toEqual([]);
+    const found = await server()
+      .commands({ idempotencyKeyPrefix: key.slice(0, -1) })
+      .toArray();
+    expect(found.map(({ id }) => id)).toEqual([created.id]);
   });
 
   it("shows orders, positions and deals of a trade, and exports them with the ledger", async () => {
@@ -262,4 +310,13 @@ export function itBehaves(subject: () => Subject): void {
     const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
     expect(() => subject().kapi.webhooks.verify("{}", headers, secret)).toThrow(WebhookSignatureError);
   });
+}
+
+function millisecondAfter(time: string): string {
+  return new Date(Date.parse(time) + 1).toISOString();
+}
+
+/** The same time, written with the offset of another time zone. */
+function inAnotherZone(time: string): string {
+  return new Date(Date.parse(time) + 3_600_000).toISOString().replace("Z", "+01:00");
 }

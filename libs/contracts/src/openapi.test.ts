@@ -102,6 +102,12 @@ describe("the OpenAPI document", () => {
     });
   });
 
+  it("says the price of every operation: 1 credit, and several credits", () => {
+    const price = / · \*\*Price:\*\* (1 credit|(?!1 )\d+ credits) /;
+    const unreadable = described.filter(({ description }) => !price.test(String(description)));
+    expect(unreadable.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
   it("opens with an error as kapi returns it, with code and requestId", () => {
     const { description } = document["info"] as { description: string };
     const [, example = ""] = /## Errors.*```json\n(.*?)```/s.exec(description) ?? [];

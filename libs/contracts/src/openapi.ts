@@ -72,7 +72,8 @@ export function openApiDocument(): OpenApiDocument {
 
 function describeOperation(id: OperationId, operation: OperationContract): JsonSchema {
   const example = EXAMPLES[id] as { readonly body?: unknown; readonly answer: unknown };
-  const cost = `${DEFAULT_PRICES[operation.price]} credits${operation.price === "bulkItem" ? " for each item" : ""}`;
+  const price = DEFAULT_PRICES[operation.price];
+  const cost = `${price} credit${price === 1 ? "" : "s"}${operation.price === "bulkItem" ? " for each item" : ""}`;
   const terms = `**Scope:** \`${operation.scope}\` · **Price:** ${cost} unless your operator set another`;
   const text = OPERATION_TEXTS[id];
   return {

@@ -63,7 +63,7 @@ export const RISK_OPERATIONS = {
     ...QUEUED,
     method: "POST",
     path: `${ACCOUNT}/close-only`,
-    summary: "Queues that an account can only close positions: it opens none, and its pending orders are cancelled",
+    summary: "Queues the change of an account to close-only: it can reduce and close positions, and opens none",
     body: RequestBody,
   },
   getRiskRules: {

@@ -78,8 +78,9 @@ export const TOPICS = {
 } as const satisfies Record<string, TopicContract>;
 
 /**
- * The topics whose partitions grow together (decisions, 28). The directory has few records, and
- * every process reads all of them, so it stays as it is.
+ * The topics whose partitions grow together (decisions, 28): all but two. `organization.directory`
+ * has few records, and every process reads all of them. `partition.growth` has the state of the
+ * growth itself.
  */
 export const GROWING_TOPICS: readonly TopicContract[] = Object.values(TOPICS).filter(
   (topic: TopicContract) => topic.cleanup === "delete" || topic.partitionsAs !== undefined,

@@ -47,11 +47,11 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 
 const SERVICE = "gateway";
 /**
- * Deadlines of the calls that a request waits for. A mutation waits for at most one check, three
- * calls of Redis and one publish. A read waits for one read and three calls of Redis; the two reads
- * of daily digests have one deadline together. While a dependency is down, a request is answered in
- * less than 5 s (decisions, 1.5). So the sum of these deadlines is below 5 s for every request,
- * except for calls of the account service.
+ * Deadlines of the calls that a request waits for. A queued mutation waits for at most one check,
+ * three calls of Redis and one publish: together less than 5 s. A read waits for at most one check,
+ * one read and three calls of Redis; the reads of one request have one deadline together. While one
+ * dependency is down, a read too is answered in less than 5 s. It takes longer only if several are
+ * slow at once (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;

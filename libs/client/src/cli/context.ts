@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type Command, InvalidArgumentError } from "commander";
 
 import { CommandError } from "../commands/errors.ts";
-import type { QueuedCommand, WaitOptions } from "../commands/queued-command.ts";
+import type { QueuedCommand } from "../commands/queued-command.ts";
 import { Kapi, type KapiOptions } from "../kapi.ts";
 import type { List } from "../list.ts";
 import type { ServerResource } from "../resources/server.ts";
@@ -42,7 +42,7 @@ export interface ListOptions extends GlobalOptions {
 export async function openSession(surroundings: Surroundings, options: GlobalOptions): Promise<Session> {
   const connection = await connectionOf(surroundings, options);
   const { key, baseUrl, liveUrl, serverId } = connection;
-  const kapi = createKapi({ key, baseUrl, liveUrl });
+  const kapi = createKapi(surroundings, { key, baseUrl, liveUrl });
   return {
     surroundings,
     connection,
@@ -55,10 +55,13 @@ export async function openSession(surroundings: Surroundings, options: GlobalOpt
   };
 }
 
-/** Returns the client of a connection. @throws UsageError for an invalid key or address. */
-export function createKapi(options: KapiOptions): Kapi {
+/**
+ * Returns the client of a connection, whose requests end when the user stops the program.
+ * @throws UsageError for an invalid key or address.
+ */
+export function createKapi({ signal }: Surroundings, options: KapiOptions): Kapi {
   try {
-    return new Kapi({ retry: RETRY, ...options });
+    return new Kapi({ retry: RETRY, signal, ...options });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message);
     throw error;
@@ -95,7 +98,7 @@ export function addList(parent: Command, name: string, description: string): Com
 /** A queued command of any operation. */
 interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get"> {
   readonly operation: string;
-  result(options: WaitOptions): Promise<unknown>;
+  result(): Promise<unknown>;
 }
 
 /**
@@ -105,12 +108,12 @@ interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get
 export async function carryOut(
   { output, surroundings: { signal } }: Session,
   options: MutationOptions,
-  queue: (options: { readonly key: string; readonly signal: AbortSignal }) => Promise<ShownCommand>,
+  queue: (options: { readonly key: string }) => Promise<ShownCommand>,
 ): Promise<void> {
   const { key = randomUUID(), wait } = options;
   // After a lost answer the same key repeats the change without a second effect.
   if (options.key === undefined) output.note(`idempotency key: ${key}`);
-  const command = await queue({ key, signal });
+  const command = await queue({ key });
   const { id, operation, duplicate, credentials, password } = command;
   const shownOnce = { ...credentials, ...(password === null ? {} : { password }) };
   const show = (status: string, result: object | null): void => {
@@ -124,7 +127,7 @@ export async function carryOut(
   }
   let result: object;
   try {
-    result = (await command.result({ signal })) as object;
+    result = (await command.result()) as object;
   } catch (error) {
     show(error instanceof CommandError ? error.command.status : "queued", null);
     throw signal.aborted ? new Stopped(`Stopped. Wait for the command: kapi commands wait ${id}`) : error;
@@ -138,6 +141,15 @@ function withoutRecords(result: object): Record<string, string | number | boolea
   return Object.fromEntries(plain) as Record<string, string | number | boolean | null>;
 }
 
+/** Runs a command that goes on until the user stops the program. Then it is done. */
+export async function untilStopped({ signal }: Surroundings, run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
 /** Shows the newest records of a list, or all of them. */
 export async function showList<T>(
   { output }: Session,
@@ -148,11 +160,12 @@ export async function showList<T>(
   const records: T[] = [];
   let count = 0;
   for await (const record of list) {
-    if (all !== true && count === limit) break;
     count += 1;
     // A long list of JSON lines is written as it is read.
     if (output.isJson) output.rows([record], columns);
     else records.push(record);
+    // The next record can be on another page, which is billed.
+    if (all !== true && count === limit) break;
   }
   if (!output.isJson) output.rows(records, columns);
 }

@@ -14,7 +14,8 @@ export const EXIT_CODES = {
    */
   notFinal: 3,
   /**
-   * The key is missing, unknown, revoked or expired, lacks a scope, or does not reach the server.
+   * The key is missing, unknown, revoked or expired, is used from outside its allowed networks,
+   * lacks a scope, or does not reach the server.
    */
   forbidden: 4,
 } as const;
@@ -92,6 +93,8 @@ function textOf(error: KapiError): string {
   ];
   if (error.attempts > 1) lines.push(`  gave up after ${error.attempts} attempts`);
   if (error.retryable) lines.push("  The same command with the same --key can be repeated safely.");
-  if (error instanceof AuthenticationError) lines.push("  Sign in again: kapi login");
+  if (error instanceof AuthenticationError) {
+    lines.push("  Check the key in the console, and its allowed networks. Sign in with another key: kapi login");
+  }
   return `${lines.join("\n")}\n`;
 }

@@ -7,11 +7,15 @@ import path from "node:path";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
+import { Kapi } from "../kapi.ts";
 import { createFakeKapi, type FakeKapi } from "../testing/index.ts";
 import { verifyWebhook } from "../webhooks/verify.ts";
 import { connectionOf, ProfileStore } from "./connection.ts";
 import { runCommandLine } from "./program.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+/** A pause of 5 s before a retry. */
+const PAUSE = { "retry-after": "5" };
 
 let fake: FakeKapi;
 let folder: string;
@@ -81,6 +85,35 @@ test("state shows an account as it was, and names the earliest time that it can 
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
 });
 
+test.each(["", " --follow"])("logs --operation reads, and pays for, only pages of this operation%s", async (follow) => {
+  await kapi("accounts create --name One --leverage 100 --key one");
+  await kapi("accounts deposit 10000001 5 --key two");
+  const client = new Kapi(fake.options);
+  for (let read = 0; read < 120; read += 1) await client.credits.prices();
+  const usageReads = (): number => fake.requests.filter((request) => request.endsWith("/credits/usage")).length;
+  const running = kapi(`logs --operation depositAccountFunds --json${follow}`);
+  await vi.waitUntil(() => usageReads() > 0);
+  ended.abort();
+  const { out } = await running;
+  expect(
+    out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as object),
+  ).toMatchObject([{ credits: 5 }]);
+  expect(usageReads()).toBe(1);
+});
+
+test("a list reads, and pays for, no page after --limit", async () => {
+  const client = new Kapi(fake.options);
+  for (let read = 0; read < 120; read += 1) await client.credits.prices();
+  for (const command of ["logs --json", "logs --operation getCreditPrices --json"]) {
+    const before = fake.requests.length;
+    expect((await kapi(`${command} --limit 100`)).out.trim().split("\n")).toHaveLength(100);
+    expect(fake.requests).toHaveLength(before + 1);
+  }
+});
+
 test("digests need a day that is over; a day that does not exist is refused before a request", async () => {
   await kapi("accounts create --name One --leverage 100 --key one");
   expect(await kapi("digests --date 2026-03-01 --json")).toMatchObject({ code: 0, out: "" });
@@ -110,12 +143,53 @@ test("Ctrl-C ends the wait: passwords and command are shown, and the exit code s
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string, result: null });
 });
 
+test.each([
+  ["events tail", 0],
+  ["logs --follow", 0],
+  ["logs --operation depositAccountFunds --follow", 0],
+  ["listen --forward-to http://receiver.test/hook", 3],
+  ["trigger account.disabled", 3],
+  ["commands wait 0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", 3],
+  ["accounts list --all", 3],
+  ["accounts export 10000001", 3],
+  ["accounts deposit 10000001 5 --key one", 3],
+  ["credits balance", 3],
+])(
+  "Ctrl-C ends a running request, and the pause before a retry: %s",
+  async (typed, code) => {
+    const silent = vi.fn<typeof fetch>((_url, init) => {
+      const { promise, reject } = Promise.withResolvers<Response>();
+      init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error));
+      return promise;
+    });
+    const busy = vi.fn<typeof fetch>(() => Promise.resolve(new Response("", { status: 429, headers: PAUSE })));
+    for (const answer of [silent, busy]) {
+      vi.stubGlobal("fetch", answer);
+      ended = new AbortController();
+      const running = kapi(typed);
+      await vi.waitUntil(() => answer.mock.calls.length === 1);
+      ended.abort();
+      expect((await running).code).toBe(code);
+      expect(answer).toHaveBeenCalledTimes(1);
+    }
+  },
+  3_000,
+);
+
 test("a generated idempotency key is printed before the request, so that the request can be repeated", async () => {
   fake.failNext({ status: 500, afterEffect: true }, 20);
   const ran = await kapi("accounts create --name One --leverage 100 --json");
   expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
   expect(ran.err).toContain("  gave up after 4 attempts\n");
   expect(ran.code).toBe(3);
+});
+
+test("a key that is not accepted: the text names the allowed networks too, because kapi answers the same", async () => {
+  fake.failNext({ status: 401 });
+  const ran = await kapi("credits balance");
+  expect(ran.code).toBe(4);
+  expect(ran.err).toContain("its allowed networks");
+  expect(ran.err).toContain("kapi login");
 });
 
 test("a stored key is not sent to an address of the environment", async () => {

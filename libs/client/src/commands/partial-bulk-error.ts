@@ -1,15 +1,18 @@
-import type { KapiError } from "../errors.ts";
 import type { QueuedCommand } from "./queued-command.ts";
 
 /**
- * Some accounts of a bulk were queued before a request failed. Repeat the call with the same key.
+ * Some accounts of a bulk were queued before a request failed or was aborted. Repeat the call with
+ * the same key.
  */
 export class PartialBulkError extends Error {
   /** The commands that were queued, in order, with the credentials that only this answer had. */
   readonly queued: readonly QueuedCommand<"account.create">[];
 
-  constructor(queued: readonly QueuedCommand<"account.create">[], total: number, cause: KapiError) {
-    super(`${queued.length} of ${total} accounts were queued, then: ${cause.message}`, { cause });
+  constructor(queued: readonly QueuedCommand<"account.create">[], total: number, cause: unknown) {
+    super(
+      `${queued.length} of ${total} accounts were queued, then: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
     this.name = "PartialBulkError";
     this.queued = queued;
   }

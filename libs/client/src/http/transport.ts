@@ -27,6 +27,8 @@ export interface TransportOptions {
   readonly timeoutMs?: number | undefined;
   /** Replaces the global `fetch`, for example in tests. */
   readonly fetch?: typeof fetch | undefined;
+  /** An abort ends all requests, and no request follows. A live stream ends with its `close()`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Values of a query string; undefined values are left out. */
@@ -69,6 +71,7 @@ export class Transport {
   readonly #retry: RetryPolicy;
   readonly #timeoutMs: number;
   readonly #fetch: typeof fetch;
+  readonly #signal: AbortSignal | undefined;
 
   constructor(options: TransportOptions) {
     if (!options.key.startsWith("kapi.")) throw new TypeError("key must be a management key: kapi.<key_id>.<secret>");
@@ -77,6 +80,7 @@ export class Transport {
     this.#retry = new RetryPolicy(options.retry);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#fetch = options.fetch ?? fetch;
+    this.#signal = options.signal;
   }
 
   /**
@@ -89,10 +93,13 @@ export class Transport {
     const repeatable = options.repeatable ?? (options.method !== "POST" || options.idempotencyKey !== undefined);
     const isRetryable = (error: unknown): error is KapiError =>
       error instanceof KapiError && error.retryable && (repeatable || isCertainlyNotDone(error));
-    return this.#retry.run(() => this.#attempt<T>(url, body, options), isRetryable, options.signal);
+    const signals = [this.#signal, options.signal].filter((signal) => signal !== undefined);
+    const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
+    return this.#retry.run(() => this.#attempt<T>(url, body, { ...options, signal }), isRetryable, signal);
   }
 
   async #attempt<T>(url: string, body: string | undefined, options: RequestOptions): Promise<Answer<T>> {
+    options.signal?.throwIfAborted();
     const requestId = randomUUID();
     const deadline = AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs);
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);

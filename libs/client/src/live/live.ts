@@ -67,7 +67,8 @@ interface Settlement {
 export class Live {
   /**
    * Resolves after {@link Live.close}. Rejects with the error that ends the stream for good: the
-   * key is unknown, was revoked or has expired, or lacks the scope `metrics:read`.
+   * key is unknown, was revoked or has expired, is used from outside its allowed networks, or lacks
+   * the scope `metrics:read`.
    */
   readonly closed: Promise<void>;
   readonly #options: LiveOptions;

@@ -134,7 +134,7 @@ export class AccountResource {
 
   /**
    * Queues the change to close-only: the account can reduce and close positions. Its pending orders
-   * that would open a position are cancelled. `enable` ends this.
+   * that would open or increase a position are cancelled. `enable` ends this.
    */
   closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
     return this.#queue(options, {}, "close-only");

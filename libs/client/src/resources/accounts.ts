@@ -1,4 +1,3 @@
-import { KapiError } from "../errors.ts";
 import { PartialBulkError } from "../commands/partial-bulk-error.ts";
 import { QueuedCommand } from "../commands/queued-command.ts";
 import type { CommandEnvelope, Money, TradingAccount } from "../generated/api.ts";
@@ -55,8 +54,8 @@ export class AccountsResource {
    * accounts. Idempotency keys are derived: `<key>:<index>` in the first request, and
    * `<key>.<n>:<index>` in the n-th request after it. `index` counts from 0 in each request. To
    * retry, repeat the call with the same accounts and key.
-   * @throws PartialBulkError if some of the accounts were queued before a request failed; it has
-   * their commands, with credentials.
+   * @throws PartialBulkError if some of the accounts were queued before a request failed or was
+   * aborted; it has their commands, with credentials.
    */
   async createMany(
     accounts: readonly NewAccount[],
@@ -76,7 +75,7 @@ export class AccountsResource {
         });
         queued.push(...body.results.map((envelope) => new QueuedCommand<"account.create">(this.#commands, envelope)));
       } catch (error) {
-        if (queued.length === 0 || !(error instanceof KapiError)) throw error;
+        if (queued.length === 0) throw error;
         throw new PartialBulkError(queued, accounts.length, error);
       }
     }

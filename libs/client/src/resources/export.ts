@@ -22,14 +22,15 @@ export interface ExportOptions extends QueueOptions, WaitOptions {
  */
 export async function* exportRecords(
   queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,
-  { key, requestId, from, to, ...wait }: ExportOptions,
+  { key, requestId, from, to, timeoutMs, signal }: ExportOptions,
 ): AsyncGenerator<ExportRecord, void, undefined> {
   let end = to instanceof Date ? to.toISOString() : to;
   let atEnd = new Set<string>();
   for (let part = 0; ; part += 1) {
     const body = { from, to: end, limit: RECORDS_PER_COMMAND };
-    const command = await queue(body, { key: part === 0 ? key : `${key}.${part}`, requestId: requestId ?? key });
-    const { records, truncated } = await command.result(wait);
+    const keyOfPart = part === 0 ? key : `${key}.${part}`;
+    const command = await queue(body, { key: keyOfPart, requestId: requestId ?? key, signal });
+    const { records, truncated } = await command.result({ timeoutMs, signal });
     const known = atEnd;
     let isNew = false;
     for (const record of records) {

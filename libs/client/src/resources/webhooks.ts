@@ -9,7 +9,7 @@ import type {
 import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { type IncomingHeaders, verifyWebhook } from "../webhooks/verify.ts";
-import type { CursorStore, EventsResource } from "./events.ts";
+import type { EventsResource } from "./events.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
 /** Selects deliveries by the time of their creation, and by their fields. */
@@ -110,7 +110,7 @@ export class WebhooksResource {
 
   /** Handles the events that a receiver missed: see {@link EventsResource.catchUp}. */
   catchUp(
-    options: { readonly cursorStore: CursorStore; readonly kinds?: readonly WebhookKind[] },
+    options: Parameters<EventsResource["catchUp"]>[0],
     handler: Parameters<EventsResource["catchUp"]>[1],
   ): Promise<number> {
     return this.#events.catchUp(options, handler);

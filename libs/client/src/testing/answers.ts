@@ -2,7 +2,7 @@
 import type { Json } from "./state.ts";
 
 /** Records of a page without `limit`. */
-export const DEFAULT_LIMIT = 20;
+const DEFAULT_LIMIT = 20;
 
 /** A request to the fake. */
 export interface FakeRequest {
@@ -42,24 +42,50 @@ export function invalid(field: string, message: string): FakeError {
   return new FakeError(400, "VALIDATION_FAILED", "Invalid request", [{ path: [field], code: "invalid_type", message }]);
 }
 
-/** Parameters of lists that do not filter by a field of the same name. */
-const NO_FILTERS = new Set(["page", "limit", "cursor", "from", "to", "search", "bulkIdempotencyKey", "ruleId"]);
+/** Parameters of lists that select no records. */
+const NO_FILTERS = new Set(["page", "limit", "cursor"]);
+/** The time by which a list selects records with `from` and `to`. */
+const TIME_FIELDS: Readonly<Record<string, string>> = {
+  usage: "at",
+  transactions: "recordedAt",
+  orders: "createdAt",
+  positions: "openedAt",
+  deals: "executedAt",
+  commands: "createdAt",
+  breaches: "measuredAt",
+};
 
-/** Whether the time by which a list selects a record is at or after `from` and before `to`. */
-function isWithin(record: Json, from: string | null, to: string | null): boolean {
-  const time = String(record["recordedAt"] ?? record["executedAt"] ?? record["openedAt"] ?? record["createdAt"]);
-  return (from === null || time >= from) && (to === null || time < to);
+/** Whether a record matches the filter `parameter` of the list `name`. */
+function matches(name: string, record: Json, parameter: string, value: string): boolean {
+  const timeMs = Date.parse(String(record[TIME_FIELDS[name] ?? ""]));
+  switch (parameter) {
+    case "from":
+      return timeMs >= Date.parse(value);
+    case "to":
+      return name === "commands" ? timeMs <= Date.parse(value) : timeMs < Date.parse(value);
+    case "search":
+      return `${String(record["accountNumber"])}\n${String(record["accountName"])}`
+        .toLowerCase()
+        .includes(value.toLowerCase());
+    case "bulkIdempotencyKey":
+      return String(record["idempotencyKey"]).startsWith(`${value}:`);
+    case "idempotencyKeyPrefix":
+      return String(record["idempotencyKey"]).startsWith(value);
+    case "ruleId":
+      return (record["rule"] as Json)["id"] === value;
+    default:
+      return value === "all" || String(record[parameter]) === value;
+  }
 }
 
 /** A page of records that are given oldest first. A cursor is the number of older records. */
 export function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const query = url.searchParams;
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
-  const filters = [...query].filter(([field, value]) => !NO_FILTERS.has(field) && value !== "all");
+  const filters = [...query].filter(([parameter]) => !NO_FILTERS.has(parameter));
   const numbered = records.map((record, index) => ({ record, index }));
   const matching = numbered
-    .filter(({ record }) => filters.every(([field, value]) => String(record[field]) === value))
-    .filter(({ record }) => isWithin(record, query.get("from"), query.get("to")))
+    .filter(({ record }) => filters.every(([parameter, value]) => matches(name, record, parameter, value)))
     .reverse();
   const below = Number(query.get("cursor") ?? records.length);
   const left = matching.filter(({ index }) => index < below);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 
 import { accountStateAt } from "./account-state.ts";
-import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page, DEFAULT_LIMIT } from "./answers.ts";
+import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page } from "./answers.ts";
 import type { FakeCommands } from "./commands.ts";
 import { digestsOf } from "./digests.ts";
 import { accountView, carryOut } from "./operations.ts";
@@ -10,8 +10,12 @@ import { rejectInvalidRules, riskRulesView } from "./rules.ts";
 import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
 
 const MANAGEMENT = "/api/v1/management";
+/** Events of a page of the feed without `limit`. */
+const DEFAULT_EVENTS = 100;
 
 interface Route {
+  /** The id of the operation in the API. */
+  readonly operation: string;
   readonly method: string;
   readonly pattern: RegExp;
   readonly run: (request: FakeRequest, ...path: string[]) => FakeAnswer;
@@ -31,12 +35,15 @@ export class FakeApi {
     this.#routes = this.#table();
   }
 
-  /** @throws FakeError for an answer that is an error. */
-  answer(request: FakeRequest): FakeAnswer {
+  /**
+   * Returns the answer, and the id of its operation.
+   * @throws FakeError for an answer that is an error.
+   */
+  answer(request: FakeRequest): FakeAnswer & Pick<Route, "operation"> {
     const path = request.url.pathname.slice(MANAGEMENT.length);
-    for (const { method, pattern, run } of this.#routes) {
+    for (const { operation, method, pattern, run } of this.#routes) {
       const match = method === request.method ? pattern.exec(path) : null;
-      if (match !== null) return run(request, ...match.slice(1).map(decodeURIComponent));
+      if (match !== null) return { ...run(request, ...match.slice(1).map(decodeURIComponent)), operation };
     }
     throw new FakeError(404, "NOT_FOUND", "Not found");
   }
@@ -44,25 +51,28 @@ export class FakeApi {
   #table(): Route[] {
     const server = "/servers/([^/]+)";
     const account = `${server}/accounts/([^/]+)`;
-    const route = (method: string, path: string, run: Route["run"]): Route => ({
+    const route = (operation: string, method: string, path: string, run: Route["run"]): Route => ({
+      operation,
       method,
       pattern: new RegExp(`^${path}$`),
       run,
     });
-    const command = (path: string, operation: string): Route =>
-      route("POST", `${account}/${path}`, (request, id = "", number = "") =>
-        this.#queueOn(request, id, number, operation),
+    const command = (operation: string, path: string, queued: string): Route =>
+      route(operation, "POST", `${account}/${path}`, (request, id = "", number = "") =>
+        this.#queueOn(request, id, number, queued),
       );
-    const list = (name: "transactions" | "orders" | "positions" | "deals"): Route =>
-      route("GET", `${account}/${name}`, ({ url }, id = "", number = "") =>
+    const list = (operation: string, name: "transactions" | "orders" | "positions" | "deals" | "breaches"): Route =>
+      route(operation, "GET", `${account}/${name}`, ({ url }, id = "", number = "") =>
         page(name, url, this.#account(id, number)[name]),
       );
     return [
-      route("GET", "/credits/balance", () => ok({ wallet: this.#wallet() })),
-      route("GET", "/credits/prices", () => ok({ prices: PRICES })),
-      route("GET", "/credits/usage", ({ url }) => page("usage", url, this.#state.usage)),
-      route("GET", `${server}/configuration`, (_request, id = "") => ok({ server: this.#configuration(id) })),
-      route("GET", `${server}/accounts`, ({ url }, id = "") => {
+      route("getCreditBalance", "GET", "/credits/balance", () => ok({ wallet: this.#wallet() })),
+      route("getCreditPrices", "GET", "/credits/prices", () => ok({ prices: PRICES })),
+      route("listCreditUsage", "GET", "/credits/usage", ({ url }) => page("usage", url, this.#state.usage)),
+      route("getServerConfiguration", "GET", `${server}/configuration`, (_request, id = "") =>
+        ok({ server: this.#configuration(id) }),
+      ),
+      route("listTradingAccounts", "GET", `${server}/accounts`, ({ url }, id = "") => {
         const accounts = [...this.#state.accounts.values()].filter(
           (found) => found.serverId === id && found.status !== "deleted",
         );
@@ -72,57 +82,63 @@ export class FakeApi {
           accounts.map((found) => accountView(this.#state, found)),
         );
       }),
-      route("POST", `${server}/accounts`, (request, id = "") => this.#queueCreation(request, id)),
-      route("POST", `${server}/accounts/bulk`, (request, id = "") => this.#queueBulk(request, id)),
-      route("GET", account, (_request, id = "", number = "") => {
+      route("createTradingAccount", "POST", `${server}/accounts`, (request, id = "") =>
+        this.#queueCreation(request, id),
+      ),
+      route("bulkCreateTradingAccounts", "POST", `${server}/accounts/bulk`, (request, id = "") =>
+        this.#queueBulk(request, id),
+      ),
+      route("getTradingAccount", "GET", account, (_request, id = "", number = "") => {
         const found = this.#account(id, number);
         return ok({ account: accountView(this.#state, found), credentials: credentialsOf(found) });
       }),
-      route("GET", `${account}/state`, ({ url }, id = "", number = "") => this.#stateAt(url, id, number)),
-      route("PATCH", account, (request, id = "", number = "") => this.#queueOn(request, id, number, "account.update")),
-      route("DELETE", account, (_request, id = "", number = "") => {
+      route("getAccountState", "GET", `${account}/state`, ({ url }, id = "", number = "") =>
+        this.#stateAt(url, id, number),
+      ),
+      route("updateTradingAccount", "PATCH", account, (request, id = "", number = "") =>
+        this.#queueOn(request, id, number, "account.update"),
+      ),
+      route("deleteTradingAccountImmediately", "DELETE", account, (_request, id = "", number = "") => {
         this.#account(id, number).status = "deleted";
         return ok({ accountNumber: number, deleted: true });
       }),
-      command("enable", "account.enable"),
-      command("disable", "account.disable"),
-      command("flatten", "account.flatten"),
-      command("close-only", "account.close_only"),
-      command("archive", "account.archive"),
-      command("delete", "account.delete"),
-      command("password-reset", "account.password_reset"),
-      command("investor-password-reset", "account.investor_password_reset"),
-      command("exports/history", "account.history_export"),
-      command("finance/deposits", "finance.deposit"),
-      command("finance/withdrawals", "finance.withdraw"),
-      list("transactions"),
-      list("orders"),
-      list("positions"),
-      list("deals"),
-      route("GET", `${account}/risk-rules`, (_request, id = "", number = "") =>
+      command("enableAccount", "enable", "account.enable"),
+      command("disableAccount", "disable", "account.disable"),
+      command("flattenAccount", "flatten", "account.flatten"),
+      command("setAccountCloseOnly", "close-only", "account.close_only"),
+      command("archiveAccount", "archive", "account.archive"),
+      command("queueAccountDeletion", "delete", "account.delete"),
+      command("resetTradingPassword", "password-reset", "account.password_reset"),
+      command("resetInvestorPassword", "investor-password-reset", "account.investor_password_reset"),
+      command("exportAccountHistory", "exports/history", "account.history_export"),
+      command("depositAccountFunds", "finance/deposits", "finance.deposit"),
+      command("withdrawAccountFunds", "finance/withdrawals", "finance.withdraw"),
+      list("listTradingAccountTransactions", "transactions"),
+      list("listTradingAccountOrders", "orders"),
+      list("listAccountPositions", "positions"),
+      list("listAccountDeals", "deals"),
+      route("getRiskRules", "GET", `${account}/risk-rules`, (_request, id = "", number = "") =>
         ok({ riskRules: riskRulesView(this.#account(id, number)) }),
       ),
-      route("PUT", `${account}/risk-rules`, (request, id = "", number = "") => {
+      route("setRiskRules", "PUT", `${account}/risk-rules`, (request, id = "", number = "") => {
         rejectInvalidRules(request.body);
         return this.#queueOn(request, id, number, "risk.set_rules");
       }),
-      route("DELETE", `${account}/risk-rules`, (request, id = "", number = "") => {
+      route("deleteRiskRules", "DELETE", `${account}/risk-rules`, (request, id = "", number = "") => {
         const body = Object.fromEntries(request.url.searchParams);
         return this.#queueOn({ ...request, body }, id, number, "risk.delete_rules");
       }),
-      route("GET", `${account}/breaches`, ({ url }, id = "", number = "") => {
-        const ruleId = url.searchParams.get("ruleId");
-        const { breaches } = this.#account(id, number);
-        return page("breaches", url, ruleId === null ? breaches : breaches.filter(({ rule }) => rule.id === ruleId));
-      }),
-      route("GET", `${server}/digests`, ({ url }, id = "") => this.#digests(id, url)),
-      route("GET", `${server}/commands`, ({ url }, id = "") => page("commands", url, this.#commandsOf(id, url))),
-      route("GET", "/commands/([^/]+)", (_request, id = "") => {
+      list("listRiskBreaches", "breaches"),
+      route("listDailyDigests", "GET", `${server}/digests`, ({ url }, id = "") => this.#digests(id, url)),
+      route("listCommands", "GET", `${server}/commands`, ({ url }, id = "") =>
+        page("commands", url, this.#commandsOf(id)),
+      ),
+      route("getCommand", "GET", "/commands/([^/]+)", (_request, id = "") => {
         const found = [...this.#state.commands.values()].find(({ view }) => view["id"] === id);
         if (found === undefined) throw new FakeError(404, "COMMAND_NOT_FOUND", "Command not found");
         return ok({ command: found.view });
       }),
-      route("GET", "/events", ({ url }) => this.#feed(url)),
+      route("listEvents", "GET", "/events", ({ url }) => this.#feed(url)),
     ];
   }
 
@@ -210,20 +226,16 @@ export class FakeApi {
     return { ...answer, body: { ...answer.body, credentials } };
   }
 
-  #commandsOf(serverId: string, url: URL): Json[] {
+  #commandsOf(serverId: string): Json[] {
     this.#requireServer(serverId);
-    const bulk = url.searchParams.get("bulkIdempotencyKey");
-    const views = [...this.#state.commands.values()]
-      .map(({ view }) => view)
-      .filter((view) => view["serverId"] === serverId);
-    return bulk === null ? views : views.filter((view) => String(view["idempotencyKey"]).startsWith(`${bulk}:`));
+    return [...this.#state.commands.values()].map(({ view }) => view).filter((view) => view["serverId"] === serverId);
   }
 
   #feed(url: URL): FakeAnswer {
     const { events } = this.#state;
     const after = url.searchParams.get("after") ?? "0";
     const start = after === "now" ? events.length : Number(after);
-    const limit = Number(url.searchParams.get("limit") ?? DEFAULT_LIMIT);
+    const limit = Number(url.searchParams.get("limit") ?? DEFAULT_EVENTS);
     const kinds = url.searchParams.get("kinds")?.split(",");
     const shown = events.slice(start, start + limit);
     const matching = kinds === undefined ? shown : shown.filter((event) => kinds.includes(String(event["type"])));

@@ -26,6 +26,7 @@ export type { NewOrder, NewPosition } from "./operations.ts";
 const READ_PRICE = 1;
 const MUTATION_PRICE = 5;
 const SECRET_BYTES = 32;
+const ACCEPTED = 202;
 
 /** How the next request fails. */
 export interface RequestFailure {
@@ -204,14 +205,14 @@ export class FakeKapi {
       if (request.headers.get("authorization") !== `Management ${this.key}`) {
         throw new FakeError(401, "AUTHENTICATION_REQUIRED", "Management API authentication required");
       }
-      const { status, body } = this.#api.answer({
+      const answer = this.#api.answer({
         method: request.method,
         url: new URL(request.url),
         body: text === "" ? {} : (JSON.parse(text) as Json),
         idempotencyKey: request.headers.get("idempotency-key"),
       });
-      const charged = this.#charge(request, requestId);
-      return jsonAnswer(status, body, requestId, { "x-credits-charged": String(charged) });
+      const charged = this.#charge(request.method, answer, requestId);
+      return jsonAnswer(answer.status, answer.body, requestId, { "x-credits-charged": String(charged) });
     } catch (error) {
       if (!(error instanceof FakeError)) throw error;
       const { message, code, status, issues } = error;
@@ -220,16 +221,16 @@ export class FakeKapi {
     }
   }
 
-  #charge({ method, url }: Request, requestId: string): number {
+  #charge(method: string, { operation, status, body }: ReturnType<FakeApi["answer"]>, requestId: string): number {
     const credits = method === "GET" ? READ_PRICE : MUTATION_PRICE;
     this.#state.availableCredits -= credits;
     this.#state.consumedCredits += credits;
-    const operation = `${method} ${new URL(url).pathname}`;
+    const command = status === ACCEPTED ? (body["command"] as Json | undefined) : undefined;
     this.#state.usage.push({
       xRequestId: requestId,
       operation,
       credits,
-      commandId: null,
+      commandId: command?.["id"] ?? null,
       at: this.#state.now(),
       createdBy: null,
     });

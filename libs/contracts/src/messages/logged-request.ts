@@ -1,4 +1,4 @@
-/** The request log: what the gateway and the live port publish to `api.requests`. */
+/** The request log: what the gateway and metrics publish to `api.requests`. */
 import { z } from "zod";
 
 import { AccountNumber } from "../values.ts";

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import { openApiDocument } from "../openapi.ts";
+import { EVIDENCE_FIELD_TEXTS } from "./evidence-field-texts.ts";
 import { FIELD_TEXTS, MONEY_FIELDS } from "./field-texts.ts";
 import { SCHEMA_TEXTS } from "./schema-texts.ts";
 
@@ -63,6 +64,11 @@ describe("the OpenAPI document, for generators", () => {
     const used = new Set(fields.map(({ field }) => field["description"]));
     expect(Object.entries(FIELD_TEXTS).filter(([, text]) => !used.has(text))).toEqual([]);
     expect(Object.keys(SCHEMA_TEXTS).filter((name) => !(name in schemas))).toEqual([]);
+  });
+
+  it("has each field text in one table: a name in both would show one of its texts in place of the other", () => {
+    const lost = Object.entries(EVIDENCE_FIELD_TEXTS).filter(([name, text]) => FIELD_TEXTS[name] !== text);
+    expect(lost).toEqual([]);
   });
 
   it("marks every amount of money, and a name is money everywhere or nowhere", () => {

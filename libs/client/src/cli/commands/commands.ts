@@ -64,7 +64,7 @@ export function addCommands(program: CommanderCommand, surroundings: Surrounding
     .option("--timeout <seconds>", "how long to wait", wholeNumber(0), DEFAULT_WAIT_S)
     .action(async (id: string, options: GlobalOptions & { timeout: number }) => {
       const { kapi, output } = await openSession(surroundings, options);
-      const command = await kapi.commands.wait(id, { timeoutMs: options.timeout * 1_000, signal: surroundings.signal });
+      const command = await kapi.commands.wait(id, { timeoutMs: options.timeout * 1_000 });
       output.print(command, () => output.fields(linesOf(command)));
       // Throws for a failed or expired command, so that scripts get another exit code.
       resultOf(command);

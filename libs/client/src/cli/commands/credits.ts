@@ -3,7 +3,16 @@ import type { Command } from "commander";
 import { delay } from "../../delay.ts";
 import type { CreditUsage } from "../../generated/api.ts";
 import type { GlobalOptions } from "../connection.ts";
-import { addList, type ListOptions, openSession, type Session, showList, time, withGlobalOptions } from "../context.ts";
+import {
+  addList,
+  type ListOptions,
+  openSession,
+  type Session,
+  showList,
+  time,
+  untilStopped,
+  withGlobalOptions,
+} from "../context.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -53,47 +62,37 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
     .option("--follow", "then show new requests as they come")
     .action(async (options: LogOptions) => {
       const session = await openSession(surroundings, options);
-      if (options.follow === true) await follow(session, options);
-      else if (options.operation === undefined) {
-        await showList(session, options, session.kapi.credits.usage({ since: options.since }), USAGE_COLUMNS);
-      } else session.output.rows(await linesOf(session, options), USAGE_COLUMNS);
+      const { since, operation } = options;
+      if (options.follow === true) await untilStopped(surroundings, () => follow(session, options));
+      else await showList(session, options, session.kapi.credits.usage({ since, operation }), USAGE_COLUMNS);
     });
 }
 
-/** The newest lines of an operation, or of all operations except `except`. */
-async function linesOf(
-  { kapi }: Session,
-  { since, operation, limit, all }: LogOptions,
-  except?: string,
-): Promise<CreditUsage[]> {
+/** The newest lines. Without an operation, the lines of these reads are left out. */
+async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<CreditUsage[]> {
   const lines: CreditUsage[] = [];
-  for await (const line of kapi.credits.usage({ since })) {
-    if (operation === undefined ? line.operation === except : line.operation !== operation) continue;
-    if (all !== true && lines.length === limit) break;
+  for await (const line of kapi.credits.usage({ since, operation })) {
+    if (operation === undefined && line.operation === OWN_OPERATION) continue;
     lines.push(line);
+    if (all !== true && lines.length === limit) break;
   }
   return lines;
 }
 
-/**
- * Shows the newest lines, oldest first, then new lines as they come. Without `--operation`, the
- * lines of its own reads are left out.
- */
+/** Shows the newest lines, oldest first, then new lines as they come. */
 async function follow(session: Session, options: LogOptions): Promise<void> {
   const { output, surroundings } = session;
-  const { signal } = surroundings;
-  let lines = (await linesOf(session, options, OWN_OPERATION)).toReversed();
+  let lines = (await linesOf(session, options)).toReversed();
   for (const line of lines) output.line(line, textOf(line));
   const firstMs = lines[0] === undefined ? surroundings.nowMs() : Date.parse(lines[0].at);
   let sinceMs = firstMs;
-  while (!signal.aborted) {
-    await delay(FOLLOW_PAUSE_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
+  for (;;) {
+    await delay(FOLLOW_PAUSE_MS, surroundings.signal);
     const known = new Set(lines.map((line) => JSON.stringify(line)));
     // Lines of the last moments can still arrive, so the reads overlap.
     const newest = lines.at(-1)?.at;
     if (newest !== undefined) sinceMs = Math.max(firstMs, Date.parse(newest) - OVERLAP_MS);
-    lines = (await linesOf(session, { ...options, since: new Date(sinceMs), all: true }, OWN_OPERATION)).toReversed();
+    lines = (await linesOf(session, { ...options, since: new Date(sinceMs), all: true })).toReversed();
     for (const line of lines) if (!known.has(JSON.stringify(line))) output.line(line, textOf(line));
   }
 }

@@ -56,7 +56,7 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
   const secret = secretOf(session, options);
   const webhook = new Webhook(secret);
   // The first page shows whether the key is accepted; an error ends the command.
-  let page = await kapi.events.page({ after: after ?? "now", kinds: wanted, signal });
+  let page = await kapi.events.page({ after: after ?? "now", kinds: wanted });
   let cursor = after ?? page.next;
   output.line(
     { forwardTo, api: session.connection.baseUrl, secret, after: cursor },
@@ -83,7 +83,7 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
 async function readOn({ kapi, output, surroundings }: Session, after: string, wanted: WebhookKind[] | undefined) {
   for (let isReported = false; ; isReported = true) {
     try {
-      return await kapi.events.page({ after, kinds: wanted, signal: surroundings.signal });
+      return await kapi.events.page({ after, kinds: wanted });
     } catch (error) {
       if (!(error instanceof KapiError) || !error.retryable) throw error;
       if (!isReported) output.note(`${error.message}. kapi listen tries again; no event is lost.`);

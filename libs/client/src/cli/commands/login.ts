@@ -46,7 +46,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
     ...(liveUrl === "" ? {} : { liveUrl }),
     ...(options.server === undefined ? {} : { serverId: options.server }),
   };
-  const wallet = await createKapi(profile).credits.balance();
+  const wallet = await createKapi(surroundings, profile).credits.balance();
   const store = new ProfileStore(surroundings);
   const { webhookSecret } = store.read(options.profile) ?? {};
   store.write({ ...profile, ...(webhookSecret === undefined ? {} : { webhookSecret }) }, options.profile);
@@ -60,7 +60,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
 
 async function status(surroundings: Surroundings, options: GlobalOptions): Promise<void> {
   const { baseUrl, liveUrl = null, serverId = null, key } = await connectionOf(surroundings, options);
-  const { organizationId, availableCredits } = await createKapi({ key, baseUrl }).credits.balance();
+  const { organizationId, availableCredits } = await createKapi(surroundings, { key, baseUrl }).credits.balance();
   // The secret part of the key is never shown.
   const shown = {
     baseUrl,

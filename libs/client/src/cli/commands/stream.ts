@@ -39,7 +39,9 @@ async function stream(session: Session, numbers: readonly string[]): Promise<voi
   const latest = new Map<string, Sample>();
   const live = kapi.live({
     places: { load: () => Promise.resolve(null) },
-    onError: (error) => output.note(error.message),
+    onError: (error) => {
+      if (!surroundings.signal.aborted) output.note(error.message);
+    },
   });
   const isTable = numbers.length > 1 && surroundings.isTerminal && !output.isJson;
   const show = (sample: Sample): void => {

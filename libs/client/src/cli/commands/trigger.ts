@@ -63,7 +63,7 @@ async function showEvents(
 ): Promise<void> {
   const deadlineMs = performance.now() + FEED_WAIT_MS;
   for (let after = start; performance.now() < deadlineMs;) {
-    const page = await kapi.events.page({ after, signal });
+    const page = await kapi.events.page({ after });
     after = page.next;
     for (const event of page.events) {
       if (event.data.accountNumber !== accountNumber) continue;

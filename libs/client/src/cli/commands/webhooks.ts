@@ -10,6 +10,7 @@ import {
   openSession,
   showList,
   time,
+  untilStopped,
   wholeNumber,
   withGlobalOptions,
 } from "../context.ts";
@@ -160,16 +161,17 @@ function addEvents(program: Command, surroundings: Surroundings): void {
     .option("--kinds <kinds>", "only these kinds, separated by commas (default: all except those of commands)", kinds)
     .action(async ({ after = "now", kinds: wanted, ...options }: EventOptions) => {
       const { kapi, output } = await openSession(surroundings, options);
-      const { signal } = surroundings;
-      for (let cursor = after; !signal.aborted;) {
-        const page = await kapi.events.page({ after: cursor, kinds: wanted });
-        for (const event of page.events) {
-          const { timestamp, type, data } = event;
-          output.line(event, `${timestamp}  ${type.padEnd(24)}  ${data.accountNumber ?? "-"}`);
+      await untilStopped(surroundings, async () => {
+        for (let cursor = after; ;) {
+          const page = await kapi.events.page({ after: cursor, kinds: wanted });
+          for (const event of page.events) {
+            const { timestamp, type, data } = event;
+            output.line(event, `${timestamp}  ${type.padEnd(24)}  ${data.accountNumber ?? "-"}`);
+          }
+          cursor = page.next;
+          if (page.events.length === 0) await delay(POLL_MS, surroundings.signal);
         }
-        cursor = page.next;
-        if (page.events.length === 0) await delay(POLL_MS, signal).catch(() => undefined);
-      }
+      });
     });
 }
 
