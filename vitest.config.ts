@@ -13,6 +13,7 @@ const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
   "services/account/test/deletion.integration.test.ts",
   "test/contract/operations.test.ts",
+  "services/metrics/test/sequencers.integration.test.ts",
   "test/faults/deposit-killed.test.ts",
   "test/browser/console.test.ts",
   "services/gateway/test/owners.integration.test.ts",
@@ -69,9 +70,9 @@ class LongestFirst extends BaseSequencer {
  */
 export default defineConfig({
   test: {
-    // Two files at once. With more, the servers and the tests would compete for the processors of a
-    // small machine.
-    maxWorkers: 2,
+    // Three files at once on two processors: the tests wait for a third of their time, for example
+    // for the session of a killed process to end. With more, they would compete for the processors.
+    maxWorkers: 3,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },
     projects: [
