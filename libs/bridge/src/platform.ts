@@ -49,8 +49,8 @@ export interface TradingPlatform {
    * no concurrent call has the same references. Records all events before it resolves: first events
    * that a change causes, last its own event, with the reference.
    *
-   * Throws if the result of a change is unknown: the caller settles the references. The same change
-   * may be requested again after an error or a crash; apply it only once.
+   * Throws if the result of a change is unknown. After an error or a crash, the caller requests the
+   * same changes again or settles their references. Apply each change only once.
    */
   apply(serverId: string, changes: readonly Change[]): Promise<readonly ChangeResult[]>;
 

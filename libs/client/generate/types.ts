@@ -37,7 +37,7 @@ const HEADER = `/**
  */
 `;
 
-/** Returns the text of \`api.ts\` for the document. */
+/** Returns the text of `api.ts` for the document. */
 export async function generateTypes(document: object): Promise<string> {
   const nodes = await openapiTS(JSON.stringify(schemasOnly(document as Document)), {
     inject: "export type Money = string;\n",
@@ -60,7 +60,7 @@ function withComments(types: string): string {
     );
 }
 
-/** Returns the text of \`money-fields.ts\`: the names of all fields that are amounts of money. */
+/** Returns the text of `money-fields.ts`: the names of all fields that are amounts of money. */
 export function generateMoneyFields(document: object): string {
   const names = new Set<string>();
   collectMoneyFields(document, names);

@@ -21,7 +21,8 @@ export interface KapiErrorDetails {
   readonly issues?: readonly Issue[];
   /**
    * Whether the same call, with the same idempotency key, can succeed later. The client has already
-   * repeated the request as often as `retry` allows.
+   * repeated the request as often as `retry` allows; but not a POST without an idempotency key that
+   * may have had its effect.
    */
   readonly retryable: boolean;
   /** Credits that the failed request cost. */

@@ -16,7 +16,8 @@ export function parseAnswer(text: string): unknown {
 
 /**
  * Returns the JSON text of a request. Amounts of money become JSON numbers.
- * @throws TypeError for an amount that is not a decimal string with at most two decimals.
+ * @throws TypeError for an amount that is not a decimal string with at most 13 digits before the
+ * point and two after it.
  */
 export function formatRequest(body: unknown): string {
   return JSON.stringify(body, (name, value: unknown) => (MONEY_FIELDS.has(name) ? amountOf(name, value) : value));
@@ -25,7 +26,7 @@ export function formatRequest(body: unknown): string {
 function amountOf(name: string, value: unknown): unknown {
   if (value === undefined || value === null) return value;
   if (typeof value !== "string" || !AMOUNT.test(value)) {
-    throw new TypeError(`${name} must be a decimal string with at most two decimals, such as "250.55"`);
+    throw new TypeError(`${name} must be a decimal string with at most 13 digits and two decimals, such as "250.55"`);
   }
   return Number(value);
 }

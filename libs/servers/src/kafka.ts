@@ -24,8 +24,8 @@ const HEAP = ["-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:-UsePerfData"];
 const POM = path.join(import.meta.dirname, "kafka-pom.xml");
 
 /**
- * Settings of a single local broker: a fast start, little memory, and no wait for further members
- * of a consumer group.
+ * Settings of a local broker: a fast start, little memory, and no wait for further members of a
+ * consumer group. The brokers of a cluster override the replication.
  */
 export const SETTINGS: Readonly<Record<string, string>> = {
   "num.partitions": "4",

@@ -1,8 +1,8 @@
 /**
  * Group commit. Changes collect in the open commit while a transaction runs; the next transaction
  * stores the whole open commit. Nothing is answered or published before it is stored. A commit that
- * cannot be stored ends the process. The next process reads the stored state, and callers settle
- * their references.
+ * cannot be stored ends the process. The next process reads the stored state, and callers send
+ * their changes again or settle the references.
  */
 import { accountKey, type TradingEvent, type Valuation } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";

@@ -91,8 +91,8 @@ function checkSample(
 }
 
 /**
- * Leaves out valuations that were measured before an earlier record: trading servers repeat
- * valuations.
+ * Leaves out each valuation that was measured before a valuation with a lower offset: trading
+ * servers repeat valuations.
  */
 function inOrder(valuations: readonly IndexedValuation[]): IndexedValuation[] {
   let latestMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * Sends requests to the API: authentication, deadlines, retries, and errors as classes. Everything
- * else of the client is built on {@link Transport.request}.
+ * Sends requests to the API: authentication, deadlines, retries, and errors as classes. The
+ * resources of the client are built on {@link Transport.request}.
  */
 import { randomUUID } from "node:crypto";
 
@@ -85,7 +85,8 @@ export class Transport {
 
   /**
    * Sends a request, and repeats it after 429, 5xx and lost connections, with the same idempotency
-   * key. @throws KapiError for an answer that is an error, or for no answer.
+   * key. A request that is not `repeatable` is repeated only if it certainly had no effect.
+   * @throws KapiError for an answer that is an error, or for no answer.
    */
   async request<T>(options: RequestOptions): Promise<Answer<T>> {
     const url = `${this.baseUrl}${options.path}${queryText(options.query)}`;

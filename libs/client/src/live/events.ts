@@ -34,7 +34,8 @@ export type LiveEvent =
   | {
       /**
        * Some samples are no longer available. The client has therefore read the account over the
-       * API: `account` and `openPositions` show everything that the missing samples would show.
+       * API: `account` and `openPositions` show its values now. How low the equity was during the
+       * missing samples is unknown.
        */
       readonly type: "reconciled";
       readonly account: TradingAccount;

@@ -33,9 +33,10 @@ export interface LiveOptions {
     load(account: Account): Promise<Place | null>;
   };
   /**
-   * Is called for ended connections, errors of handlers and of `load`, and messages out of order.
-   * The client tries again by itself, except after the error with which {@link Live.closed}
-   * rejects. Without this function, these errors are not reported.
+   * Is called for ended connections, errors of handlers and of `load`, failed reads of an account,
+   * samples out of order, and errors of kapi that name no followed account. The client tries again
+   * by itself, except after the error with which {@link Live.closed} rejects. Without this
+   * function, these errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
   /** Accounts for each connection, at most 2,000. Default 1,000. */

@@ -33,7 +33,7 @@ export type Expectation = "accept" | "reject";
 export interface ReceiverCheckResult {
   readonly check: string;
   readonly expected: Expectation;
-  /** HTTP statuses of the answers; null where none came in time. */
+  /** HTTP statuses of the answers; null: no answer in time, or the connection was lost. */
   readonly statuses: readonly (number | null)[];
   readonly durationMs: number;
   readonly passed: boolean;

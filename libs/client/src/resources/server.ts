@@ -81,7 +81,8 @@ export class ServerResource {
 
   /**
    * The digests of all accounts for one day that is over, by account number. `date`: the day in
-   * UTC, `YYYY-MM-DD`. Rejects with `ConflictError` while the day is not complete.
+   * UTC, `YYYY-MM-DD`. Rejects with `InvalidRequestError` if the day is not over, and with
+   * `ConflictError` for some minutes after its end, until its digests are complete.
    */
   digests({ date }: { readonly date: string }): List<AccountDigest> {
     return listOf<AccountDigest>(this.#transport, this.#path("digests"), "digests", { date });

@@ -51,7 +51,7 @@ export interface PostgresPair {
   rejoin(): Promise<void>;
   /** Commits of the primary no longer wait for the standby. */
   detachStandby(): Promise<void>;
-  /** Waits until the standby streams and commits wait for it. */
+  /** Makes commits wait for the standby, also after `detachStandby`. Waits until it streams. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -141,7 +141,7 @@ class Node extends NodeProcess implements RedisNode {
     const former = this.#id;
     const others = this.#nodes.filter((node) => node !== this);
     const down = others.filter((node) => node.state !== "running").map(({ name }) => name);
-    if (down.length > 0) throw new LocalError(`${this.name} cannot be replaced while ${down.join(", ")} is down.`);
+    if (down.length > 0) throw new LocalError(`${this.name} cannot be replaced while ${down.join(", ")} does not run.`);
     await this.kill();
     const master = await this.#successor(others, former);
     rmSync(path.join(this.#context.stateDir, this.name), { recursive: true, force: true });

@@ -17,8 +17,8 @@ export interface ChangesPlan extends FaultPlan {
   readonly changes: readonly {
     readonly body: ChangeBody;
     /**
-     * Milliseconds after which the change applies; null: at once. If kapi asks for the outcome of
-     * the command before, the change is never applied.
+     * Milliseconds after which the change applies; null: at once. If its reference is settled
+     * before that, the change never applies.
      */
     readonly lateMs: number | null;
     readonly rejection: Rejection | null;

@@ -71,8 +71,8 @@ export class Market implements Prices {
   }
 
   /**
-   * Closes or opens the market of a symbol. Prices still move, and stops and pending orders still
-   * execute.
+   * Closes or opens the market of a symbol. Prices still move. Stops, pending orders, stop-outs and
+   * deletions of accounts still open and close positions.
    */
   setOpen(symbol: string, open: boolean): void {
     this.#symbol(symbol).closed = !open;
