@@ -284,6 +284,21 @@ describe("connections", () => {
     await live.close();
   });
 
+  it("are not opened again if the last account is unfollowed before the reconnect", async () => {
+    const live = open();
+    live.follow(ACCOUNT, () => undefined);
+    await pass();
+    stream.disconnect(1006);
+    await pass();
+    live.unfollow(ACCOUNT);
+    await pass(60_000);
+    expect(stream.connectionCount).toBe(0);
+    live.follow(OTHER, () => undefined);
+    await pass(1_000);
+    expect(stream.connectionCount).toBe(1);
+    await live.close();
+  });
+
   it("move an account that the server rejects because the connection has too many accounts", async () => {
     publish(1);
     const live = open();

@@ -189,6 +189,7 @@ export class Live {
       }
       if (wasReady) failures = 0;
       await this.#delay(reconnectMs(failures, error.retryAfterS));
+      if (slot.followers.size === 0) break;
     }
     this.#slots.delete(slot);
   }
