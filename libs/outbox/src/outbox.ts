@@ -10,12 +10,13 @@
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import { repeat, type StartedRepetition } from "@kapi/kernel";
-import type { Database } from "@kapi/postgres";
+import type { Database, Transaction } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 
 import {
   DELETE_BATCH,
   DELETE_INTERVAL_MS,
+  KEEP_ALIVE_INTERVAL_MS,
   LEFTOVER_AGE_MS,
   POLL_BATCH,
   POLL_INTERVAL_MS,
@@ -23,7 +24,7 @@ import {
 } from "./limits.ts";
 import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
-import { DELETE_ROWS, type OutboxRows } from "./rows.ts";
+import { DELETE_ROWS, KEEP_ALIVE, type OutboxRows } from "./rows.ts";
 
 /** Set once by each service with a table `outbox`. */
 export interface OutboxOptions {
@@ -190,7 +191,8 @@ export class Outbox {
     return database.transaction(async (transaction) => {
       const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
       const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#ownRows.has(id));
-      const sent = await Promise.all(found.map(({ messages }) => this.#sendAll(fromLines(messages))));
+      const sends = found.map(({ messages }) => this.#sendAll(fromLines(messages)));
+      const sent = await keptAlive(transaction, Promise.all(sends));
       const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
       const kept = found.length - published.length;
       this.#waiting = kept === 0 ? null : `${kept} of ${found.length} rows wait for Kafka`;
@@ -199,5 +201,19 @@ export class Outbox {
       logger.info({ rows: published.length }, "published leftovers of the outbox");
       return published.length === found.length;
     });
+  }
+}
+
+/**
+ * Resolves as `work` does, which may take longer than PostgreSQL lets a session be idle in a
+ * transaction. If the session ended while a row waits for Kafka, the delete would fail, and every
+ * accepted row of the batch would be published again.
+ */
+async function keptAlive<T>(transaction: Transaction, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => transaction.execute(KEEP_ALIVE, []), KEEP_ALIVE_INTERVAL_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
   }
 }

@@ -33,6 +33,9 @@ export const DELETE_ROWS: Statement<never> = statement(
   `delete from outbox where id = any($1::bigint[])`,
 );
 
+/** Keeps the session of a transaction from being idle. */
+export const KEEP_ALIVE: Statement<never> = statement("outbox_keep_alive", "select 1");
+
 /** `messages`: the SQL expression for the lines of a row. */
 function rowsWith(name: string, messages: string): OutboxRows {
   const leftovers: OutboxRows["leftovers"] = statement(

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
 import { createKafka, startLogReader, startProducer, type Message, type Producer } from "@kapi/kafka";
+import { delay } from "@kapi/kernel";
 import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
@@ -14,6 +15,8 @@ const SCHEMA = "outbox_test";
 const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
 /** Above the size limit of `finance.events`, below that of the dead letters. */
 const TOO_LARGE = JSON.stringify("x".repeat(1_000_000));
+/** How long the producer waits for a partition without a leader, in milliseconds. */
+const PRODUCE_TIMEOUT_MS = 10_000;
 const INSERT = statement<{ id: number }>("test_insert", "insert into outbox (messages) values ($1) returning id");
 const INSERT_LEFTOVER = statement<never>(
   "test_insert_leftover",
@@ -128,6 +131,28 @@ describe("committed messages", () => {
       timeoutMs: 15_000,
     });
     await eventually(() => expect(after.check()).toBeNull());
+  });
+});
+
+describe("a leftover that waits for Kafka", () => {
+  it("causes no duplicates of other leftovers, also if it waits longer than a session may be idle in a transaction", async () => {
+    const waiting: Pick<Producer, "send"> = {
+      send: async (topic, message) => {
+        if (message.key !== "waiting") return producer.send(topic, message);
+        await delay(PRODUCE_TIMEOUT_MS);
+        throw new Error("not sent within its deadline");
+      },
+    };
+    await insertLeftover(event("waiting"));
+    await insertLeftover(event("accepted"));
+    const before = start(waiting);
+    await eventually(async () => expect(await rows()).toBe(1), { timeoutMs: 2 * PRODUCE_TIMEOUT_MS });
+    expect(publishedCount("accepted")).toBe(1);
+    await eventually(() => expect(before.check()).toContain("wait for Kafka"));
+    await outbox?.stop();
+    start();
+    await eventually(async () => expect(await rows()).toBe(0), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    await eventually(() => expect([publishedCount("waiting"), publishedCount("accepted")]).toEqual([1, 1]));
   });
 });
 
