@@ -61,8 +61,10 @@ export class Outbox {
   readonly #publishing = new Set<Promise<boolean>>();
   #deleteTimer: NodeJS.Timeout | null = null;
   readonly #polling: StartedRepetition;
-  /** Why the last round of the poller left rows behind; null if it left none. */
+  /** Why the poller left rows behind; null if it left none. */
   #waiting: string | null = null;
+  /** The poller reads rows after this id. Kafka accepted none of the rows up to it; 0: all rows. */
+  #afterId = 0;
   #stopped = false;
 
   constructor(options: OutboxOptions) {
@@ -185,21 +187,31 @@ export class Outbox {
    * Publishes one batch, each row on its own, so that a failed row does not repeat other rows. Row
    * locks keep two pollers from publishing a row twice. Resolves with true if more leftovers may
    * exist.
+   *
+   * Rows that cannot be published must not hold up newer rows of other partitions. So after a batch
+   * of which Kafka accepted no row, the next batch has newer rows. As soon as Kafka accepts a row,
+   * the next batch has the oldest rows again, so that few newer rows of a key overtake them after
+   * an outage.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;
+    const afterId = this.#afterId;
     return database.transaction(async (transaction) => {
-      const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
-      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#ownRows.has(id));
+      const batch = await transaction.query(rows.leftovers, [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES, afterId]);
+      const found = batch.filter(({ id }) => !this.#ownRows.has(id));
       const sends = found.map(({ messages }) => this.#sendAll(fromLines(messages)));
       const sent = await keptAlive(transaction, Promise.all(sends));
       const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
       const kept = found.length - published.length;
-      this.#waiting = kept === 0 ? null : `${kept} of ${found.length} rows wait for Kafka`;
+      if (kept > 0) this.#waiting = `${kept} of ${found.length} rows wait for Kafka`;
+      else if (afterId === 0) this.#waiting = null;
+      this.#afterId = published.length > 0 ? 0 : (batch.at(-1)?.id ?? 0);
+      // Behind the newest row, the oldest follow without a pause.
+      if (batch.length === 0) return afterId > 0;
       if (published.length === 0) return false;
       await transaction.query(DELETE_ROWS, [published]);
       logger.info({ rows: published.length }, "published leftovers of the outbox");
-      return published.length === found.length;
+      return kept === 0;
     });
   }
 }
