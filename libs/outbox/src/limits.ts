@@ -11,3 +11,8 @@ export const POLL_INTERVAL_MS = 1_000;
 export const POLL_BATCH = 20;
 /** Maximum size of the rows of a round; a larger row is published alone. */
 export const POLL_MAX_BYTES = 16 * 1024 * 1024;
+/**
+ * While a round waits for Kafka, its transaction runs a statement this often. PostgreSQL ends a
+ * session that is idle in a transaction for 8 s, and a producer waits 10 s.
+ */
+export const KEEP_ALIVE_INTERVAL_MS = 2_000;

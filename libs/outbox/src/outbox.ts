@@ -10,12 +10,13 @@
 import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/contracts";
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import { repeat, type StartedRepetition } from "@kapi/kernel";
-import type { Database } from "@kapi/postgres";
+import type { Database, Transaction } from "@kapi/postgres";
 import type { Logger, Started } from "@kapi/runtime";
 
 import {
   DELETE_BATCH,
   DELETE_INTERVAL_MS,
+  KEEP_ALIVE_INTERVAL_MS,
   LEFTOVER_AGE_MS,
   POLL_BATCH,
   POLL_INTERVAL_MS,
@@ -23,7 +24,7 @@ import {
 } from "./limits.ts";
 import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
-import { DELETE_ROWS, type OutboxRows } from "./rows.ts";
+import { DELETE_ROWS, KEEP_ALIVE, type OutboxRows } from "./rows.ts";
 
 /** Set once by each service with a table `outbox`. */
 export interface OutboxOptions {
@@ -60,8 +61,10 @@ export class Outbox {
   readonly #publishing = new Set<Promise<boolean>>();
   #deleteTimer: NodeJS.Timeout | null = null;
   readonly #polling: StartedRepetition;
-  /** Why the last round of the poller left rows behind; null if it left none. */
+  /** Why the poller left rows behind; null if it left none. */
   #waiting: string | null = null;
+  /** The poller reads rows after this id. Kafka accepted none of the rows up to it; 0: all rows. */
+  #afterId = 0;
   #stopped = false;
 
   constructor(options: OutboxOptions) {
@@ -184,20 +187,45 @@ export class Outbox {
    * Publishes one batch, each row on its own, so that a failed row does not repeat other rows. Row
    * locks keep two pollers from publishing a row twice. Resolves with true if more leftovers may
    * exist.
+   *
+   * Rows that cannot be published must not hold up newer rows of other partitions. So after a batch
+   * of which Kafka accepted no row, the next batch has newer rows. As soon as Kafka accepts a row,
+   * the next batch has the oldest rows again, so that few newer rows of a key overtake them after
+   * an outage.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;
+    const afterId = this.#afterId;
     return database.transaction(async (transaction) => {
-      const values = [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES];
-      const found = (await transaction.query(rows.leftovers, values)).filter(({ id }) => !this.#ownRows.has(id));
-      const sent = await Promise.all(found.map(({ messages }) => this.#sendAll(fromLines(messages))));
+      const batch = await transaction.query(rows.leftovers, [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES, afterId]);
+      const found = batch.filter(({ id }) => !this.#ownRows.has(id));
+      const sends = found.map(({ messages }) => this.#sendAll(fromLines(messages)));
+      const sent = await keptAlive(transaction, Promise.all(sends));
       const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
       const kept = found.length - published.length;
-      this.#waiting = kept === 0 ? null : `${kept} of ${found.length} rows wait for Kafka`;
+      if (kept > 0) this.#waiting = `${kept} of ${found.length} rows wait for Kafka`;
+      else if (afterId === 0) this.#waiting = null;
+      this.#afterId = published.length > 0 ? 0 : (batch.at(-1)?.id ?? 0);
+      // Behind the newest row, the oldest follow without a pause.
+      if (batch.length === 0) return afterId > 0;
       if (published.length === 0) return false;
       await transaction.query(DELETE_ROWS, [published]);
       logger.info({ rows: published.length }, "published leftovers of the outbox");
-      return published.length === found.length;
+      return kept === 0;
     });
+  }
+}
+
+/**
+ * Resolves as `work` does, which may take longer than PostgreSQL lets a session be idle in a
+ * transaction. If the session ended while a row waits for Kafka, the delete would fail, and every
+ * accepted row of the batch would be published again.
+ */
+async function keptAlive<T>(transaction: Transaction, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => transaction.execute(KEEP_ALIVE, []), KEEP_ALIVE_INTERVAL_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
   }
 }

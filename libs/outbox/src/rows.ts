@@ -10,7 +10,8 @@ import { type Statement, statement } from "@kapi/postgres";
 export interface OutboxRows {
   /**
    * $1 minimum age in ms, $2 maximum number of rows, $3 maximum number of bytes, which the first
-   * row may exceed. Skips rows that another poller has locked.
+   * row may exceed, $4 the id after which rows are read. Oldest first; skips rows that another
+   * poller has locked.
    */
   readonly leftovers: Statement<{ id: number; messages: string }>;
 }
@@ -33,6 +34,9 @@ export const DELETE_ROWS: Statement<never> = statement(
   `delete from outbox where id = any($1::bigint[])`,
 );
 
+/** Keeps the session of a transaction from being idle. */
+export const KEEP_ALIVE: Statement<never> = statement("outbox_keep_alive", "select 1");
+
 /** `messages`: the SQL expression for the lines of a row. */
 function rowsWith(name: string, messages: string): OutboxRows {
   const leftovers: OutboxRows["leftovers"] = statement(
@@ -42,7 +46,7 @@ function rowsWith(name: string, messages: string): OutboxRows {
        select id, messages, row_number() over (order by id) as place, sum(octet_length(messages)) over (order by id) as bytes
        from (
          select id, ${messages} as messages from outbox
-         where created_at < clock_timestamp() - $1 * interval '1 millisecond'
+         where id > $4 and created_at < clock_timestamp() - $1 * interval '1 millisecond'
          order by id limit $2 for update skip locked
        ) found
      ) sized

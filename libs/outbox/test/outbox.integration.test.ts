@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 
 import { DEAD_LETTER_HEADERS, TOPICS } from "@kapi/contracts";
 import { createKafka, startLogReader, startProducer, type Message, type Producer } from "@kapi/kafka";
+import { delay } from "@kapi/kernel";
 import { startPool, type Database, migrate, statement } from "@kapi/postgres";
 import { createLogger, Scope, type Started } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
@@ -14,6 +15,8 @@ const SCHEMA = "outbox_test";
 const MIGRATIONS = fileURLToPath(new URL("../../commands/migrations", import.meta.url));
 /** Above the size limit of `finance.events`, below that of the dead letters. */
 const TOO_LARGE = JSON.stringify("x".repeat(1_000_000));
+/** How long the producer waits for a partition without a leader, in milliseconds. */
+const PRODUCE_TIMEOUT_MS = 10_000;
 const INSERT = statement<{ id: number }>("test_insert", "insert into outbox (messages) values ($1) returning id");
 const INSERT_LEFTOVER = statement<never>(
   "test_insert_leftover",
@@ -131,6 +134,68 @@ describe("committed messages", () => {
   });
 });
 
+describe("a leftover that waits for Kafka", () => {
+  it("causes no duplicates of other leftovers, also if it waits longer than a session may be idle in a transaction", async () => {
+    const waiting: Pick<Producer, "send"> = {
+      send: async (topic, message) => {
+        if (message.key !== "waiting") return producer.send(topic, message);
+        await delay(PRODUCE_TIMEOUT_MS);
+        throw new Error("not sent within its deadline");
+      },
+    };
+    await insertLeftover(event("waiting"));
+    await insertLeftover(event("accepted"));
+    const before = start(waiting);
+    await eventually(async () => expect(await rows()).toBe(1), { timeoutMs: 2 * PRODUCE_TIMEOUT_MS });
+    expect(publishedCount("accepted")).toBe(1);
+    await eventually(() => expect(before.check()).toContain("wait for Kafka"));
+    await outbox?.stop();
+    start();
+    await eventually(async () => expect(await rows()).toBe(0), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    await eventually(() => expect([publishedCount("waiting"), publishedCount("accepted")]).toEqual([1, 1]));
+  });
+
+  it("does not keep back newer leftovers of other partitions, however many such leftovers there are", async () => {
+    const rejecting: Pick<Producer, "send"> = {
+      send: (topic, message) =>
+        message.key === "stuck" ? Promise.reject(new Error("no leader")) : producer.send(topic, message),
+    };
+    for (let index = 0; index < 2 * POLL_BATCH + 5; index += 1) await insertLeftover(event("stuck"));
+    for (let index = 0; index < POLL_BATCH + 5; index += 1) await insertLeftover(event("newer"));
+    const before = start(rejecting);
+    await eventually(() => expect(publishedCount("newer")).toBe(POLL_BATCH + 5), {
+      timeoutMs: 15 * POLL_INTERVAL_MS,
+    });
+    await eventually(async () => expect(await rows()).toBe(2 * POLL_BATCH + 5));
+    expect(before.check()).toContain("wait for Kafka");
+    await outbox?.stop();
+    const after = start();
+    await eventually(async () => expect(await rows()).toBe(0), { timeoutMs: 5 * POLL_INTERVAL_MS });
+    await eventually(() => expect([publishedCount("stuck"), after.check()]).toEqual([2 * POLL_BATCH + 5, null]));
+    expect(publishedCount("newer")).toBe(POLL_BATCH + 5);
+  });
+
+  it("is published before almost all newer leftovers after an outage of Kafka", async () => {
+    let isOut = true;
+    const tried: string[] = [];
+    const accepted: string[] = [];
+    const recovering: Pick<Producer, "send"> = {
+      send: (topic, message) => {
+        (isOut ? tried : accepted).push(message.key);
+        return isOut ? Promise.reject(new Error("Kafka is unavailable")) : producer.send(topic, message);
+      },
+    };
+    const keys = Array.from({ length: 4 * POLL_BATCH }, (_, index) => `outage-${index}`);
+    for (const key of keys) await insertLeftover(event(key));
+    start(recovering);
+    await eventually(() => expect(tried).toContain(keys[POLL_BATCH]), { timeoutMs: 10 * POLL_INTERVAL_MS });
+    isOut = false;
+    await eventually(async () => expect(await rows()).toBe(0), { timeoutMs: 10 * POLL_INTERVAL_MS });
+    const firstBatch = new Set(accepted.slice(0, POLL_BATCH));
+    expect(accepted.slice(POLL_BATCH)).toEqual(keys.filter((key) => !firstBatch.has(key)));
+  });
+});
+
 describe("a message above the size limit of its topic", () => {
   it("goes to the dead letters with its reason and an error in the log; other messages of its row are published", async () => {
     const messages = [event("a"), event("large-a", TOO_LARGE), event("b")];
@@ -172,7 +237,7 @@ describe("a batch of leftovers", () => {
     for (const bytes of sizes) await insertLeftover(row(bytes));
     const found: number[][] = [];
     for (let left = sizes.length; left > 0; left -= found.at(-1)?.length ?? left) {
-      const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES]);
+      const batch = await database.query(ROW_PER_TRANSACTION.leftovers, [0, POLL_BATCH, POLL_MAX_BYTES, 0]);
       found.push(batch.map(({ messages }) => messages.length));
       for (const { id } of batch) await database.query(DELETE_ONE, [id]);
     }

@@ -111,7 +111,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getBreachEvidence:
     "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
-    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads several intervals, of any organization, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`).",
+    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
   listTradingAccounts:
     "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:

@@ -1,13 +1,15 @@
 import { accountKey, HEADERS, type IntervalEvidenceQuery, TOPICS, type AccountRef } from "@kapi/contracts";
 import { buildEvidence, type EvidenceSigner } from "@kapi/evidence";
 import { ApiError, tooManyConcurrentRequests } from "@kapi/http";
-import { type Clock, toIso } from "@kapi/kernel";
+import { type Clock, OrganizationSlots, toIso } from "@kapi/kernel";
 
 import { chooseRecords, MAX_SAMPLES, MAX_VALUATIONS } from "../domain/evidence.ts";
-import type { EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
+import type { AccountForRisk, EvidenceStore, ReadAccount, ReadAccountLog } from "../domain/ports.ts";
 
 /** Maximum number of intervals that a process reads from the log at once. */
 const MAX_CONCURRENT_INTERVALS = 4;
+/** The share of one organization. */
+const MAX_INTERVALS_PER_ORGANIZATION = 2;
 /** Deadline of reading the log: below that of the gateway, so that no read goes on in vain. */
 const READ_TIMEOUT_MS = 3_000;
 const SECOND_MS = 1_000;
@@ -44,41 +46,50 @@ interface IntervalEvidenceDependencies {
 export type ReadIntervalEvidence = (account: AccountRef, query: IntervalEvidenceQuery) => Promise<string>;
 
 /**
- * Creates the function. It rejects with an ApiError for an unknown account, for an interval that is
- * too old, in the future, or has too many records, and while too many intervals are read.
+ * Creates the function. It rejects with an ApiError for an unknown account, and for an interval
+ * that is too old, in the future, or has too many records. The error is
+ * TOO_MANY_CONCURRENT_REQUESTS if the account's organization already reads its share of intervals,
+ * or all organizations together read too many.
  */
 export function createIntervalEvidence(dependencies: IntervalEvidenceDependencies): ReadIntervalEvidence {
-  let running = 0;
-  return async (account, query) => {
-    if (running >= MAX_CONCURRENT_INTERVALS) throw tooManyConcurrentRequests();
-    running += 1;
+  const slots = new OrganizationSlots({
+    perOrganization: MAX_INTERVALS_PER_ORGANIZATION,
+    total: MAX_CONCURRENT_INTERVALS,
+  });
+  return async (account, { from, to }) => {
+    const [fromMs, toMs, nowMs] = [Date.parse(from), Date.parse(to), dependencies.clock.nowMs()];
+    if (toMs > nowMs) throw invalid("to", "must not be in the future");
+    if (fromMs < nowMs - TOPICS.metricsSamples.retentionMs) throw invalid("from", "must be within the last 24 hours");
+    const known = await dependencies.readAccount(account);
+    if (known === null) throw new ApiError("ACCOUNT_NOT_FOUND");
+    const release = slots.take(known.organizationId);
+    if (release === null) throw tooManyConcurrentRequests();
     try {
-      return await readInterval(dependencies, account, query);
+      return await readInterval(dependencies, { ...account, ...known }, { fromMs, toMs, nowMs });
     } finally {
-      running -= 1;
+      release();
     }
   };
 }
 
 async function readInterval(
-  { readAccount, readLog, partitionOf, signer, clock }: IntervalEvidenceDependencies,
-  account: AccountRef,
-  { from, to }: IntervalEvidenceQuery,
+  { readLog, partitionOf, signer }: IntervalEvidenceDependencies,
+  { serverId, accountNumber, organizationId, currency }: AccountRef & AccountForRisk,
+  { fromMs, toMs, nowMs }: { readonly fromMs: number; readonly toMs: number; readonly nowMs: number },
 ): Promise<string> {
-  const [fromMs, toMs, nowMs] = [Date.parse(from), Date.parse(to), clock.nowMs()];
-  if (toMs > nowMs) throw invalid("to", "must not be in the future");
-  if (fromMs < nowMs - TOPICS.metricsSamples.retentionMs) throw invalid("from", "must be within the last 24 hours");
-  const known = await readAccount(account);
-  if (known === null) throw new ApiError("ACCOUNT_NOT_FOUND");
-  const key = accountKey(account.serverId, account.accountNumber);
-  const range = { partition: partitionOf(account), keys: new Set([key]), fromMs, toMs, offsets: [] };
+  const key = accountKey(serverId, accountNumber);
+  const range = {
+    partition: partitionOf({ serverId, accountNumber }),
+    keys: new Set([key]),
+    fromMs,
+    toMs,
+    offsets: [],
+  };
   const recordsOf = await readLog({ ...range, timeoutMs: READ_TIMEOUT_MS });
   const { valuations, samples, missing, ...interval } = chooseRecords(recordsOf(key), { fromMs, toMs, around: null });
   if (missing.some(({ reason }) => reason === "limit")) {
     throw invalid("to", `more than ${MAX_VALUATIONS} valuations or ${MAX_SAMPLES} samples: ask for a shorter interval`);
   }
-  const { serverId, accountNumber } = account;
-  const { organizationId, currency } = known;
   const document = buildEvidence(
     {
       kind: "interval",

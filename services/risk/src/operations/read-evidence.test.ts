@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+
+import type { AccountRef } from "@kapi/contracts";
+import { deferred, systemClock, toIso } from "@kapi/kernel";
+import { describe, expect, it } from "vitest";
+
+import type { AccountForRisk } from "../domain/ports.ts";
+import { createIntervalEvidence } from "./read-evidence.ts";
+
+/** More requests than a process reads at once. */
+const MANY = 10;
+
+/**
+ * The reads of one process, from a log that does not answer before `end`. The only server of each
+ * organization has the organization's id.
+ */
+function start() {
+  const ended = deferred<void>();
+  let running = 0;
+  const read = createIntervalEvidence({
+    readAccount: ({ serverId }) => Promise.resolve({ organizationId: serverId, currency: "USD" } as AccountForRisk),
+    readLog: async () => {
+      running += 1;
+      await ended.promise;
+      running -= 1;
+      const isCut = { valuations: false, samples: false };
+      return () => ({ valuations: [], samples: [], isCut, isFull: false });
+    },
+    partitionOf: () => 0,
+    signer: { keyId: "test", sign: () => Buffer.alloc(64) },
+    clock: systemClock,
+  });
+  const to = systemClock.nowMs() - 1_000;
+  return {
+    /** Asks for an interval of the organization; resolves with "read" or the error's code. */
+    ask: (organizationId: string): Promise<unknown> => {
+      const account: AccountRef = { serverId: organizationId, accountNumber: "10000001" };
+      return read(account, { from: toIso(to - 1_000), to: toIso(to) }).then(
+        () => "read",
+        (error: { code?: string }) => error.code,
+      );
+    },
+    running: () => running,
+    end: () => ended.resolve(),
+  };
+}
+
+describe("evidence of intervals", () => {
+  it("is read for one organization while another one asks for many intervals, and gets 429 above its share", async () => {
+    const { ask, running, end } = start();
+    const [one, other] = [randomUUID(), randomUUID()];
+    const many = Array.from({ length: MANY }, () => ask(one));
+    expect(await Promise.race(many)).toBe("TOO_MANY_CONCURRENT_REQUESTS");
+    const share = running();
+    const own = ask(other);
+    await expect.poll(running).toBe(share + 1);
+    end();
+    expect(await own).toBe("read");
+    expect((await Promise.all(many)).filter((answer) => answer === "read")).toHaveLength(share);
+    expect(await ask(one)).toBe("read");
+  });
+
+  it("is read of a limited number of intervals at once, of all organizations together", async () => {
+    const { ask, running, end } = start();
+    const asked = Array.from({ length: MANY }, () => ask(randomUUID()));
+    expect(await Promise.race(asked)).toBe("TOO_MANY_CONCURRENT_REQUESTS");
+    expect(running()).toBe(4);
+    end();
+    await Promise.all(asked);
+  });
+});
