@@ -206,6 +206,26 @@ export function itBehaves(subject: () => Subject): void {
     await expect(account.get()).rejects.toThrow(NotFoundError);
   });
 
+  it("deletes an account at once: its open positions are closed first, and a repetition answers the same", async () => {
+    const { kapi } = subject();
+    const account = server().account(await newAccount());
+    await subject().openPosition(account.accountNumber);
+    let cursor = (await kapi.events.page({ after: "now" })).next;
+    const types: string[] = [];
+    expect(await account.deleteImmediately()).toMatchObject({ deleted: true });
+    expect(await account.deleteImmediately()).toMatchObject({ deleted: true });
+    await expect(account.get()).rejects.toThrow(NotFoundError);
+    await expect
+      .poll(async () => {
+        const page = await kapi.events.page({ after: cursor });
+        cursor = page.next;
+        const own = page.events.filter(({ data }) => data.accountNumber === account.accountNumber);
+        types.push(...own.map(({ type }) => type));
+        return types.filter((type) => type === "position.closed" || type === "account.deleted");
+      })
+      .toEqual(["position.closed", "account.deleted"]);
+  });
+
   it("shows an account as it was at a time, and rejects times in the future or before the account began", async () => {
     const account = server().account(await newAccount());
     const before = new Date();

@@ -5,7 +5,7 @@ import { accountStateAt } from "./account-state.ts";
 import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page } from "./answers.ts";
 import type { FakeCommands } from "./commands.ts";
 import { digestsOf } from "./digests.ts";
-import { accountView, carryOut } from "./operations.ts";
+import { accountView, carryOut, deleteImmediately } from "./operations.ts";
 import { rejectInvalidRules, riskRulesView } from "./rules.ts";
 import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
 
@@ -99,8 +99,10 @@ export class FakeApi {
         this.#queueOn(request, id, number, "account.update"),
       ),
       route("deleteTradingAccountImmediately", "DELETE", account, (_request, id = "", number = "") => {
-        this.#account(id, number).status = "deleted";
-        return ok({ accountNumber: number, deleted: true });
+        this.#requireServer(id);
+        const found = this.#state.accounts.get(number);
+        if (found?.serverId !== id) throw new FakeError(400, "ACCOUNT_NOT_FOUND", "Trading account not found");
+        return ok(deleteImmediately(this.#state, found));
       }),
       command("enableAccount", "enable", "account.enable"),
       command("disableAccount", "disable", "account.disable"),

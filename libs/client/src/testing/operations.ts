@@ -133,9 +133,17 @@ function cancelOrders(state: FakeState, account: StoredAccount): string[] {
 
 function deleteAccount(state: FakeState, account: StoredAccount): CommandOutcome {
   if (openPositions(account) > 0) return { errorCode: "ACCOUNT_HAS_OPEN_POSITIONS" };
-  account.status = "deleted";
-  state.announce("account.deleted", account, state.accountData(account));
-  return { result: { accountNumber: account.accountNumber, deleted: true } };
+  return { result: deleteImmediately(state, account) };
+}
+
+/** Closes all positions and deletes the account. Returns the answer. */
+export function deleteImmediately(state: FakeState, account: StoredAccount): Json {
+  if (account.status !== "deleted") {
+    flatten(state, account);
+    account.status = "deleted";
+    state.announce("account.deleted", account, state.accountData(account));
+  }
+  return { accountNumber: account.accountNumber, deleted: true };
 }
 
 function withdraw(state: FakeState, account: StoredAccount, body: Json, commandId: string): CommandOutcome {
