@@ -50,9 +50,10 @@ export type RecordOutcome =
    */
   | { readonly kind: "created"; readonly recordToken: string; readonly chargeId: string | null }
   /**
-   * This request reclaimed the record of a request that never answered: publish `message`, mark the
-   * record completed, then answer 202 in place of that request. Null: the command is already final;
-   * publish nothing, because command-status has it.
+   * This request reclaimed the record of an equal request that sent no 202, or did not confirm its
+   * 202 with passwords. Publish `message`, mark the record completed, then answer 202 in place of
+   * that request. Null: the command is already final; publish nothing, because command-status has
+   * it.
    */
   | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: AnyCommandMessage | null }
   /** The command was queued before. `message` is null if only command-status has it. */
@@ -162,7 +163,7 @@ export interface Admission {
 
 /** The charge to refund: the `caller`, `operation`, `requestId` and `chargeId` of its admission. */
 export interface RefundRequest extends Pick<AdmissionRequest, "caller" | "operation" | "requestId" | "chargeId"> {
-  /** The records of a `reserve`, in their order. */
+  /** All records of a `reserve`, also duplicates, in their order. */
   readonly records?: readonly FailedRecord[];
 }
 
@@ -208,7 +209,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
         (request.mode === "reserve") === records.length > 0,
         "a request has records if and only if its mode is reserve",
       );
-      assert(records.length <= MAX_RECORDS, "a request has at most as many records as a bulk has items");
+      assert(records.length <= MAX_RECORDS, "a request has at most 100 records");
       // The key may have been revoked while the request was read.
       if (isRevoked(options.directory, actor)) throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(

@@ -3,8 +3,9 @@ import { unsyncedShards, shardOf, walletKey } from "./redis/index.ts";
 import type { Logger } from "@kapi/runtime";
 
 /**
- * Returns the available credits of an organization: 0 without a wallet; null if Redis does not
- * answer, or the shard of the organization is unsynced.
+ * Returns the available credits of an organization, as its wallet in Redis has them, even if its
+ * shard is unsynced. Without a wallet: 0, or null if the shard is unsynced. Null if Redis does not
+ * answer.
  */
 export type AvailableCredits = (organizationId: string) => Promise<number | null>;
 

@@ -54,7 +54,7 @@ it("a refund is given up before Redis forgets its charge, counted from the charg
   await vi.advanceTimersByTimeAsync(REMEMBERED_MS - 100_000);
   expect(error).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ chargeId }), expect.any(String));
   refund.mockClear();
-  // Redis has forgotten this charge, so a refund would return nothing.
+  // Redis has forgotten this charge, so a refund would not change the wallet.
   refunds.add(requestOf(uuidV7(clock.nowMs() - REMEMBERED_MS)));
   await vi.advanceTimersByTimeAsync(2 * ROUND_MS);
   expect(error).toHaveBeenCalledTimes(2);

@@ -5,7 +5,10 @@ import type { Admission, RefundRequest } from "./admission.ts";
 
 /** Pause between two attempts. */
 const RETRY_PAUSE_MS = 1_000;
-/** Time after its charge for which a refund is retried. Redis remembers a charge for 120 s. */
+/**
+ * Time after its charge for which a refund is retried. Redis remembers a charge for 120 s. A later
+ * refund would be left to the ledger, and would make the wallet shard unsynced.
+ */
 const GIVE_UP_AFTER_MS = 110_000;
 /**
  * Maximum time for the last attempts at a stop: a part of the time that running requests have then.

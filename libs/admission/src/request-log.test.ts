@@ -64,7 +64,7 @@ const times = (count: number, work: (index: number) => void): void => {
 };
 
 describe("the request log", () => {
-  it("publishes a request with the time at which it came, and the last use of its key", async () => {
+  it("publishes the requests of an organization in one record, with the time of the last use of their key", async () => {
     const { log, published } = start();
     log.add(requestOf());
     log.add(requestOf({ atMs: START_MS + 7, address: "192.0.2.9" }));

@@ -37,7 +37,7 @@ it.each(fields)("a message whose %s is damaged is stored in a form that can be r
   expect(storedMessage(stored)).toEqual(incoming.message);
 });
 
-it("a message whose times are damaged counts as accepted when Kafka received it, with its operation's deadline", () => {
+it("a message whose times are damaged counts as accepted when its record was created, with its operation's deadline", () => {
   const timestampMs = Date.parse("2026-03-02T10:05:00.000Z");
   const damaged = commandMessage({ operation: "account.history_export", createdAt: "", deadlineAt: "" });
   const incoming = decode({ ...record(damaged), timestampMs }, 0);

@@ -96,8 +96,8 @@ export const LOCK_LEASED: Statement<OpenState & { message: string }> = statement
  * Writes new states of open commands, and all messages of the unit. Columns $1-$7: command id,
  * status, version, attempts, error code, error message, completed at; $8: the messages as lines.
  * The statement fails if another transaction has changed a command since it was read: the row then
- * has another version once it is locked. A final row keeps only the columns that recognize a
- * repeat. Its message and result are in command-status.
+ * has another version once it is locked. A final row has no message, sealed password or result:
+ * command-status has the command and its result.
  */
 export const WRITE_UNIT: Statement<{ id: number }> = statement(
   "commands_write_unit_without_result",

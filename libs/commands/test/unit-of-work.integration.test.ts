@@ -79,7 +79,7 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  it("keeps only the columns that recognize a repeat of a final command, not its message or result", async () => {
+  it("wipes the message of a final command, stores no result, and still recognizes a repeat", async () => {
     const message = commandMessage();
     const { commandId, serverId } = message;
     await harness.database.query(INSERT_QUEUED, [commandId, serverId, JSON.stringify(message)]);

@@ -4,7 +4,7 @@
  * the whole deadline.
  *
  * After a second without an answer, the pool sends `select 1`. If that fails, or a statement finds
- * its connection lost, every connection that last answered before is closed and not used again.
+ * its connection lost, every connection that has not answered since then is closed, not used again.
  */
 import type { Pool, PoolClient } from "pg";
 

@@ -31,8 +31,8 @@ const SLOTS_REFRESH_TIMEOUT_MS = 2_000;
 const MAX_REDIRECTIONS = 5;
 const DEFAULT_PORT = 6379;
 /**
- * Errors of calls that certainly did not run: replies of a node that does not own the slot, and the
- * error of ioredis for a pipeline whose slots meanwhile belong to several nodes.
+ * Errors of calls that certainly did not run: replies of a node that does not serve the slot now,
+ * and the error of ioredis for a pipeline whose slots meanwhile belong to several nodes.
  */
 const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pipeline should belong to the same slots/;
 /**

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startRedis, type RedisConnection, type RedisOptions } from "../src/index.ts";
 import { exists, KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
-/** The second master has the slots from a third to two thirds. */
+/** Number of slots of a cluster. The second master has the slots from a third to two thirds. */
 const SLOTS = 16_384;
 
 let cluster: TestRedisCluster;

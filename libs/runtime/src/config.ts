@@ -42,7 +42,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const result = schema.safeParse(given);
   const problems = result.success ? [...unreadable.values()] : problemsOf(result.error, given, unreadable);
-  // Skip unreadable files: their variables would be reported as missing.
+  // A variable with an unreadable file would be reported as missing by the check of another one.
   if (unreadable.size === 0) problems.push(...companionProblems(schema, given));
   if (!result.success || problems.length > 0) throw new ConfigError(problems);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);

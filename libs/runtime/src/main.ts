@@ -77,8 +77,8 @@ export interface ServiceProgram<S extends z.ZodObject = z.ZodObject> {
   readonly service: string;
   readonly schema: S;
   /**
-   * Starts all components through `context.scope`. The service is ready when it resolves. The value
-   * is ignored.
+   * Starts all components through `context.scope`. Until it resolves, the service is not ready.
+   * The value is ignored.
    */
   start(context: MainContext<z.output<S>>): Promise<unknown>;
   /** Brings the service's schema up to date, for {@link MIGRATE_COMMAND}. */

@@ -50,8 +50,8 @@ export function isMeasuring(): boolean {
 }
 
 /**
- * A counter named `<service>.<name>`, such as `finance.discrepancies`; `unit` in UCUM, such as
- * `{event}`.
+ * A counter named `<service or library>.<name>`, such as `finance.discrepancies`; `unit` in UCUM,
+ * such as `{event}`.
  */
 export function counter(name: string, description: string, unit?: string): Counter {
   let instrument: Counter | null = null;
@@ -65,7 +65,7 @@ export function counter(name: string, description: string, unit?: string): Count
   };
 }
 
-/** A gauge named `<service>.<name>`; `unit` in UCUM, such as `{account}` or `s`. */
+/** A gauge named as a {@link counter} is; `unit` in UCUM, such as `{account}` or `s`. */
 export function gauge(name: string, description: string, unit: string): Gauge {
   let instrument: Gauge | null = null;
   return {

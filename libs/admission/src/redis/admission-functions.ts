@@ -227,17 +227,14 @@ export type RefundReply =
   | { readonly kind: "unsynced" }
   | { readonly kind: "refunded"; readonly credits: number; readonly wallet: WalletState | null };
 
-/** A command whose record the request created, or may have created. */
+/** A command of a failed request, whatever the outcome of its record. */
 export interface FailedRecord {
   readonly commandId: string;
   /** Whether its message may be in a topic `commands.*`, or may still be published. */
   readonly mayBePublished: boolean;
 }
 
-/**
- * The charge to refund, by the charge id of its admission, and the commands that it reserved
- * credits for.
- */
+/** The charge to refund, by the charge id of its admission, and the commands of its records. */
 export interface RefundRequest {
   readonly organizationId: string;
   readonly chargeId: string;
@@ -246,7 +243,7 @@ export interface RefundRequest {
   /** As in {@link AdmitRequest}; absent if unknown. */
   readonly callerName?: string;
   readonly traceparent?: string | undefined;
-  /** In the order of the request. */
+  /** All records of the admission, in its order: its stored reply has the outcomes by position. */
   readonly records?: readonly FailedRecord[];
 }
 

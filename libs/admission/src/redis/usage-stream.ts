@@ -28,8 +28,9 @@ export interface UsageEntry {
   /** Time of writing by the clock of Redis, in ms since 1970. */
   readonly atMs: number;
   /**
-   * For a refund that no wallet in Redis has, because Redis does not know the charged credits. The
-   * ledger refunds what it consumed for the charge and has not refunded yet.
+   * For a refund that the wallet in Redis did not get, because Redis does not know the charge, or
+   * the shard was synced since the charge. The ledger refunds the credits that it consumed for the
+   * charge, once.
    */
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */

@@ -42,7 +42,7 @@ export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "
 
 /**
  * Settles reservations, each once: reserved credits become consumed or available again. Redis may
- * not know a reservation, because its entry was lost with an earlier run. Then a consumption is
+ * not know a reservation: an earlier Redis lost it before the ledger had it. Then a consumption is
  * taken from the available credits, as in the ledger, even below zero; a release changes nothing.
  * Replies are in the order of `settlements`. Never rejects: if a call fails, its settlements are
  * `unreachable`, and `failed` gets the error.
