@@ -253,13 +253,13 @@ const someRule = fc.oneof(
     startValue: fc.constantFrom(undefined, 9_500, 10_000.01),
   }),
 );
-/** The days of the first, second … daily rule. */
+/** The day of a daily rule, by the index of the rule: the oracle needs rules that keep their day. */
 const DAYS = [
   UTC,
   { timeZone: "America/New_York", dayStart: "17:00" },
   { timeZone: "Asia/Kolkata", dayStart: "00:30" },
 ] as const;
-/** Up to three rules. A version mostly has rules of the version before, with another limit. */
+/** Up to three rules. All versions have the same ids, with random types and limits. */
 const someRules = fc
   .array(someRule, { minLength: 0, maxLength: DAYS.length })
   .map((some) => some.map((rule, index) => ({ ...rule, ...DAYS[index], id: `rule-${index}` }) as RiskRule));
