@@ -170,7 +170,7 @@ export interface RankedAccount {
   readonly stored: StoredAccountValues | null;
 }
 
-/** The equity of all accounts of a server at their last stored minutes, in units of its currency. */
+/** The equity of a server's accounts at their last stored minutes, in units of its currency. */
 export interface EquitySummary {
   /** Number of accounts with a stored minute. */
   readonly accounts: number;

@@ -253,7 +253,7 @@ const someRule = fc.oneof(
     startValue: fc.constantFrom(undefined, 9_500, 10_000.01),
   }),
 );
-/** The day of a daily rule, by the index of the rule: the oracle needs rules that keep their day. */
+/** The day of a daily rule, by the rule's index: the oracle needs rules that keep their day. */
 const DAYS = [
   UTC,
   { timeZone: "America/New_York", dayStart: "17:00" },
