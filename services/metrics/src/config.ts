@@ -104,7 +104,10 @@ export const ConfigSchema = z
     WINDOW_BUDGET_MIB: configFields.integer(8, 65_536).default(512),
     /** Maximum number of open sockets of one organization in one process. */
     MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
-    /** Maximum number of subscriptions of one socket. */
+    /**
+     * Maximum number of subscriptions of one socket, and of its messages that wait for the account
+     * service.
+     */
     MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
     /**
      * Maximum number of messages per second that are read from one socket, pings included. Above it

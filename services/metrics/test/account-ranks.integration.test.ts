@@ -236,7 +236,7 @@ it("lists accounts without a stored minute last, and leaves out deleted ones", a
   }
 });
 
-it("sums the equity of servers now and at the start of the day, exactly", async () => {
+it("sums the equity of servers at the last stored minutes and at the start of the day, exactly", async () => {
   const [first, empty] = [randomUUID(), randomUUID()];
   const accounts = accountsFrom(400_000, 100);
   await fill(first, accounts);

@@ -190,7 +190,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     await client.until(() => client.last(fresh) === 2);
   });
 
-  it("of an unknown or removed account or server", async () => {
+  it("of an unknown account, or of an unknown or removed server", async () => {
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     await harness.putDirectory(removed);
     const unknown: [string, RegExp][] = [

@@ -27,7 +27,7 @@ describe("the drawdown of a day", () => {
     expect(dailyDrawdown(state)).toBe(2.5);
   });
 
-  it("includes an interval's minimum on the day on which it was measured", () => {
+  it("includes an interval's minimum only if it was measured on the sample's day", () => {
     const low = { minimumMinor: 500, minimumAtMs: at("02T00:00:01") };
     expect(dailyDrawdown(after(sample("01T23:59", 1_000), sample("02T00:00:02", 990, low)))).toBe(50);
     const before = { ...low, minimumAtMs: at("01T23:59:59") };

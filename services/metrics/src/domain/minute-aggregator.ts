@@ -22,7 +22,7 @@ export interface Snapshot {
   readonly totalDrawdown: number;
   /**
    * The lowest and highest equity of the minute, with the lows between its samples. Samples that
-   * were late for the minute before count too.
+   * were late for an earlier minute count too.
    */
   readonly lowestEquityMinor: number;
   readonly highestEquityMinor: number;

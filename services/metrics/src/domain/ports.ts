@@ -90,8 +90,8 @@ export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
   states(accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores minutes in several transactions: the newest state of each account, and the snapshots
-   * measured from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips deleted accounts.
+   * Stores minutes in several transactions: the newest state of each account, and the snapshots and
+   * ended hours from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */
@@ -170,7 +170,7 @@ export interface RankedAccount {
   readonly stored: StoredAccountValues | null;
 }
 
-/** The equity of all accounts of a server, in units of its currency. */
+/** The equity of a server's accounts at their last stored minutes, in units of its currency. */
 export interface EquitySummary {
   /** Number of accounts with a stored minute. */
   readonly accounts: number;

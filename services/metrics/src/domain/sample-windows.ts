@@ -249,8 +249,8 @@ export class SampleWindows {
   }
 
   /**
-   * Frees one slab for each new one. If newest samples fill it, the budget is exceeded: a newest
-   * sample is never dropped.
+   * Frees the oldest slab when a new one is added above the budget. The newest samples of accounts
+   * move from the oldest slab to the new one. If they fill the new slab, the budget is exceeded.
    */
   #makeRoom(nowMs: number): void {
     if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;

@@ -88,7 +88,7 @@ test("a minute is closed some time after its end, so that its snapshot includes 
   expect(shown(written)).toEqual([1]);
 });
 
-test("offsets are committed only below samples that are not stored", async () => {
+test("an offset is committed only if all samples before it are stored", async () => {
   const { snapshots, clock, ends } = start(null);
   const committable = await snapshots.addRecords(0, [record(1, 1)]);
   expect(committable()).toBe(10n);

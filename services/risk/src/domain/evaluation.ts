@@ -190,7 +190,8 @@ function begin(
   const open = { depositsMinor: netDeposits(values), breached: false, warned: false };
   if (rule.type === "dailyLoss") {
     const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(values.measuredAtMs);
-    // The values in force when the day started are those of the last valuation before it.
+    // The values in force when the day started are those of the last valuation before it. On the
+    // day on which the rule is set, they are the values at that moment.
     const start = state.last ?? values;
     const baseMinor = valueOf(rule.basis, start);
     const referenceMinor = baseMinor - netDeposits(start);

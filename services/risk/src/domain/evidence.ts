@@ -78,8 +78,9 @@ export interface Extreme {
 
 /**
  * Chooses the records of a document: the valuations that were measured in the interval, both ends
- * inclusive, and the samples that include one of them. If there are too many, those around the
- * valuation at `around` are chosen.
+ * inclusive, and the samples that include one of them. Of too many valuations, those around the one
+ * at the offset `around` are chosen, or the first ones if `around` is null. Of too many samples,
+ * the first ones are chosen.
  */
 export function chooseRecords(
   { valuations, samples, isCut, isFull }: AccountRecords,

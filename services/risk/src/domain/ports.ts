@@ -258,7 +258,7 @@ export interface EvidenceStore {
   due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
   /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
   add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;
-  /** Waits until `until` for the evidence of these breaches. */
+  /** Makes the evidence of these breaches due at `until`. */
   postpone(breachIds: readonly string[], until: string): Promise<void>;
   /** Stops waiting: these breaches get no evidence. */
   giveUp(breachIds: readonly string[]): Promise<void>;

@@ -2,7 +2,7 @@
 import { type RiskAction, type RiskLimit, type RiskRule, percentUnits, PERCENT_DECIMALS } from "@kapi/contracts";
 import { assertDefined, minorFromAmount } from "@kapi/kernel";
 
-/** Units of {@link percentUnits} in the whole. */
+/** 100 % in units of {@link percentUnits}. */
 const WHOLE = BigInt(100 * 10 ** PERCENT_DECIMALS);
 
 /** A limit: a fixed amount in minor units, or a share in units of {@link percentUnits}. */

@@ -82,8 +82,8 @@ export class TemplateApplier {
   }
 
   /**
-   * One round: the next accounts of changed templates, then the waiting accounts. Returns whether
-   * more can be done at once.
+   * One round: the next accounts of changed templates, then the waiting accounts. Returns whether a
+   * server may have more waiting accounts to compare at once.
    * @throws the database's error while it is unavailable.
    */
   async round(): Promise<boolean> {

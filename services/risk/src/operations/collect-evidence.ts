@@ -1,5 +1,5 @@
 /**
- * Collects the evidence of breaches. A minute after a breach, its records are still in the log. One
+ * Collects the evidence of breaches from the log, a minute and a quarter after each breach. One
  * pass over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
  * Every owner of the partition may collect; only the first document is stored.
  */
@@ -60,7 +60,10 @@ export async function collectEvidence(
   partitions: readonly number[],
 ): Promise<void> {
   if (partitions.length === 0) return;
-  /** Servers whose positions could not be read in this round: the others do not wait for them. */
+  /**
+   * Servers with a breach that failed in this round. Their other breaches are skipped, so that they
+   * do not delay the breaches of other servers.
+   */
   const failing = new Set<string>();
   for (const group of groupsOf(await dependencies.store.due(partitions, MAX_DUE))) {
     try {

@@ -99,8 +99,8 @@ export class Evaluator {
   }
 
   /**
-   * Stores position and states of every partition, one after another: breaches are stored in the
-   * same database.
+   * Stores position and states of every partition, one partition after another. All partitions at
+   * once would slow down the storing of breaches in the same database.
    */
   async checkpoint(): Promise<void> {
     const owned = [...this.#partitions.keys()];

@@ -39,7 +39,7 @@ import { SharedRules } from "./shared-rules.ts";
 const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
 const unreadable = counter(
   "risk.valuations.unreadable",
-  "Unreadable valuations of accounts that have rules. The metrics service sends them to `dead-letter`",
+  "Unreadable valuations of accounts that have rules. The metrics service sends a few a minute to `dead-letter`",
   "{valuation}",
 );
 const lost = counter(

@@ -36,8 +36,9 @@ export function createRiskExecutor(dependencies: RiskExecutorDependencies): Comm
       }
       return outcomes;
     },
-    // A version of rules becomes active, and a template is stored, only together with its command.
-    // An open command has done neither. A version of a closed command is discarded.
+    // A version of rules becomes active, and a template is stored, only in the transaction in which
+    // its command succeeds. An open command has done neither. A version of a closed command is
+    // discarded.
     settle: (_serverId, commands) => Promise.resolve(commands.map(() => ({ kind: "closed" }))),
     async apply(transaction, applied) {
       const results = new Map<string, Record<string, unknown>>();

@@ -4,7 +4,10 @@
 import type { RuleVersion, StoredRule } from "../domain/ports.ts";
 import { type RuleSet, toRule } from "../domain/rule.ts";
 
-/** Maximum number of different rules that are shared. Further ones are kept for each account. */
+/**
+ * Maximum number of different lists of rules that are shared. Above it the oldest list is
+ * forgotten: later versions do not share it.
+ */
 const MAX_SHARED_RULES = 1_000;
 
 /** One for each partition. Objects that it returns belong to many accounts: never change them. */
@@ -15,8 +18,9 @@ export class SharedRules {
   #last: RuleVersion | null = null;
 
   /**
-   * Returns the version. Its rules are the object of an earlier version with equal rules; so are
-   * the ids of server and organization if they equal those of the last version.
+   * Returns the version. Its rules are the object of an earlier version with the same number and
+   * equal rules. The ids of server and organization are the objects of the last version, if they
+   * are equal.
    */
   share(version: RuleVersion): RuleVersion {
     const last = this.#last;

@@ -5,7 +5,7 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
 
-/** Stands for a deletion: an account event has no such status. */
+/** The status of a deleted account. It is not stored: the account's data is deleted. */
 const DELETED = "deleted";
 const GROUP = "metrics-account-statuses";
 /** Statuses are not urgent, and a batch of a thousand costs little more than a batch of one. */

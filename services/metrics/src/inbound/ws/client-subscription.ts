@@ -8,7 +8,7 @@ import type { Subscription } from "./subscription-hub.ts";
 
 const truncations = counter(
   "metrics.replays.truncated",
-  "Subscribers that got a replay notice with missed samples",
+  "Replay notices with `replayTruncated`: samples are missing, or `afterSequence` is above the last sequence",
   "{replay}",
 );
 

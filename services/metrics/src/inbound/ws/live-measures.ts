@@ -4,7 +4,7 @@ import { counter, observed } from "@kapi/runtime";
 const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
 const closes = counter(
   "metrics.live.closes",
-  "Live sockets that this process closed, by `code`; 1006: terminated after unanswered pings",
+  "Live sockets that this process closed, by `code`: 1012, 4401, 4408, or 1006 (terminated after unanswered pings). Closes with 4413, 1002 and 1007 are not counted",
   "{socket}",
 );
 
@@ -24,7 +24,7 @@ export function countHandshake(status: number): void {
   handshakes.add(1, { status });
 }
 
-/** Counts a socket that this process closes, by close code; 1006 if it was terminated. */
+/** Counts a socket that this process closes, by close code; 1006 if pings were not answered. */
 export function countClose(code: number): void {
   closes.add(1, { code });
 }

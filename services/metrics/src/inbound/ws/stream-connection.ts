@@ -57,7 +57,7 @@ export class StreamConnection {
     this.#options.hub.advanceAll(this.#subscriptions);
   }
 
-  /** Whether nothing could be written for `timeoutMs`. */
+  /** Whether the connection has been stalled for `timeoutMs`. */
   isStuck(nowMs: number, timeoutMs: number): boolean {
     const { stalledSinceMs } = this.#options.writer;
     return stalledSinceMs !== null && nowMs - stalledSinceMs >= timeoutMs;

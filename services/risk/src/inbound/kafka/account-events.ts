@@ -13,7 +13,7 @@ const MIN_INTERVAL_MS = 200;
 /** The events after which a template may apply, and deletions. Other events are not parsed. */
 const ACCOUNT_CHANGE = /"account\.(?:created|updated|enabled|close_only|disabled|archived|deleted)"/;
 
-/** Deletes the rules of deleted accounts, and compares changed accounts with templates. */
+/** Deletes the rules of deleted accounts, and adds changed accounts to the waiting accounts. */
 export function startAccountConsumer(options: {
   readonly kafka: KafkaConnection;
   readonly deleteRules: (accounts: readonly AccountRef[]) => Promise<void>;
