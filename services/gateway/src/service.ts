@@ -48,11 +48,11 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 const SERVICE = "gateway";
 /**
  * Deadlines of the calls that a request waits for. While one dependency is down, a request is
- * answered in less than 5 s (decisions, 1.5). A mutation waits for at most one check, three calls of
- * Redis and one publish. A read waits for one read and three calls of Redis; the two reads of daily
- * digests have one deadline together. The sum of these deadlines is below 5 s, with exceptions: calls
- * of the account service, reads that first check whether the account exists, and evidence of an
- * interval. These can take longer only if several dependencies are down.
+ * answered in less than 5 s (decisions, 1.5). A mutation waits for at most one check, three calls
+ * of Redis and one publish. A read waits for one read and three calls of Redis; the two reads of
+ * daily digests have one deadline together. The sum of these deadlines is below 5 s, with
+ * exceptions: calls of the account service, reads that first check whether the account exists, and
+ * evidence of an interval. These can take longer only if several dependencies are down.
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
