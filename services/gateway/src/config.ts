@@ -34,7 +34,7 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests.optional(),
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the account service: servers, accounts, orders, positions, deals, their digests. */
+  /** Base URL of the account service: servers, accounts, orders, positions, deals, digests. */
   ACCOUNT_URL: configFields.serviceUrl,
   /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
