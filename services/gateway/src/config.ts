@@ -34,17 +34,17 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests.optional(),
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the account service: servers, accounts, orders, positions and deals. */
+  /** Base URL of the account service: servers, accounts, orders, positions, deals, digests. */
   ACCOUNT_URL: configFields.serviceUrl,
   /** Base URL of the command-status service: commands. */
   COMMAND_STATUS_URL: configFields.serviceUrl,
-  /** Base URL of the finance service: transactions. */
+  /** Base URL of the finance service: transactions, their digests, and balances. */
   FINANCE_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: stored snapshots. */
   METRICS_URL: configFields.serviceUrl,
   /** Base URL of the organization service: credit usage. */
   ORGANIZATION_URL: configFields.serviceUrl,
-  /** Base URL of the risk service: risk rules and breaches. */
+  /** Base URL of the risk service: risk rules, templates, breaches and evidence. */
   RISK_URL: configFields.serviceUrl,
   /** Base URL of the webhooks service: endpoints, deliveries and the feed of events. */
   WEBHOOKS_URL: configFields.serviceUrl,

@@ -24,7 +24,7 @@ const remove = (accountNumber: string, url = platform.url): Promise<Answer<unkno
   call(url, organization, accountPath(accountNumber), { method: "DELETE" });
 
 describe("an account", () => {
-  it("that is deleted immediately is 404 for every read at every gateway at once; deleting it again is 200", async () => {
+  it("that is deleted immediately is 404 for details and history, and has no metrics, at every gateway at once; deleting it again is 200", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const funds = await deposit(platform.url, organization, accountNumber, randomUUID(), { amount: 5, requestId: "r" });
     await getCommand(platform.url, organization, funds.body.command.id, 20);

@@ -363,7 +363,7 @@ describe("the id of an account", () => {
 describe("an account that was deleted", () => {
   const missing = async (url: string, account: string): Promise<number> => (await depositAt(url, account)).status;
 
-  it("by another gateway or a command is 404 at every gateway", async () => {
+  it("is 404 at a gateway that has cached it, once the gateway has read the event of the deletion", async () => {
     const account = await createdAccount(platform.url, organization);
     let id: string | null = randomUUID();
     const caching = await gatewayWithAccounts(() => ({ existing: [id !== null], ids: [id] }));

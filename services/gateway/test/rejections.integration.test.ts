@@ -85,7 +85,7 @@ describe("a key without permission", () => {
 });
 
 describe("an organization without credits", () => {
-  it("gets 402 before 400, 404 and 409, free of charge", async () => {
+  it("gets 402 before 400 and 404, free of charge", async () => {
     const poor = await platform.organization(0);
     const own = poor.server.serverId;
     const answers = [
@@ -106,7 +106,7 @@ describe("an organization without credits", () => {
   });
 });
 
-it("a key above its rate limit gets 429, free of charge, before all other errors except 401 and 403", async () => {
+it("a key above its rate limit gets 429 before 402, free of charge", async () => {
   const limited = await platform.organization(0);
   await platform.publish({ ...limited.key, version: 2, rateLimit: { perSecond: 0.01, burst: 1 } });
   const ask = (): Promise<Answer<unknown>> => call(platform.url, limited, "credits/balance");
@@ -229,12 +229,12 @@ describe("an unknown resource", () => {
 });
 
 describe("a creation that the state of the server rejects", () => {
-  it("is 400 for a leverage that the server does not support, before its 409", async () => {
+  it("is 400 for a leverage that the server does not support", async () => {
     const answer = await create(platform.url, organization, randomUUID(), accountBody({ leverage: 7 }));
     expectError(answer, 400, "LEVERAGE_NOT_SUPPORTED", "The server does not support this leverage", 1);
   });
 
-  it("is 409 on a disabled server; the repeat of an accepted creation is still a duplicate", async () => {
+  it("is 409 on a disabled server, after the 400 for the leverage; the repeat of an accepted creation is still a duplicate", async () => {
     const owner = await platform.organization(1_000);
     const body = accountBody();
     const first = await create(platform.url, owner, "key-1", body);

@@ -52,7 +52,7 @@ describe("the message of a command", () => {
     expect(commandMessageOf(draft(), KEYS)).not.toHaveProperty("callerAddress");
   });
 
-  it("has the managed account id only for a creation", () => {
+  it("of a creation has the managed account id; that of an existing account is added later", () => {
     expect(commandMessageOf(draft(), KEYS).managedAccountId).toBe(managedAccountIdOf(draft().commandId));
     const deposit = draft({
       operation: "finance.deposit",

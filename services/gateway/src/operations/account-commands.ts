@@ -83,7 +83,7 @@ export function accountCommands(
     disableAccount: queue({
       operation: "account.disable",
       body: DisableAccountBody,
-      // Who closes positions needs the scope of risk too.
+      // A caller that closes positions needs this scope too.
       scopeOf: (body) => (isFlattened(body) ? "risk:manage" : null),
     }),
     flattenAccount: queue({ operation: "account.flatten", body: RequestBody }),

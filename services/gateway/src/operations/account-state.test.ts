@@ -69,7 +69,7 @@ it("a caller whose clock is a few seconds ahead gets the state of now", async ()
   });
 });
 
-it("the answers of both owners for the same time are joined, and the time is shown in UTC", async () => {
+it("the answers of account, finance and metrics are joined, and the time is shown in UTC", async () => {
   expect(await stateAt("2026-03-02T14:00:00.123456+02:00")).toEqual({
     serverId: SERVER.serverId,
     accountNumber: "10000001",
@@ -131,7 +131,7 @@ it("an account that does not exist, or is deleted meanwhile, is 404", async () =
   }
 });
 
-it("if one owner is unavailable, the whole request fails", async () => {
+it("if the account service or finance is unavailable, the whole request fails", async () => {
   for (const owner of [openPositions, readBalance]) {
     owner.mockRejectedValueOnce(new DependencyError("unavailable"));
     await expect(operation(callAt(NOW))).rejects.toThrow(DependencyError);

@@ -4,7 +4,7 @@ import { counter, observed } from "@kapi/runtime";
 const handshakes = counter("metrics.live.handshakes", "Live handshakes that were answered, by `status`", "{handshake}");
 const closes = counter(
   "metrics.live.closes",
-  "Live sockets that this process closed, by `code`: 1012, 4401, 4408, or 1006 (terminated after unanswered pings). Closes with 4413, 1002 and 1007 are not counted",
+  "Live sockets that this process closed, by `code`; 1006: terminated after unanswered pings",
   "{socket}",
 );
 
