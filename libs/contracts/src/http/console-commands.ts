@@ -20,7 +20,7 @@ const ActorText = z
  * commands one by one, so a page may end before it is full: see {@link FoundCommandsAnswer}.
  */
 export const ConsoleCommandsQuery = ListCommandsQuery.extend({
-  /** Who requested the command: `key/<id>`, `user/<id>`. */
+  /** Who requested the command: `key/<id>`, `user/<id>` or `system/risk`. */
   by: ActorText.optional(),
   /** The `amount` of its payload, in units of currency. */
   amount: z

@@ -17,7 +17,7 @@ export const MAX_ACTIVE_PEOPLE = 500;
 /** Number of recovery codes that a person gets at once. */
 export const RECOVERY_CODES = 10;
 
-/** Length of a token in a link, in characters: base64url of 32 bytes. */
+/** The form of a token in a link: base64url of 32 bytes. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** The token of a link in a mail or an invitation. */
 const LinkToken = z.string().regex(TOKEN, "must be the token of a link");

@@ -15,7 +15,7 @@ server: never call this API from a browser or a mobile application.
 
 Most changes are queued: the answer is 202 with a command, and \`GET /api/v1/management/commands/{commandId}\` returns its
 state (\`queued\`, \`leased\`, then \`succeeded\`, \`failed\` or \`expired\`). With \`?wait=20\` that request answers as soon as
-the command is final. Once it is \`succeeded\`, every read shows its effect.
+the command is final, or after 20 seconds. Once it is \`succeeded\`, every read shows its effect.
 
 ## Idempotency
 
@@ -33,14 +33,14 @@ released when it expires. A read is also charged if the caller disconnects befor
 
 ## Concurrent requests
 
-Each organization has a maximum number of concurrent requests of several kinds, above all of searches and of lists of all
-accounts of a server. Above it a request returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
-minutes to read is cut off; request pages instead.
+Each organization has a maximum number of concurrent requests of several kinds, mainly searches and lists of all accounts
+of a server. A request beyond this maximum returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after
+\`Retry-After\`. A list that takes longer than two minutes to read is cut off; request pages instead.
 
 ## Lists
 
-Lists are newest first. A record that is added while you read pages by number moves all older records, so that you may
-read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
+Lists are newest first, unless the operation names another order. A record that is added while you read pages by number
+moves all older records, so that you may read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
 request, until it is null. These pages have every record that existed at the first page, whatever is added meanwhile.
 
 ## Live metrics
@@ -72,7 +72,7 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
     "The wallet that pays for requests. Keys that are limited to some servers read the balance and the prices, and no usage.",
   Servers: "Configuration of the trading servers that your organization owns.",
   Accounts: "Trading accounts from creation to deletion.",
-  History: "What happened on an account. Lists are newest first and paged.",
+  History: "What happened on an account. Lists are paged and newest first; daily digests are by account number.",
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "Queued changes and their final states.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
