@@ -159,6 +159,7 @@ export const StoredAccountValues = z.object({
   /** Percent (decisions, 9). */
   dailyDrawdown: z.number(),
   totalDrawdown: z.number(),
+  /** The stored minute; null if an earlier release stored the values. */
   measuredAt: z.iso.datetime().nullable(),
 });
 export type StoredAccountValues = z.infer<typeof StoredAccountValues>;

@@ -101,9 +101,7 @@ export const SignInOptions = z.object({
 });
 export type SignInOptions = z.infer<typeof SignInOptions>;
 
-/**
- * Answer 202 of POST /session and of POST /invitations/accept: the sign-in needs a second factor.
- */
+/** Answer 202 of POST /session: the sign-in needs a second factor. */
 export const SecondFactorNeeded = z.object({ secondFactorPending: z.literal(true) });
 export type SecondFactorNeeded = z.infer<typeof SecondFactorNeeded>;
 /** Body of POST /session/second-factor and of POST /two-factor/confirm. */

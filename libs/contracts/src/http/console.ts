@@ -100,7 +100,7 @@ export const TwoFactorState = z.object({
 });
 export type TwoFactorState = z.infer<typeof TwoFactorState>;
 
-/** Answer of POST and GET /session and of PUT /session/password: who is signed in. */
+/** Answer of GET /session, and of every request that opens a session: who is signed in. */
 export const ConsoleSession = z.object({
   user: z.object({ id: z.uuid(), email: z.string(), name: z.string(), role: ConsoleRole }),
   /** What the role allows; `self` alone while `twoFactor.mustEnrol` is true. */

@@ -267,6 +267,6 @@ export const EvidenceKey = z.object({
 });
 export type EvidenceKey = z.infer<typeof EvidenceKey>;
 
-/** All keys whose evidence is still kept. */
+/** All keys whose evidence is still kept, and keys that will sign later. */
 export const EvidenceKeys = z.object({ keys: z.array(EvidenceKey).min(1) });
 export type EvidenceKeys = z.infer<typeof EvidenceKeys>;

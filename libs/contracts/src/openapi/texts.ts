@@ -126,7 +126,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "Removes the account from the trading server, and its history and snapshots, before it answers. Open positions are closed at the market; their closing deals are in the event feed, before `account.deleted`. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
   enableAccount: "`result`: `{status, changed}`. Enabling an account that is active succeeds with `changed: false`.",
   disableAccount:
-    "Open positions stay open and are still valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
+    "Deposits and withdrawals go on. Without `flatten`, open positions stay open and are still valued. `result`: `{status, changed}`; with `flatten` also `closed` and `cancelled`.",
   archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",
   queueAccountDeletion:
     "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{accountNumber, deleted: true}`.",
