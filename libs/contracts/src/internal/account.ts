@@ -152,7 +152,7 @@ export const ACCOUNT_ROUTES = {
       servers: z.array(
         z.object({
           answers: z.boolean(),
-          /** When the trading server last answered a check by this process; null: never. */
+          /** When the trading server last answered a check by this process; null: unknown. */
           answeredAt: z.iso.datetime().nullable(),
         }),
       ),
