@@ -159,11 +159,11 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
   testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   replayWebhook:
-    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
+    "The events from `since` (inclusive) to `until` (exclusive), of the given `kinds` or else of the endpoint's kinds, and of the endpoint's servers; at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   redeliverWebhook:
     "Sends the delivery again with the same id, whatever its outcome was. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   listEvents:
-    "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
+    "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. A page can be empty with a new `next`: continue until `next` does not change. No event is ever added before a cursor that was given out.",
 };
 
 /**
