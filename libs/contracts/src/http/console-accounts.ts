@@ -207,8 +207,8 @@ export const EquityPoint = z.object({
   lowest: z.number(),
   highest: z.number(),
   /**
-   * The deepest drawdown: `to` is the equity, and `from` the highest equity until then, counted from
-   * `before`. Both are equal if the equity was at its highest in each minute.
+   * The deepest drawdown: `to` is the equity, and `from` the highest equity until then, from
+   * `before` on. Both are equal if the equity was at its highest in each minute.
    */
   drawdown: z.object({ from: z.number(), to: z.number() }),
 });

@@ -264,7 +264,7 @@ export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
 
 /**
  * Answer of listEvents, oldest first. Send `next` as `after`; it equals `after` at the end of the
- * feed. Before the end a page may be empty, because a page only looks at a limited part of the feed.
+ * feed. Before the end a page may be empty, because one request looks only at a limited part.
  */
 export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
 
