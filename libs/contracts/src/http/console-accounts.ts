@@ -52,7 +52,7 @@ const money = () =>
   });
 const percent = () => decimal(MAX_PERCENT);
 
-/** Filters of the list. Ranges include both ends. */
+/** Filters of the list. Ranges of values include both ends; `createdTo` is exclusive. */
 export const ACCOUNT_FILTERS = {
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
