@@ -79,8 +79,8 @@ export type SearchResult = z.infer<typeof SearchResult>;
 /** Answer of GET /search. */
 export const SearchAnswer = z.object({
   /**
-   * At most a few of each kind, in the order of {@link SEARCH_SOURCES}. Accounts, and request ids of
-   * commands, are searched on a limited number of servers.
+   * At most a few of each kind, in the order of {@link SEARCH_SOURCES}. Accounts, and request ids
+   * of commands, are searched on a limited number of servers.
    */
   results: z.array(SearchResult),
   /** Kinds whose search did not answer in time: they may have further results. */
