@@ -25,8 +25,8 @@ export interface CommandContract {
   /** Time from acceptance to expiry, in milliseconds. */
   readonly deadlineMs: number;
   /**
-   * The request's body without `requestId` and passwords. The API shows the payload, and the worker
-   * reads it.
+   * The request without `requestId` and passwords: the fields of its body or query, and the name of
+   * a risk template. The API shows the payload, and the worker reads it.
    */
   readonly payload: z.ZodType<Record<string, unknown>>;
   /**

@@ -80,7 +80,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("marks every list without duplicates as uniqueItems, also a comma-separated one", () => {
+  it("marks lists of kinds and servers of webhooks as uniqueItems, also the comma-separated kinds of a query", () => {
     const schemas = (document["components"] as { schemas: Record<string, { properties: Record<string, unknown> }> })
       .schemas;
     for (const [body, name] of [

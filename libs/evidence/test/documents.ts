@@ -1,4 +1,7 @@
-/** Evidence for the tests: an account that loses 5 % of its equity at the start of the day. */
+/**
+ * Evidence for the tests: the equity of an account falls by more than 5 % from its value at the
+ * start of the day.
+ */
 import type { EvidenceRecord } from "@kapi/contracts";
 import { buildEvidence, createSigner, type EvidenceClaim, moneyText, publicKeys } from "@kapi/evidence";
 import type { Keyring } from "@kapi/kernel";

@@ -8,7 +8,7 @@ export interface ApiErrorOptions {
   /** The public text, if the table's text has a `<…>` to fill in or is less exact. */
   readonly text?: string;
   /**
-   * The status, if it differs from the table: a reused key is 409 on create and bulk
+   * The status, if it differs from the table, such as 409 for a reused key on create and bulk
    * (decisions, 2.3).
    */
   readonly status?: number;

@@ -32,7 +32,7 @@ export class Call implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
 
-  /** `onLate` is called if the deadline passes without a response to a request that was sent. */
+  /** `onLate` is called if a request was sent, and its whole response did not come in time. */
   constructor(what: string, options: { timeoutMs: number; maxBytes: number; onLate?: () => void }) {
     this.#what = what;
     this.#maxBytes = options.maxBytes;

@@ -45,7 +45,7 @@ describe("a queue of organizations", () => {
     expect(started).toEqual(["a1", "a2", "a3", "b1", "c1", "a4", "b2", "a5"]);
   });
 
-  it("skips an organization that holds its share: its free slots go to other organizations", async () => {
+  it("skips an organization that holds its share: a free slot goes to another organization", async () => {
     const { run, complete, started } = setUp({ perOrganization: 1, total: 2 });
     void run("a", "a1");
     void run("a", "a2");

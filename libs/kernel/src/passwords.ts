@@ -12,8 +12,8 @@ const BYTES_PER_CHARACTER = 2;
 const GCM_IV_BYTES = 12;
 
 /**
- * 32-byte keys by id. The current key seals and derives new passwords. The other keys only open
- * passwords that they have sealed, and derive again passwords that they have derived.
+ * 32-byte keys by id. The current key seals and derives new secrets, or signs evidence. The other
+ * keys only open what they have sealed, and derive again passwords that they have derived.
  */
 export interface Keyring {
   readonly currentKeyId: string;
@@ -35,8 +35,8 @@ export class UnknownKey extends Error {
 export type PasswordPurpose = "trading" | "investor";
 
 /**
- * A password, encrypted with AES-256-GCM; the shape of `Sealed` in the contracts. All parts but
- * `keyId` are base64url.
+ * A password or another secret, such as the token of a trading server, encrypted with AES-256-GCM.
+ * The shape of `Sealed` in the contracts. All parts but `keyId` are base64url.
  */
 export interface SealedPassword {
   readonly keyId: string;
@@ -64,11 +64,12 @@ export function derivePassword(keyring: Keyring, keyId: string, commandId: strin
 }
 
 /**
- * Seals a supplied password for one command: the command id is authenticated data (decisions, 5.2).
+ * Seals a secret for its owner: a supplied password for its command (decisions, 5.2), a token for
+ * its trading server, a webhook secret for its endpoint. `ownerId` is authenticated data.
  */
-export function sealPassword(keyring: Keyring, commandId: string, password: string): SealedPassword {
+export function sealPassword(keyring: Keyring, ownerId: string, password: string): SealedPassword {
   const iv = randomBytes(GCM_IV_BYTES);
-  const cipher = createCipheriv("aes-256-gcm", keyOf(keyring, keyring.currentKeyId), iv).setAAD(Buffer.from(commandId));
+  const cipher = createCipheriv("aes-256-gcm", keyOf(keyring, keyring.currentKeyId), iv).setAAD(Buffer.from(ownerId));
   const ciphertext = Buffer.concat([cipher.update(password, "utf8"), cipher.final()]);
   return {
     keyId: keyring.currentKeyId,
@@ -80,12 +81,12 @@ export function sealPassword(keyring: Keyring, commandId: string, password: stri
 
 /**
  * Opens the password that {@link sealPassword} sealed.
- * @throws UnknownKey if the keyring does not have the key; Error if the key, the command id or the
+ * @throws UnknownKey if the keyring does not have the key; Error if the key, the owner's id or the
  * ciphertext differs.
  */
-export function openPassword(keyring: Keyring, commandId: string, sealed: SealedPassword): string {
+export function openPassword(keyring: Keyring, ownerId: string, sealed: SealedPassword): string {
   const decipher = createDecipheriv("aes-256-gcm", keyOf(keyring, sealed.keyId), Buffer.from(sealed.iv, "base64url"))
-    .setAAD(Buffer.from(commandId))
+    .setAAD(Buffer.from(ownerId))
     .setAuthTag(Buffer.from(sealed.tag, "base64url"));
   return decipher.update(Buffer.from(sealed.ciphertext, "base64url"), undefined, "utf8") + decipher.final("utf8");
 }

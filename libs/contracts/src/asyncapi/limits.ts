@@ -1,6 +1,7 @@
 /**
- * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. A test of
- * the metrics service compares them with the defaults of its settings.
+ * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. For limits
+ * that are settings of the metrics service, a test compares the defaults. The other limits repeat
+ * constants of that service.
  */
 export const LIVE_LIMITS = {
   /** Open sockets of an organization on one process. */

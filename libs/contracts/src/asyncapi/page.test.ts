@@ -52,7 +52,7 @@ describe("the page on live metrics", () => {
     );
   });
 
-  it("has the limits of the document", () => {
+  it("has the values of the document in its table of limits", () => {
     const [, section = ""] = /^## Limits\n(.*?)^## /ms.exec(page) ?? [];
     const values = [...section.matchAll(/^\| [^|]+ \| ([^|]+?) +\|/gm)].map(([, value]) => value).slice(2);
     expect(values).toEqual([

@@ -7,7 +7,8 @@ import { FilterText, TIME_FIELDS } from "./pagination.ts";
 /** Actions in the audit log. Later releases may record more. */
 export const AUDIT_ACTIONS = [
   "session.opened",
-  // A wrong password or a throttled attempt, at the sign-in or at a change of the password.
+  // A wrong password or code, or a throttled attempt: at the sign-in, or at a change of the
+  // password or of the second factor.
   "session.failed",
   "organization.created",
   "organization.two_factor_required",

@@ -52,7 +52,7 @@ const money = () =>
   });
 const percent = () => decimal(MAX_PERCENT);
 
-/** Filters of the list. Ranges include both ends. */
+/** Filters of the list. Ranges of values include both ends; `createdTo` is exclusive. */
 export const ACCOUNT_FILTERS = {
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
@@ -159,6 +159,7 @@ export const StoredAccountValues = z.object({
   /** Percent (decisions, 9). */
   dailyDrawdown: z.number(),
   totalDrawdown: z.number(),
+  /** The stored minute; null if an earlier release stored the values. */
   measuredAt: z.iso.datetime().nullable(),
 });
 export type StoredAccountValues = z.infer<typeof StoredAccountValues>;
@@ -206,8 +207,8 @@ export const EquityPoint = z.object({
   lowest: z.number(),
   highest: z.number(),
   /**
-   * The deepest drawdown: `to` is the equity, and `from` the highest equity of the range before it.
-   * Both are equal if the equity was at its highest in each minute.
+   * The deepest drawdown: `to` is the equity, and `from` the highest equity until then, from
+   * `before` on. Both are equal if the equity was at its highest in each minute.
    */
   drawdown: z.object({ from: z.number(), to: z.number() }),
 });

@@ -17,10 +17,11 @@ const ActorText = z
 
 /**
  * Query of GET /servers/:serverId/commands of the console. `by` and `amount` are compared with the
- * commands one by one, so a page may end before it is full: see {@link FoundCommandsAnswer}.
+ * commands one by one, so a page may have fewer commands than `limit`, or more: see {@link
+ * FoundCommandsAnswer}.
  */
 export const ConsoleCommandsQuery = ListCommandsQuery.extend({
-  /** Who requested the command: `key/<id>`, `user/<id>`. */
+  /** Who requested the command: `key/<id>`, `user/<id>` or `system/risk`. */
   by: ActorText.optional(),
   /** The `amount` of its payload, in units of currency. */
   amount: z

@@ -81,6 +81,7 @@ export const ConsoleOverview = z.object({
   limits: partOf({ limits: z.array(NearLimit) }),
   /** Breaches of today, newest first. */
   breaches: partOf({ total: z.int().min(0), breaches: z.array(RiskBreach) }),
+  /** Endpoints that fail now, or that kapi has disabled. */
   webhooks: partOf({
     endpoints: z.array(
       z.object({

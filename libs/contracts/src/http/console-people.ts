@@ -17,7 +17,7 @@ export const MAX_ACTIVE_PEOPLE = 500;
 /** Number of recovery codes that a person gets at once. */
 export const RECOVERY_CODES = 10;
 
-/** Length of a token in a link, in characters: base64url of 32 bytes. */
+/** The form of a token in a link: base64url of 32 bytes. */
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** The token of a link in a mail or an invitation. */
 const LinkToken = z.string().regex(TOKEN, "must be the token of a link");
@@ -101,9 +101,7 @@ export const SignInOptions = z.object({
 });
 export type SignInOptions = z.infer<typeof SignInOptions>;
 
-/**
- * Answer 202 of POST /session and of POST /invitations/accept: the sign-in needs a second factor.
- */
+/** Answer 202 of POST /session: the sign-in needs a second factor. */
 export const SecondFactorNeeded = z.object({ secondFactorPending: z.literal(true) });
 export type SecondFactorNeeded = z.infer<typeof SecondFactorNeeded>;
 /** Body of POST /session/second-factor and of POST /two-factor/confirm. */

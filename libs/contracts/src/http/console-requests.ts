@@ -22,7 +22,7 @@ export const ListRequestsQuery = z.object({
   /** `402`, or a class such as `4xx`; `none`: the caller disconnected before the response. */
   status: z.string().regex(STATUS, "must be a status such as 402, a class such as 4xx, or none").optional(),
   code: z.enum(ERROR_CODES).optional(),
-  /** The management key, or the person, that sent the request. */
+  /** The id of the management key, or of the person, that sent the request. */
   actor: z.string().min(1).max(MAX_TEXT_CHARACTERS).optional(),
   requestId: z.string().min(1).max(MAX_TEXT_CHARACTERS).optional(),
   serverId: Guid.optional(),

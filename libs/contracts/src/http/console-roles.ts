@@ -11,7 +11,7 @@ export const CONSOLE_ROLES = ["owner", "operator", "finance", "read_only"] as co
 export const ConsoleRole = z.enum(CONSOLE_ROLES);
 export type ConsoleRole = z.infer<typeof ConsoleRole>;
 
-/** What a route of the console requires. Every route names exactly one permission. */
+/** What a route of the console requires. Every route of signed-in people names one permission. */
 export const CONSOLE_PERMISSIONS = [
   // Own session, password and second factor.
   "self",

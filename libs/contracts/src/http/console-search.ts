@@ -6,8 +6,8 @@ import { Guid } from "../values.ts";
 /** Maximum length of a searched text, in characters. */
 export const MAX_SEARCH_CHARACTERS = 100;
 /**
- * Minimum length of a searched account number, name or request id: a shorter text would read all
- * accounts.
+ * Minimum length of a text that is searched in account numbers, account names and request ids: a
+ * shorter text would read all accounts. Shorter texts are only searched in the names of keys.
  */
 export const MIN_SEARCH_CHARACTERS = 3;
 
@@ -78,7 +78,10 @@ export type SearchResult = z.infer<typeof SearchResult>;
 
 /** Answer of GET /search. */
 export const SearchAnswer = z.object({
-  /** At most a few of each kind; the newest first. */
+  /**
+   * At most a few of each kind, in the order of {@link SEARCH_SOURCES}. Accounts, and request ids
+   * of commands, are searched on a limited number of servers.
+   */
   results: z.array(SearchResult),
   /** Kinds whose search did not answer in time: they may have further results. */
   unavailable: z.array(SearchSource),

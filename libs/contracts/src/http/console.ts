@@ -100,7 +100,7 @@ export const TwoFactorState = z.object({
 });
 export type TwoFactorState = z.infer<typeof TwoFactorState>;
 
-/** Answer of POST and GET /session and of PUT /session/password: who is signed in. */
+/** Answer of GET /session, and of every request that opens a session: who is signed in. */
 export const ConsoleSession = z.object({
   user: z.object({ id: z.uuid(), email: z.string(), name: z.string(), role: ConsoleRole }),
   /** What the role allows; `self` alone while `twoFactor.mustEnrol` is true. */
@@ -256,8 +256,9 @@ export type ConsoleBreachAnswer = z.infer<typeof ConsoleBreachAnswer>;
 
 /**
  * Events of GET /servers/:serverId/accounts/:accountNumber/live (text/event-stream). `sample` has
- * an `AccountMetricsFrame`: the newest sample at once, and then each newer sample. `end` has a
- * {@link LiveEnd}; after this event the server closes the stream.
+ * an `AccountMetricsFrame`: the newest sample at once, and then, about once a second, the newest
+ * sample if it is another one. Samples between them are left out. `end` has a {@link LiveEnd};
+ * after this event the server closes the stream.
  */
 export const LIVE_EVENTS = { sample: "sample", end: "end" } as const;
 /**

@@ -207,8 +207,8 @@ export const EvidenceHeader = z.discriminatedUnion("kind", [z.object(BREACH_HEAD
 export type EvidenceHeader = z.infer<typeof EvidenceHeader>;
 
 /**
- * The hashes of the document, as hex. `headerHash` is the hash of the header in canonical form. The
- * hash of a record is that of the hash before it and of the record in canonical form.
+ * The hashes of the document, as hex. `headerHash` is the hash of the header in canonical form. A
+ * record's hash is made from the previous hash, followed by the record in canonical form.
  */
 export const EvidenceChain = z.object({
   algorithm: z.literal("SHA-256"),
@@ -267,6 +267,6 @@ export const EvidenceKey = z.object({
 });
 export type EvidenceKey = z.infer<typeof EvidenceKey>;
 
-/** All keys whose evidence is still kept. */
+/** All keys whose evidence is still kept, and keys that will sign later. */
 export const EvidenceKeys = z.object({ keys: z.array(EvidenceKey).min(1) });
 export type EvidenceKeys = z.infer<typeof EvidenceKeys>;

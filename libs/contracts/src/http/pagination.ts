@@ -13,8 +13,8 @@ export const Page = queryInteger(1, MAX_PAGE);
 export const Limit = queryInteger(1, 100);
 
 /**
- * Query of paginated lists (interface, "Conventions", 7), except the list of trading accounts
- * (decisions, 4.5).
+ * Query of a list that is only read by page number: internal lists, and people in the console. The
+ * lists of the API have {@link cursorFields}.
  */
 export const PageQuery = z.object({ page: Page.default(1), limit: Limit.default(DEFAULT_PAGE_LIMIT) });
 export type PageQuery = z.infer<typeof PageQuery>;
@@ -26,7 +26,10 @@ export interface CursorQuery {
   readonly cursor?: string | undefined;
 }
 
-/** Fields of the query of a list that is read by page or by cursor (decisions, 14). */
+/**
+ * Fields of the query of a list that is read by page (interface, "Conventions", 7) or by cursor
+ * (decisions, 14).
+ */
 export function cursorFields(list: CursorList) {
   return {
     page: Page.optional().meta({ default: 1 }),

@@ -132,7 +132,7 @@ export type UpdateWebhookBody = z.infer<typeof UpdateWebhookBody>;
 
 /**
  * Body of replayWebhook: the events that were recorded from `since` (inclusive) to `until`
- * (exclusive).
+ * (exclusive). `kinds` replaces the endpoint's kinds for this replay.
  */
 export const ReplayWebhookBody = z.object({
   since: DateTime,
@@ -263,7 +263,8 @@ export const ListEventsQuery = z.object({
 export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
 
 /**
- * Answer of listEvents, oldest first. Send `next` as `after`; it equals `after` if nothing is new.
+ * Answer of listEvents, oldest first. Send `next` as `after`; it equals `after` at the end of the
+ * feed. Before the end a page may be empty, because one request looks only at a limited part.
  */
 export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
 

@@ -28,9 +28,9 @@ import { DEAL_DIGESTS_ROUTE } from "./digests.ts";
 import { HISTORY_ROUTE } from "./history.ts";
 import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 
-/** Maximum number of servers per `readServerOverviews` request. */
+/** Maximum number of servers in a request about several servers. */
 export const MAX_SERVER_OVERVIEWS = 100;
-/** Maximum number of accounts per `findExistingAccounts` request. */
+/** Maximum number of accounts in a request about several accounts, or in its answer. */
 const MAX_ACCOUNTS = 1_000;
 
 const SERVER = "/internal/servers/:serverId";
@@ -152,7 +152,7 @@ export const ACCOUNT_ROUTES = {
       servers: z.array(
         z.object({
           answers: z.boolean(),
-          /** When the trading server last answered a check by this process; null: never. */
+          /** When the trading server last answered a check by this process; null: unknown. */
           answeredAt: z.iso.datetime().nullable(),
         }),
       ),

@@ -55,16 +55,16 @@ export const CommandHeader = z.object({
   /** Set only for a password reset, and for a command of a person. */
   callerAddress: CallerAddress,
   /**
-   * The span (W3C) in which the command was accepted. Never set in the topic, because its records
-   * have the header `traceparent`.
+   * The span (W3C) in which the command was accepted. A worker sets this field when it reads the
+   * record, from the record's header `traceparent`. The value of a record never has this field.
    */
   traceparent: z.string().optional(),
 });
 export type CommandHeader = z.infer<typeof CommandHeader>;
 
 /**
- * A command message for services that show it or pass it on. `payload` is the body without
- * `requestId` and passwords. Its money is in units of currency, as the caller sent it.
+ * A command message for services that show it or pass it on. `payload` has the form that the
+ * operation's row in `COMMANDS` names. Its money is in units of currency, as the caller sent it.
  */
 export const AnyCommandMessage = CommandHeader.extend({
   payload: z.record(z.string(), z.unknown()),

@@ -49,8 +49,8 @@ export const ServerEntry = z.object({
   status: z.enum(["active", "disabled", "removed"]),
   tradingServerUrl: z.url(),
   /**
-   * The server's token, sealed for this server; account and finance open it. Undefined if the
-   * server was registered without a token.
+   * The server's token, sealed for this server. Account and finance open it to call the server,
+   * organization to compare it. Undefined if the server was registered without a token.
    */
   sealedToken: Sealed.optional(),
   configuration: z.object({

@@ -1,4 +1,4 @@
-/** The ids, times and commands of all examples. */
+/** The ids, times and commands in the examples of operations. */
 import type { z } from "zod";
 
 import type { OPERATIONS } from "../operations.ts";

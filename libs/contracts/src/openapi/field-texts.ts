@@ -243,7 +243,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   kind: "Kind of the deal: entry, exit or partial close.",
   "ExportRecord.kind": "Kind of the record: which fields it has.",
   kinds: "Kinds of events that are sent; null or omitted: all except those of commands.",
-  "ReplayWebhook.kinds": "Only these kinds of the endpoint's kinds; omitted: all of them.",
+  "ReplayWebhook.kinds":
+    "Kinds of events that are sent again, also kinds that the endpoint does not name; omitted: the endpoint's kinds.",
   leverage: "Leverage: 100 means 1:100.",
   lifetimeConsumed: "Credits consumed since the beginning.",
   lifetimePurchased: "Credits bought since the beginning: `availableCredits + reservedCredits + lifetimeConsumed`.",

@@ -123,7 +123,7 @@ describe("the OpenAPI document, for generators", () => {
     }
   });
 
-  it("keeps the fields of every body beside its rules: no alternatives beside fields", () => {
+  it("has no schema with both fields and alternatives (anyOf, oneOf, allOf)", () => {
     const mixed = withProperties.filter(({ node }) => "anyOf" in node || "oneOf" in node || "allOf" in node);
     expect(mixed.map(({ path }) => path)).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { type ErrorCode, ERRORS, type Issue } from "../errors.ts";
 import { EXAMPLE_PARAMETERS } from "./examples.ts";
 import type { JsonSchema } from "./schemas.ts";
 
-/** Statuses of errors that the document describes, by the name of their component. */
+/** The error responses of the document by status: name of the component, and description. */
 const ERROR_RESPONSES = {
   400: { name: "InvalidRequest", text: "The request is invalid. `issues` names the fields." },
   401: {

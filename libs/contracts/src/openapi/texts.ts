@@ -15,7 +15,7 @@ server: never call this API from a browser or a mobile application.
 
 Most changes are queued: the answer is 202 with a command, and \`GET /api/v1/management/commands/{commandId}\` returns its
 state (\`queued\`, \`leased\`, then \`succeeded\`, \`failed\` or \`expired\`). With \`?wait=20\` that request answers as soon as
-the command is final. Once it is \`succeeded\`, every read shows its effect.
+the command is final, or after 20 seconds. Once it is \`succeeded\`, every read shows its effect.
 
 ## Idempotency
 
@@ -33,14 +33,14 @@ released when it expires. A read is also charged if the caller disconnects befor
 
 ## Concurrent requests
 
-Each organization has a maximum number of concurrent requests of several kinds, above all of searches and of lists of all
-accounts of a server. Above it a request returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after \`Retry-After\`. A list that takes longer than two
-minutes to read is cut off; request pages instead.
+Each organization has a maximum number of concurrent requests of several kinds, mainly searches and lists of all accounts
+of a server. A request beyond this maximum returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after
+\`Retry-After\`. A list that takes longer than two minutes to read is cut off; request pages instead.
 
 ## Lists
 
-Lists are newest first. A record that is added while you read pages by number moves all older records, so that you may
-read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
+Lists are newest first, unless the operation names another order. A record that is added while you read pages by number
+moves all older records, so that you may read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
 request, until it is null. These pages have every record that existed at the first page, whatever is added meanwhile.
 
 ## Live metrics
@@ -72,7 +72,7 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
     "The wallet that pays for requests. Keys that are limited to some servers read the balance and the prices, and no usage.",
   Servers: "Configuration of the trading servers that your organization owns.",
   Accounts: "Trading accounts from creation to deletion.",
-  History: "What happened on an account. Lists are newest first and paged.",
+  History: "What happened on an account. Lists are paged and newest first; daily digests are by account number.",
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "Queued changes and their final states.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",
@@ -126,7 +126,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "Removes the account from the trading server, and its history and snapshots, before it answers. Open positions are closed at the market; their closing deals are in the event feed, before `account.deleted`. An account that was deleted already answers 200 again; one that never existed is 400 with the code `ACCOUNT_NOT_FOUND`. After a 5xx status repeat the request: it completes the deletion.",
   enableAccount: "`result`: `{status, changed}`. Enabling an account that is active succeeds with `changed: false`.",
   disableAccount:
-    "Open positions stay open and are still valued; deposits and withdrawals go on. `result`: `{status, changed}`.",
+    "Deposits and withdrawals go on. Without `flatten`, open positions stay open and are still valued. `result`: `{status, changed}`; with `flatten` also `closed` and `cancelled`.",
   archiveAccount: "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{status, changed}`.",
   queueAccountDeletion:
     "Fails with `ACCOUNT_HAS_OPEN_POSITIONS` while a position is open. `result`: `{accountNumber, deleted: true}`.",
@@ -159,11 +159,11 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   rotateWebhookSecret: "Until 24 hours have passed each delivery carries two signatures, one by each secret.",
   testWebhook: "Sent like every other event; an endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   replayWebhook:
-    "The events from `since` (inclusive) to `until` (exclusive), of the endpoint's kinds and servers, at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
+    "The events from `since` (inclusive) to `until` (exclusive), of the given `kinds` or else of the endpoint's kinds, and of the endpoint's servers; at most 20,000 (`TOO_MANY_EVENTS`). They keep their ids: a receiver that has one already ignores it. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   redeliverWebhook:
     "Sends the delivery again with the same id, whatever its outcome was. An endpoint that is disabled is 400 with the code `ENDPOINT_DISABLED`.",
   listEvents:
-    "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. No event is ever added before a cursor that was given out.",
+    "Pass `next` of an answer as `after` of the next request; without `after` the feed begins with the oldest event that is kept (30 days), with `after=now` at this moment. A page can be empty with a new `next`: continue until `next` does not change. No event is ever added before a cursor that was given out.",
 };
 
 /**
