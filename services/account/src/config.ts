@@ -12,7 +12,10 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /** Base URL of the finance service, which hides the transactions of deleted accounts. */
+  /**
+   * Base URL of the finance service. It hides the transactions of deleted accounts, and books those
+   * of positions that a command closes.
+   */
   FINANCE_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: last samples, and deletion of account data. */
   METRICS_URL: configFields.serviceUrl,

@@ -153,7 +153,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("waits for the running command; queued commands fail ACCOUNT_NOT_FOUND", async () => {
+  it("waits for the running command; later commands fail ACCOUNT_NOT_FOUND", async () => {
     const account = await env.account();
     await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 1_000 });
     const running = await env.publish(account, "account.update", { payload: { leverage: 5 } });
@@ -193,7 +193,7 @@ describe("the immediate deletion", () => {
     expect((await env.client.settle(env.server.serverId, [update.commandId]))[0]?.status).toBe("closed");
   });
 
-  it("of a pending account prevents its creation, even a concurrent one", async () => {
+  it("of a pending account prevents its creation, also if the request of the creation arrives later", async () => {
     const { serverId } = env.server;
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();

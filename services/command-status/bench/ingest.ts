@@ -1,8 +1,8 @@
 /**
  * Measures the cost of ingesting commands, one message and one final event each. The statements of
  * this release and of release 0.1.0 run in turns, each on an empty database of its own. Usage:
- * `POSTGRES_URL=… node bench/ingest.ts`. BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000)
- * set the load.
+ * `POSTGRES_URL=… node services/command-status/bench/ingest.ts`. BENCH_TURNS (20) and
+ * BENCH_COMMANDS_PER_TURN (4,000) set the load.
  */
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { startPool, type Database, statement } from "@kapi/postgres";

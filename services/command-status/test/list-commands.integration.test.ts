@@ -131,7 +131,7 @@ describe("the list of a server's commands", () => {
     ).toEqual([]);
   });
 
-  it("applies each filter and all combinations, and counts the matches", async () => {
+  it("applies status, operation, account, request and times in all combinations, and counts the matches", async () => {
     const server = anyServer();
     const commands = await filled(server);
     const { from, to } = { from: "2026-03-01T23:00:00.000Z", to: "2026-03-02T22:00:00+01:00" };

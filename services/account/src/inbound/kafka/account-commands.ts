@@ -48,9 +48,9 @@ type Effect = CreationEffect | ChangeEffect;
 type CommandCategory = "creation" | "change" | "unknown";
 
 /**
- * Creates the executor for the command worker. An operation that this version does not know is
- * rejected with INTERNAL. `apply` locks the accounts of all its commands before it writes any row,
- * so that transactions do not deadlock.
+ * Creates the executor for the command worker. A command of an operation that this version does not
+ * know fails INTERNAL, unless it was sent and the trading server has an outcome. `apply` locks the
+ * accounts of all its commands before it writes any row, so that transactions do not deadlock.
  */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, changer, isUnreachable, isNotSent } = options;

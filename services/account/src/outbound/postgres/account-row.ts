@@ -30,8 +30,9 @@ export const ACCOUNT_COLUMNS = `id, organization_id, server_id, account_number, 
   created_at, updated_at, activated_at, disabled_at, archived_at`;
 
 /**
- * The end of a statement that locks accounts `a`. Every transaction, including booking, locks them
- * in this order, so that transactions do not deadlock.
+ * The end of a statement that locks accounts `a`. Every transaction that waits for the locks of
+ * several accounts, including booking, takes them in this order, so that transactions do not
+ * deadlock.
  */
 export const IN_LOCK_ORDER = "order by a.server_id, a.account_number for no key update of a";
 

@@ -10,7 +10,7 @@ export interface OpenState {
   /**
    * Time since the oldest of them was accepted, in seconds; 0 without one. Of a command whose
    * message has not arrived, the time since its newest event. A command that closes positions does
-   * not count after its first attempt: it may wait for a market to open (decisions, 15.8).
+   * not count once its first attempt has begun: it may wait for a market to open (decisions, 15.8).
    */
   readonly oldest_seconds: number;
 }
