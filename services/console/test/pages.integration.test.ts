@@ -121,7 +121,7 @@ describe("a management key", () => {
     expect(await browser.ask("DELETE", `/keys/${key.keyId}`)).toMatchObject({ status: 200, body: revoked.body });
   });
 
-  it("with unknown, missing or repeated scopes, without a name, or with a past expiry is rejected, and the issue names the field", async () => {
+  it("with wrong scopes, or a wrong name, expiry or network, is rejected, and the issue names the field", async () => {
     const good = { name: "Key", scopes: ["credits:read"], expiresAt: null };
     const bad: [string, object][] = [
       ["scopes", { scopes: ["credits:read", "everything"] }],
@@ -153,7 +153,7 @@ describe("a management key", () => {
     expect(keys.find((key) => key.keyId === keyId)).toMatchObject({ allowedNetworks });
   });
 
-  it("that has expired is listed as expired", async () => {
+  it("that has expired is listed as expired; every scope has a description", async () => {
     const soon = new Date(Date.now() + 1_000).toISOString();
     const { key } = await newKey("Short", soon);
     await eventually(async () => {

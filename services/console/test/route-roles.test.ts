@@ -126,7 +126,7 @@ describe("the routes of the console", () => {
     expect(routes.length).toBeGreaterThan(40);
   });
 
-  it("need a session, except those of the sign-in", async () => {
+  it("need a session, except the public routes", async () => {
     for (const route of withSession()) expect([route.name, await statusOf(route, null)]).toEqual([route.name, UNKNOWN]);
   });
 

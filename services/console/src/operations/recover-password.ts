@@ -93,8 +93,8 @@ export class PasswordRecovery {
 }
 
 /**
- * Sets the password of the person of a link, and ends all their sessions. The sign-in afterwards
- * asks for the second factor. Throws 404 for an unknown, used or expired link.
+ * Sets the password of the person of a link, and ends all their sessions. A second factor stays:
+ * the next sign-in asks for it. Throws 404 for an unknown, used, replaced or expired link.
  */
 export async function completeRecovery(
   { passwords, store, clock, recoveries }: Pick<RecoveryDependencies, "passwords" | "store" | "clock" | "recoveries">,

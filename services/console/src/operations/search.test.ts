@@ -58,7 +58,7 @@ beforeEach(() => {
   asked = [];
 });
 
-it("looks for an id among commands, transactions, events and breaches, and for any text among accounts, requests and keys", async () => {
+it("looks for an id among commands, transactions, events and breaches, and for any text among accounts, request ids and keys", async () => {
   await search(dependencies({}), PERSON, randomUUID());
   expect(asked.toSorted()).toEqual([
     "accounts",

@@ -23,7 +23,7 @@ import type { RequestLogStore } from "../domain/request-log.ts";
 
 /** Maximum results of one source. */
 const MAX_RESULTS = 5;
-/** Maximum number of servers that are searched for accounts and request ids, the oldest first. */
+/** Accounts, and request ids of commands, are searched on at most so many servers: the oldest. */
 const MAX_SERVERS = 20;
 /**
  * Maximum wait for the list of servers, and then for each source. A source that does not answer in

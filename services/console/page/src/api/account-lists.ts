@@ -36,7 +36,7 @@ export class AccountLists {
     this.#client = client;
   }
 
-  /** A page of one list: the records that match the query, with the position of the next page. */
+  /** A page of one list: the records that match the query, with the cursor of the next page. */
   page<List extends keyof Answers>(
     list: List,
     account: AccountRef,

@@ -11,7 +11,7 @@ const STREAM_IDLE_MS = 30_000;
 const NO_CONTENT = 204;
 const LINE_FEED = 0x0a;
 
-/** Called with the rows received so far, and all rows if the server knows them. */
+/** Called with the number of rows received so far, and of all rows if the server knows it. */
 export type DownloadProgress = (rows: number, total: number | null) => void;
 
 /** How a request differs from a GET without a body. */

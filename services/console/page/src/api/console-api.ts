@@ -52,7 +52,7 @@ export type CommandFilter = Readonly<Record<string, string | number>>;
 
 /** Filters of the audit log. Empty texts filter nothing. */
 export interface AuditFilter {
-  /** The last entry of the page before. */
+  /** Id of the last entry of the previous page. */
   readonly before: string;
   readonly actorType: string;
   readonly actorId: string;

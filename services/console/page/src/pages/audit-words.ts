@@ -64,8 +64,9 @@ export function actorInWords(actor: AuditEntry["actor"]): string | null {
 }
 
 /**
- * Describes what was changed: a user by the e-mail address, anything else by its id; null if
- * unknown. `emails` has the e-mail addresses of known users, by user id.
+ * Describes what was changed, null if unknown: a user by the e-mail address, or "themselves" if
+ * they changed themselves; "the organization"; anything else by its type and id. `emails` has the
+ * e-mail addresses of known users, by user id.
  */
 export function subjectInWords({ subject, actor }: AuditEntry, emails: ReadonlyMap<string, string>): string | null {
   if (subject === null) return null;

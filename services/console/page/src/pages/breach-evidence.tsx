@@ -135,7 +135,7 @@ function DocumentDetails({ loaded: { document, bytes } }: { readonly loaded: Loa
       <p class="screen-only">
         <DownloadLink bytes={bytes} name={file} />
       </p>
-      <p>Send the document to the trader. Anybody can verify it with this command, without a key of kapi:</p>
+      <p>Send the document to the trader. Anybody can verify it with this command, without a management key:</p>
       <Block text={command} label="Command that verifies the document" wraps />
       <div class="screen-only">
         <Copy text={command} what="the command" />

@@ -55,7 +55,8 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
       {isDirectoryAvailable ? null : (
         <Notice kind="warning">
           <strong>The list of your servers is unavailable now.</strong> These parts need the list, and are missing:
-          equity, accounts, limits, drawdowns and breaches. Trading goes on. This page reads it again in a few seconds.
+          equity, accounts, limits, drawdowns, breaches, and servers that do not answer. Trading goes on. This page
+          reads it again in a few seconds.
         </Notice>
       )}
       <Totals overview={overview} />

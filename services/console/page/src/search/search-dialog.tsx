@@ -94,7 +94,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
           autoComplete="off"
           spellcheck={false}
           maxLength={MAX_CHARACTERS}
-          placeholder="Account number or name, any id, key name"
+          placeholder="Account number or name, key name, or id"
           value={input}
           onInput={({ currentTarget }) => setInput(currentTarget.value)}
           onKeyDown={press}

@@ -12,7 +12,7 @@ const INDEX = "index.html";
 /** Names of files in this folder contain a hash of the content: the files never change. */
 const HASHED_FOLDER = "assets/";
 const FOREVER = "public, max-age=31536000, immutable";
-/** Smaller files are not compressed, in bytes. */
+/** Smaller files are not compressed. */
 const COMPRESSED_FROM_BYTES = 1_024;
 /** All files take about 50 ms at the start; the highest quality would take ten times that. */
 const BROTLI_QUALITY = 9;

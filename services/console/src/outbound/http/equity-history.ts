@@ -5,8 +5,8 @@ import { toIso } from "@kapi/kernel";
 import type { EquityHistories } from "../../domain/equity-history.ts";
 
 /**
- * Far above the time of reading 30 days of minutes. Metrics reads the minutes of hours that are not
- * stored yet.
+ * Far above the time of reading the minutes of 30 days. Metrics reads minutes where no hours are
+ * stored yet: at worst those of the whole month.
  */
 const TIMEOUT_MS = 8_000;
 const OPTIONS = { repeatable: true, timeoutMs: TIMEOUT_MS };

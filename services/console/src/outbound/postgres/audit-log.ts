@@ -43,8 +43,8 @@ const FILTERS = `($3::uuid is null or entry.organization_id = $3)
   and ($7::text is null or entry.subject_type = $7) and ($8::text is null or entry.subject_id = $8)
   and ($9::timestamptz is null or entry.at >= $9) and ($10::timestamptz is null or entry.at < $10)`;
 /**
- * Entries that meet `condition`, and the filters. `condition` chooses the index: one plan must do
- * for all values.
+ * Entries that meet `condition`, and the filters. A prepared statement has one plan for all values
+ * of its filters. So each index has a statement of its own, whose `condition` uses it.
  */
 const selectBy = (condition: string): string =>
   `${ENTRIES} where ${PAGE} and ${condition} and ${FILTERS} order by entry.id desc limit $2`;

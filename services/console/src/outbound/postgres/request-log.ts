@@ -5,7 +5,7 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { dayKey, dayOf, keptDays, type RequestLogStore, type RequestRows } from "../../domain/request-log.ts";
 
-/** Maximum number of requests that one page looks at, if filters leave out some of them. */
+/** Maximum number of requests that one page looks at, if it compares them with further filters. */
 const MAX_SEARCHED_REQUESTS = 10_000;
 /** Stored instead of a status, if the caller disconnected before the response. */
 const NO_RESPONSE = 0;

@@ -167,7 +167,7 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
       <p>
         {useTemplate
           ? "The account gets the rules of the first template that matches it, and follows new versions of the template."
-          : "kapi stops limiting the account: no rule warns, notifies or disables it. No template applies to it either."}
+          : "kapi stops limiting the account: no rule warns, notifies or acts on it. No template applies to it either."}
       </p>
       <label class="check">
         <input

@@ -113,8 +113,9 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
       {isNew
         ? "Every account that matches and has no rules of its own gets these rules."
         : "Every account that has rules of this template gets the new version, also if it no longer matches. Every account that matches and has no rules of its own gets it too."}{" "}
-      Rules that were set on an account stay. If an account already exceeds the limit of a rule, the rule is breached at
-      once, and its action is carried out.
+      An account to which an older template applies gets the rules of that template instead. Rules that were set on an
+      account stay. If an account already exceeds the limit of a rule, the rule is breached at once, and its action is
+      carried out.
     </p>
   );
 }

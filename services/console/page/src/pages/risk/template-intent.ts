@@ -32,5 +32,5 @@ export function templateResultText(command: Command, intent: Intent | null): str
   const accounts = command.result?.["accounts"];
   if (typeof accounts !== "number") return "";
   const matching = accounts === 1 ? "1 account matches" : `${whole(accounts)} accounts match`;
-  return `${replacedText(command, intent)} ${matching}. Those without rules of their own get the rules of the template now.`;
+  return `${replacedText(command, intent)} ${matching}. Those without rules of their own get the rules of the template now, unless an older template applies to them.`;
 }
