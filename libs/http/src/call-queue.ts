@@ -54,19 +54,16 @@ export class CallQueue {
     // If a slot is free, every organization that waits already holds its share.
     const release = this.#slots.take(organizationId);
     if (release !== null) return this.#run({ options, call }, release);
-    // Deadlines pass in about the order of the calls: if the first call has not expired, none has.
-    if (this.#isFull(organizationId) && this.#turns.firstOf(organizationId)?.call.settled === true) {
-      this.#turns.remove(organizationId, (waiting) => waiting.call.settled);
-    }
-    const { maxWaiting } = this.#limits;
+    const { maxWaiting, maxWaitingPerOrganization } = this.#limits;
     if (this.#turns.size >= maxWaiting) call.fail(new Error(`${maxWaiting} calls are waiting already`));
-    else if (this.#isFull(organizationId)) call.fail(tooManyConcurrentRequests());
-    else this.#turns.add(organizationId, { options, call });
+    else if (this.#turns.sizeOf(organizationId) >= maxWaitingPerOrganization) call.fail(tooManyConcurrentRequests());
+    else this.#wait({ options, call }, organizationId);
   }
 
-  #isFull(organizationId: string): boolean {
-    const { maxWaiting, maxWaitingPerOrganization } = this.#limits;
-    return this.#turns.size >= maxWaiting || this.#turns.sizeOf(organizationId) >= maxWaitingPerOrganization;
+  #wait(waiting: Waiting, organizationId: string): void {
+    this.#turns.add(organizationId, waiting);
+    // A call that expires or is aborted no longer counts as waiting.
+    waiting.call.response.catch(() => this.#turns.remove(organizationId, waiting));
   }
 
   #run({ options, call }: Waiting, release: () => void): void {

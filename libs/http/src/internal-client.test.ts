@@ -144,6 +144,20 @@ describe("a call to another service", () => {
     expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
   });
 
+  it("waits although the calls that waited before it have expired", async () => {
+    const narrow = client({ connections: 1, maxWaitingCalls: 2 });
+    const ended = new AbortController();
+    const running = narrow.request("GET", "/internal/silent", undefined, { signal: ended.signal });
+    const expired = [1, 2].map(() =>
+      narrow.request("GET", "/internal/number", undefined, { organizationId: "one", timeoutMs: SHORT_MS }),
+    );
+    for (const call of expired) await expect(call).rejects.toThrow(`no answer within ${SHORT_MS} ms`);
+    const waiting = narrow.request("GET", "/internal/number", undefined, { organizationId: "another" });
+    ended.abort();
+    await expect(running).rejects.toBeInstanceOf(DependencyError);
+    expect((await waiting).status).toBe(200);
+  });
+
   it("is limited to its organization's share, without an effect on other organizations", async () => {
     const before = seen.slow;
     const shared = client({ connections: 3, organizationShare: { connections: 2, waitingCalls: 1 } });

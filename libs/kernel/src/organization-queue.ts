@@ -42,7 +42,7 @@ export class OrganizationQueue {
     const slot = deferred<Release>();
     this.#turns.add(organizationId, slot);
     const timer = setTimeout(() => {
-      this.#turns.remove(organizationId, (waiting) => waiting === slot);
+      this.#turns.remove(organizationId, slot);
       slot.reject(new QueueTimeout(`no slot was free within ${maxWaitMs} ms`));
     }, maxWaitMs);
     try {

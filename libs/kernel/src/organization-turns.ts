@@ -1,3 +1,4 @@
+import { assertDefined } from "./assert.ts";
 import type { OrganizationSlots } from "./organization-slots.ts";
 
 /**
@@ -7,7 +8,7 @@ import type { OrganizationSlots } from "./organization-slots.ts";
 export class OrganizationTurns<Item> {
   readonly #slots: OrganizationSlots;
   /** In the order of turns: the next organization comes first. */
-  readonly #waiting = new Map<string, Item[]>();
+  readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
 
   constructor(slots: OrganizationSlots) {
@@ -21,28 +22,23 @@ export class OrganizationTurns<Item> {
 
   /** Number of the organization's items that wait. */
   sizeOf(organizationId: string): number {
-    return this.#waiting.get(organizationId)?.length ?? 0;
+    return this.#waiting.get(organizationId)?.size ?? 0;
   }
 
-  /** The next item of the organization. */
-  firstOf(organizationId: string): Item | undefined {
-    return this.#waiting.get(organizationId)?.[0];
-  }
-
+  /** Adds an item that does not wait yet. */
   add(organizationId: string, item: Item): void {
     const waiting = this.#waiting.get(organizationId);
-    if (waiting === undefined) this.#waiting.set(organizationId, [item]);
-    else waiting.push(item);
+    if (waiting === undefined) this.#waiting.set(organizationId, new Set([item]));
+    else waiting.add(item);
     this.#size += 1;
   }
 
-  /** Removes the organization's items for which `isOver` returns true. */
-  remove(organizationId: string, isOver: (item: Item) => boolean): void {
-    const waiting = this.#waiting.get(organizationId) ?? [];
-    const others = waiting.filter((item) => !isOver(item));
-    this.#size -= waiting.length - others.length;
-    if (others.length > 0) this.#waiting.set(organizationId, others);
-    else this.#waiting.delete(organizationId);
+  /** Removes an item of the organization. Does nothing if the item no longer waits. */
+  remove(organizationId: string, item: Item): void {
+    const waiting = this.#waiting.get(organizationId);
+    if (waiting?.delete(item) !== true) return;
+    this.#size -= 1;
+    if (waiting.size === 0) this.#waiting.delete(organizationId);
   }
 
   /**
@@ -55,10 +51,12 @@ export class OrganizationTurns<Item> {
       if (release === null) continue;
       // An organization that gets a slot moves to the end of the order.
       this.#waiting.delete(organizationId);
-      const [next] = waiting.splice(0, 1);
-      if (waiting.length > 0) this.#waiting.set(organizationId, waiting);
+      const [first] = waiting;
+      const next = assertDefined(first, "an item of an organization that waits");
+      waiting.delete(next);
+      if (waiting.size > 0) this.#waiting.set(organizationId, waiting);
       this.#size -= 1;
-      if (next !== undefined) give(next, release);
+      give(next, release);
     }
   }
 }
