@@ -104,14 +104,19 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** The line break comes first: after a line that a crash cut off, the next line is complete. */
 function write(line: Line): void {
-  appendFileSync(JOURNAL, `${JSON.stringify(line)}\n`);
+  appendFileSync(JOURNAL, `\n${JSON.stringify(line)}`);
 }
 
 function readJournal(): void {
-  const lines = existsSync(JOURNAL) ? readFileSync(JOURNAL, "utf8").split("\n").filter(Boolean) : [];
-  for (const { event, place: kept } of lines.map((line) => JSON.parse(line) as Line)) {
-    if (event !== undefined) processed.add(event.data.eventId);
-    if (kept !== undefined) place = kept;
+  for (const line of existsSync(JOURNAL) ? readFileSync(JOURNAL, "utf8").split("\n") : []) {
+    try {
+      const { event, place: kept } = JSON.parse(line) as Line;
+      if (event !== undefined) processed.add(event.data.eventId);
+      if (kept !== undefined) place = kept;
+    } catch {
+      // An empty line, or a line that a crash cut off: its event is in the feed.
+    }
   }
 }

@@ -1,6 +1,6 @@
 /** Runs the unchanged `docs/examples/webhook-receiver.ts` as a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, truncateSync } from "node:fs";
 import path from "node:path";
 
 import type { WebhookSecretAnswer } from "@kapi/contracts";
@@ -11,6 +11,8 @@ import type { z } from "zod";
 import type { Demo } from "./outside-client.ts";
 import type { ReceivedEvent } from "./webhook-receiver.ts";
 
+/** Fewer than a line of the journal has. */
+const CUT_BYTES = 20;
 const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
 
 /** The receiver and its endpoint. It can be killed and started again with the same journal. */
@@ -67,10 +69,24 @@ export class ExampleReceiver {
     await ended;
   }
 
+  /** Cuts the last line of the journal, as a crash while it is written does. */
+  cutLastLine(): void {
+    truncateSync(this.#journal, statSync(this.#journal).size - CUT_BYTES);
+  }
+
   /** The kinds of the processed events of an account, in order. */
   typesOf(accountNumber: string): string[] {
-    const lines = readFileSync(this.#journal, "utf8").split("\n").slice(0, -1);
-    const events = lines.map((line) => (JSON.parse(line) as { event?: ReceivedEvent }).event);
+    const lines = readFileSync(this.#journal, "utf8").split("\n");
+    const events = lines.map(eventOf);
     return events.flatMap((event) => (event?.data.accountNumber === accountNumber ? [event.type] : []));
+  }
+}
+
+/** The event of a line; undefined if the line has none, or is not complete. */
+function eventOf(line: string): ReceivedEvent | undefined {
+  try {
+    return (JSON.parse(line) as { event?: ReceivedEvent }).event;
+  } catch {
+    return undefined;
   }
 }

@@ -217,6 +217,15 @@ it("the receiver of the docs processes each event once, rejects a forgery, and c
     const types = example.typesOf(number);
     expect(types.filter((type) => type === "account.created")).toHaveLength(1);
     expect(types).toContain("deal.executed");
+    // The event of a cut line was not processed. The feed has it, and no other line is lost.
+    await example.kill();
+    const sorted = example.typesOf(number).toSorted();
+    for (let starts = 1; starts <= 2; starts += 1) {
+      example.cutLastLine();
+      await example.start();
+      await eventually(() => expect(example.typesOf(number).toSorted()).toEqual(sorted));
+      await example.kill();
+    }
   } finally {
     await example.kill();
     rmSync(folder, { recursive: true });
