@@ -19,6 +19,8 @@ const TSC_OPTIONS = {
   types: "node",
 } as const;
 const TSC_FLAGS = Object.entries(TSC_OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
+/** The document without one of its schemas. */
+export const BROKEN_DOCUMENT = "broken.json";
 /** Configuration of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
 
@@ -85,13 +87,19 @@ export async function examinePython(tools: Tools, demo: Demo, report: Report): P
   mkdirSync(folder);
   const config = path.join(folder, "config.yaml");
   writeFileSync(config, PYTHON_CONFIG);
-  const target = ["--meta", "none", "--output-path", path.join(folder, "kapi_api")];
-  const generate = async (): Promise<void> => {
-    const output = await tools.python(name, ["generate", "--path", "openapi.json", "--config", config, ...target]);
-    // The generator omits what it cannot generate, prints a warning, and exits with 0.
-    if (/warning/i.test(output)) throw new Error(output);
-  };
-  if ((await report.step(`${name}: generates a client, without warnings`, generate)) === null) return;
+  // With a warning, the generator omits what it cannot generate.
+  const flags = ["--meta", "none", "--config", config, "--fail-on-warning"];
+  const generate = (document: string, output: string): Promise<string> =>
+    tools.python(name, ["generate", "--path", document, "--output-path", output, ...flags]);
+  await report.failingStep(
+    `${name}: warns about the document without one of its schemas`,
+    `${name} has no warning about a schema that is missing`,
+    () => generate(BROKEN_DOCUMENT, path.join(tools.folder, "python-broken")),
+  );
+  const made = await report.step(`${name}: generates a client, without warnings`, () =>
+    generate("openapi.json", path.join(folder, "kapi_api")),
+  );
+  if (made === null) return;
   report.figure(sizeOf(folder, ".py"));
   const program = path.join(folder, "program.py");
   cpSync(path.join(HERE, "programs/program.py"), program);

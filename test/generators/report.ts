@@ -20,6 +20,17 @@ export class Report {
     }
   }
 
+  /** Runs a step that must fail. `fault`: what a passed step has missed. */
+  async failingStep(name: string, fault: string, run: () => Promise<unknown>): Promise<void> {
+    await this.step(name, async () => {
+      const passed = await run().then(
+        () => true,
+        () => false,
+      );
+      if (passed) throw new Error(fault);
+    });
+  }
+
   /** Adds the checks that a program printed. A program without a check has failed. */
   addProgram(program: string, output: string): void {
     const lines = [...output.matchAll(LINE)];
