@@ -2,7 +2,10 @@ import { randomUUID } from "node:crypto";
 import path from "node:path";
 
 import { SCOPES } from "@kapi/contracts";
+import { createKafka, startProducer, topicSizes, writePartitionGrowth } from "@kapi/kafka";
+import { toIso } from "@kapi/kernel";
 import { startTestStack, type TestStack } from "@kapi/local/test-stack";
+import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -246,6 +249,29 @@ test("a command exits with 3 if a service cannot be reached, or no kapi runs in 
   const nothing = await kapi("organization list", { env: { KAPI_STATE_DIR: "/nonexistent" } });
   expect(nothing).toMatchObject({ code: 3, out: "" });
   expect(nothing.err).toContain("npm start");
+});
+
+test("a growth of the partitions that a repetition cannot begin exits with 2 or 1, so that a script does not repeat it", async () => {
+  const { kafkaBrokers, topicPrefix } = stack.environment;
+  const logger = createLogger({ service: "test", level: "silent" });
+  const kafka = createKafka({ brokers: kafkaBrokers.split(","), topicPrefix, clientId: "test", logger });
+  const env = { KAFKA_BROKERS: kafkaBrokers, KAFKA_TOPIC_PREFIX: topicPrefix };
+  const from = (await topicSizes(kafka))[0]?.partitions ?? 0;
+  const noMultiple = await kapi(`partitions grow --to ${from + 1}`, { env });
+  expect(noMultiple).toMatchObject({ code: 2, out: "" });
+  expect(noMultiple.err).toContain(`must be a multiple of ${from}, and is ${from + 1}.`);
+  const producer = await startProducer(kafka);
+  const write = (phase: "announced" | "done", partitions: number) =>
+    writePartitionGrowth(producer.value, { phase, partitions, at: toIso(Date.now()), grownAt: null });
+  try {
+    await write("announced", 2 * from);
+    const another = await kapi(`partitions grow --to ${3 * from}`, { env });
+    expect(another).toMatchObject({ code: 1, out: "" });
+    expect(another.err).toContain(`finish it first, with --to ${2 * from}.`);
+  } finally {
+    await write("done", from);
+    await producer.stop();
+  }
 });
 
 test("without addresses in the environment, a command uses the kapi that runs from the checkout", async () => {

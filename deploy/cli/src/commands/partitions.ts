@@ -7,7 +7,7 @@ import { z } from "zod";
 
 import { addCommand, type CommandContext, type PrintOptions, wholeNumber } from "../context.ts";
 import { fields } from "../output.ts";
-import { growPartitions, GrowthRefused } from "../partitions/grow.ts";
+import { growPartitions } from "../partitions/grow.ts";
 import { type Environment, fromRunningKapi } from "../running-kapi.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -52,7 +52,7 @@ async function grow(context: CommandContext, options: GrowOptions): Promise<void
     });
     context.print(options, grown, ({ from, to }) => fields({ "partitions before": from, "partitions now": to }));
   } catch (error) {
-    if (error instanceof GrowthRefused) throw new CommandLineError(`${error.message}.`, EXIT_CODES.notFinal);
+    if (error instanceof CommandLineError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandLineError(
       `${reason}. If the growth had begun, kapi waits for its end: run the same command again.`,

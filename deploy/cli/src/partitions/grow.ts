@@ -3,6 +3,7 @@
  * of each phase, the command writes it to the record of `partition.growth`. After a crash the
  * operator runs the command again, and it continues with the phase in the record.
  */
+import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import type { PartitionGrowth } from "@kapi/contracts";
 import {
   GROWTH_VALID_MS,
@@ -45,30 +46,28 @@ export interface GrowOptions {
   readonly logger: Logger;
 }
 
-/** The growth cannot begin or continue now. The message says why, and what to do. */
-export class GrowthRefused extends Error {
-  override readonly name = "GrowthRefused";
-}
-
 /**
  * Grows the topics. Returns the number of partitions before and after.
- * @throws GrowthRefused if the growth cannot begin or continue now.
+ * @throws CommandLineError if the growth cannot begin or continue. Its exit code is `notFinal` only
+ * if the same command may succeed later.
  */
 export async function growPartitions(options: GrowOptions): Promise<{ from: number; to: number }> {
   const { kafka, partitions, report, logger } = options;
   const sizes = await topicSizes(kafka);
   for (const { topic, partitions: size } of sizes) {
     if (partitions % size !== 0)
-      throw new GrowthRefused(
-        `${topic.name} has ${size} partitions: --to must be a multiple of ${size}, and is ${partitions}`,
+      throw new CommandLineError(
+        `${topic.name} has ${size} partitions: --to must be a multiple of ${size}, and is ${partitions}.`,
+        EXIT_CODES.usage,
       );
   }
   const from = Math.min(...sizes.map((one) => one.partitions));
   const before = await readPartitionGrowth(kafka);
   const running = before?.phase === "done" ? null : before;
   if (running !== null && running.partitions !== partitions)
-    throw new GrowthRefused(
-      `a growth to ${running.partitions} partitions is not finished: finish it first, with --to ${running.partitions}`,
+    throw new CommandLineError(
+      `a growth to ${running.partitions} partitions is not finished: finish it first, with --to ${running.partitions}.`,
+      EXIT_CODES.failed,
     );
   if (running === null && from === partitions) return { from, to: partitions };
   const scope = new Scope();
@@ -149,7 +148,7 @@ class Growth {
       if (clock.nowMs() > endMs) {
         const reason = `processes still consume: groups ${groups.join(", ")}`;
         if (await this.isUntouched()) return this.#cancel(reason);
-        throw new GrowthRefused(`${reason}. End them, then run the command again`);
+        throw new CommandLineError(`${reason}. End them, then run the command again.`, EXIT_CODES.notFinal);
       }
       await delay(ENDED_POLL_MS);
     }
@@ -182,8 +181,9 @@ class Growth {
 
   async #cancel(reason: string): Promise<never> {
     await this.#write({ phase: "done", partitions: this.#from });
-    throw new GrowthRefused(
-      `${reason}. The growth is cancelled, and everything continues with the former number of partitions`,
+    throw new CommandLineError(
+      `${reason}. The growth is cancelled, and everything continues with the former number of partitions.`,
+      EXIT_CODES.notFinal,
     );
   }
 
