@@ -234,6 +234,16 @@ test("a login keeps the secret of listen, and only the owner can read the file",
   expect(readFileSync(store.file, "utf8")).toContain(fake.key);
 });
 
+test("login and replay have the singular for one credit and one event", async () => {
+  vi.stubGlobal("fetch", async (url: string | URL, init: RequestInit) => {
+    if (String(url).endsWith("/replay")) return Response.json({ events: 1 }, { status: 202 });
+    const answer = await fake.fetch(url, init);
+    return new Response((await answer.text()).replace(/"availableCredits":\d+/, '"availableCredits":1'), answer);
+  });
+  expect((await kapi(`login --base-url ${fake.baseUrl} --key-stdin`)).out).toContain(" 1 credit. ");
+  expect((await kapi("webhooks replay endpoint --since 2h")).out).toBe("1 event is sent again.\n");
+});
+
 test("listen sends what a webhook delivery has: amounts as numbers, a valid signature; it keeps its secret", async () => {
   const received: { body: string; headers: Record<string, string> }[] = [];
   vi.stubGlobal("fetch", (url: string | URL, init: RequestInit) => {

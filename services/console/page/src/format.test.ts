@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 
-import { money, moneyChange, moment, relativeTime, zoneName } from "./format.ts";
+import { counted, money, moneyChange, moment, relativeTime, zoneName } from "./format.ts";
 import { chooseZone } from "./time-zone.ts";
 
 const NOW = Date.parse("2026-11-26T09:30:40Z");
@@ -22,6 +22,11 @@ describe("an amount of money", () => {
   it("of a change has a sign unless it is zero", () => {
     expect([12, 0, -3].map((amount) => moneyChange(amount, "USD"))).toEqual(["+12.00 USD", "0.00 USD", "−3.00 USD"]);
   });
+});
+
+it("a number has the noun in the singular only for one", () => {
+  const texts = [0, 1, 2, 1_234].map((amount) => counted(amount, "credit is", "credits are"));
+  expect(texts).toEqual(["0 credits are", "1 credit is", "2 credits are", "1,234 credits are"]);
 });
 
 describe("a time", () => {

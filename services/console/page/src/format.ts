@@ -52,6 +52,11 @@ export function credits(amount: number): string {
   return withMinus(CREDITS.format(amount));
 }
 
+/** A whole number with its noun: `1 credit`, `1,234 credits`. */
+export function counted(amount: number, one: string, many: string): string {
+  return `${credits(amount)} ${amount === 1 ? one : many}`;
+}
+
 /** A compact count or amount, for the axis of a chart. */
 export function short(amount: number): string {
   return withMinus(SHORT.format(amount));

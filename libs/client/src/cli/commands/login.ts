@@ -54,7 +54,7 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
   const { organizationId, availableCredits } = wallet;
   output.print(
     { organizationId, availableCredits },
-    () => `Signed in. ${availableCredits} credits. Stored in ${store.file}.\n`,
+    () => `Signed in. ${availableCredits} ${availableCredits === 1 ? "credit" : "credits"}. Stored in ${store.file}.\n`,
   );
 }
 

@@ -120,7 +120,7 @@ export function addWebhooks(program: Command, surroundings: Surroundings): void 
     .action(async (id: string, { since, until, ...options }: GlobalOptions & { since: Date; until?: Date }) => {
       const { kapi, output } = await openSession(surroundings, options);
       const events = await kapi.webhooks.replay(id, { since, until });
-      output.print({ events }, () => `${events} events are sent again.\n`);
+      output.print({ events }, () => `${events} ${events === 1 ? "event is" : "events are"} sent again.\n`);
     });
   addList(webhooks, "deliveries <endpoint>", "What was sent to an endpoint and what came back, newest first")
     .option("--status <status>", "only deliveries in this state")

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useApi } from "../api/context.ts";
 import type { CreditUsage, Wallet } from "../api/shapes.ts";
 import { UsageByDay } from "../charts/usage-by-day.tsx";
-import { credits } from "../format.ts";
+import { counted, credits } from "../format.ts";
 import { Field } from "../parts/field.tsx";
 import { Loaded, Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
@@ -69,7 +69,7 @@ function Balance({ wallet, set }: BalanceProps) {
     <section class="card" aria-label="Balance">
       {wallet.lowBalance ? (
         <Notice kind="warning">
-          The balance is low: {credits(availableCredits)} credits are left. The threshold is{" "}
+          The balance is low: {counted(availableCredits, "credit is", "credits are")} left. The threshold is{" "}
           {credits(wallet.lowBalanceThreshold)}.
         </Notice>
       ) : null}

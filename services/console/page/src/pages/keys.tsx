@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
 import type { CreatedConsoleKeyAnswer, ListedConsoleKey } from "../api/shapes.ts";
-import { credits as whole } from "../format.ts";
+import { counted, credits as whole } from "../format.ts";
 import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Empty, Loaded, Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
@@ -146,7 +146,7 @@ function columns(
           <span class="under">
             {rateLimit === null
               ? "No rate limit"
-              : `${whole(rateLimit.perSecond)} requests a second, ${whole(rateLimit.burst)} at once`}
+              : `${counted(rateLimit.perSecond, "request", "requests")} a second, ${whole(rateLimit.burst)} at once`}
           </span>
           <span class="under">{allowedNetworks?.join(", ") ?? "Any network"}</span>
         </>

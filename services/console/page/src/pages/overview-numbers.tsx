@@ -1,6 +1,6 @@
 /** The numbers of the overview: totals, and what needs attention. */
 import type { ConsoleOverview } from "../api/shapes.ts";
-import { credits as whole } from "../format.ts";
+import { counted, credits as whole } from "../format.ts";
 import { Ago, Detail, DetailList, Money, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { BREACHES_OF_UTC_DAY } from "./breaches.tsx";
@@ -103,7 +103,7 @@ function CreditsLeft({ credits: { available, daysLeft, perDay } }: { readonly cr
       <span class="under">
         {daysLeft === null
           ? "none used in the last 24 hours"
-          : `${whole(daysLeft)} days at ${whole(perDay)} a day, the rate of the last 24 hours`}
+          : `${counted(Math.round(daysLeft), "day", "days")} at ${whole(perDay)} a day, the rate of the last 24 hours`}
       </span>
     </>
   );

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
-import { credits as whole } from "../format.ts";
+import { counted } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Problem } from "../parts/notice.tsx";
@@ -26,7 +26,9 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
     const sinceMs = fromLocalInput(zone, since);
     if (sinceMs === null) return;
     const events = await api.replayWebhook(endpointId, new Date(sinceMs).toISOString());
-    onReplayed(events === 0 ? "There are no events since that time." : `Replaying ${whole(events)} events.`);
+    onReplayed(
+      events === 0 ? "There are no events since that time." : `Replaying ${counted(events, "event", "events")}.`,
+    );
     onClose();
   });
   const submit = (event: SubmitEvent): void => {
