@@ -1,3 +1,4 @@
+import type { Violations } from "../live/violations.ts";
 import type { OperationLog } from "./operation-log.ts";
 import type { FaultRecord } from "./recovery.ts";
 
@@ -5,7 +6,7 @@ import type { FaultRecord } from "./recovery.ts";
 export function reportLines(
   operationLog: OperationLog,
   faults: readonly FaultRecord[],
-  violations: readonly string[],
+  violations: Violations,
 ): string[] {
   const kinds = [...Map.groupBy(operationLog.operations, ({ kind }) => kind)];
   const { reads, duplicates, notSent, late, slowestMs } = operationLog.counts;
@@ -34,8 +35,8 @@ export function reportLines(
     `answers     ${[...operationLog.answers].map(([kind, count]) => `${count} × ${kind}`).join(", ")}`,
     `late        ${late} answers after more than 5.5 s (15.5 s with ?wait=10), the slowest after ${seconds(slowestMs)} s`,
     `final       the slowest ${[...operationLog.slowestFinalMs].map(([kind, ms]) => `${kind} after ${seconds(ms)} s`).join(", ")}`,
-    `violations  ${violations.length}`,
-    ...violations.map((violation) => `  ${violation}`),
+    `violations  ${violations.count}`,
+    ...violations.kept.map((violation) => `  ${violation}`),
   ];
 }
 

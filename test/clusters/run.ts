@@ -172,7 +172,7 @@ async function runWithFaults(
   await checkAll({ harness, operationLog, violations, waits, say, stack: scene.stack });
   findEndings(scene, "after the last fault");
   const complaints = violations.count > 0 ? loggedWarnings(MAX_WARNINGS) : [];
-  for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations.kept)]) {
+  for (const line of [...complaints, ...reportLines(operationLog, recovery.records, violations)]) {
     process.stdout.write(`${line}\n`);
   }
 }

@@ -39,8 +39,8 @@ requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.r
 connections  ${traffic.lost} lost; each of their requests succeeded when it was sent again
 too slow     ${late} requests got Retry-After because a service answered the gateway too late; their retries succeeded
 sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} replay notices ended before the client's last sample
-violations   ${violations.length}`);
-  process.exitCode = violations.length === 0 && late === 0 ? 0 : 1;
+violations   ${violations}`);
+  process.exitCode = violations === 0 && late === 0 ? 0 : 1;
 } finally {
   await stopServers();
 }

@@ -47,7 +47,8 @@ export interface Restart {
 }
 
 export interface ScenarioReport {
-  readonly violations: readonly string[];
+  /** Number of all violations. */
+  readonly violations: number;
   /** The last warnings of each process; empty without violations. */
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
@@ -117,8 +118,8 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     checkSockets(trial.checkers, violations);
     await trial.settle(SETTLE_TIMEOUT_MS);
     const complaints = violations.count > 0 ? loggedWarnings(MAX_WARNINGS) : [];
-    const { kept } = violations;
-    return { violations: kept, complaints, restarts, traffic: traffic.counts, late, live: liveCounts(trial.checkers) };
+    const live = liveCounts(trial.checkers);
+    return { violations: violations.count, complaints, restarts, traffic: traffic.counts, late, live };
   } finally {
     await traffic.stop();
     await trial.stop();
