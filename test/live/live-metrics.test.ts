@@ -26,8 +26,8 @@ const CLIENTS = 4;
 const MEAN_CUT_MS = 1_500;
 /** Longer than the windows of the busiest accounts. */
 const LONG_ABSENCE = { ms: 9_000, probability: 0.08 };
-/** Not shorter than the session timeout of the metrics processes, which `Harness` sets. */
-const SESSION_TIMEOUT_MS = 6_000;
+/** The session timeout of the metrics processes. */
+const SESSION_TIMEOUT_MS = 3_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 240_000;
 const STUCK_TIMEOUT_MS = 6_000;
@@ -73,6 +73,7 @@ async function begin(
     ...harness.metricsEnv,
     OPERATOR_TOKEN: harness.environment.secrets.serviceTokens.operator,
     LOG_LEVEL: "error",
+    KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     ...env,
   });
   trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork() });
