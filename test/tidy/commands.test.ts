@@ -8,7 +8,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const USAGE_EXIT_CODE = 2;
 
 interface Group {
-  readonly commands: Readonly<Record<string, { readonly node: readonly string[] }>>;
+  readonly commands: Readonly<Record<string, { readonly node: readonly string[]; readonly help: string }>>;
 }
 
 function read(file: string): string {
@@ -37,6 +37,14 @@ describe.each(groups)("npm run %s", (group, { commands }) => {
       const files = node.filter((argument) => argument.includes("/") && !argument.startsWith("node_modules/"));
       expect(files.filter((file) => !existsSync(path.join(ROOT, file)))).toEqual([]);
       expect(page).toMatch(new RegExp(`^\\| \`${name}\` +\\|`, "m"));
+    }
+  });
+
+  it("has the same parts of a sub-command in its help and in docs/testing.md", () => {
+    const page = read("docs/testing.md");
+    for (const [name, { help }] of Object.entries(commands)) {
+      const parts = /parts: (.+)$/.exec(help)?.[1];
+      if (parts !== undefined) expect(page).toContain(`\`npm run ${group} -- ${name} ${parts}\``);
     }
   });
 
