@@ -37,8 +37,8 @@ import {
 } from "./support.ts";
 
 /**
- * Longer than the time after a deadline at which the reservation of an unknown command is an
- * orphan.
+ * Longer than the margin after a deadline. After this margin the reservation of an unknown command
+ * is an orphan.
  */
 const WAITED_FOR_MS = 6 * 60_000;
 
