@@ -36,8 +36,8 @@ const INSERT_REFUSED = statement<Record<string, never>>(
 );
 
 /**
- * The entries that can be recorded. `past` has the old entries that the ledger already has, by name.
- * Puts aside the others that a dropped month may have.
+ * The entries that can be recorded. `past` has the old entries that the ledger already has, by
+ * name. Entries that a dropped month may have are put aside.
  */
 export async function withoutPast(
   tx: Transaction,
