@@ -205,7 +205,7 @@ test.each([
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement that is repeated much later, and whose reply is lost again, is applied once", async () => {
+test("a settlement that first reaches Redis much later, and whose reply is lost, is applied once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
