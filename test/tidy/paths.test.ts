@@ -1,4 +1,7 @@
-/** Paths in documents exist. Code names no file outside the checkout; only variables may. */
+/**
+ * Paths in documents exist. Code has no path that leaves the checkout upwards, or that is in a
+ * personal folder of one machine.
+ */
 import path from "node:path";
 
 import { describe, expect, it } from "vitest";

@@ -136,7 +136,7 @@ it("only programs that derive or open passwords have password keys", () => {
   }
 });
 
-it("only account and finance reach trading servers, and only webhooks reaches any address", () => {
+it("only account and finance reach trading servers, and only webhooks reaches the internet", () => {
   const reaching = [...PROGRAMS].filter(([, { outside }]) => outside.length > 0);
   expect(Object.fromEntries(reaching.map(([program, { outside }]) => [program, outside]))).toEqual({
     account: ["trading-servers"],

@@ -64,7 +64,7 @@ describe("a setting", () => {
     expect(settings.find(({ name }) => name === "LINE_COMMENTED")).toMatchObject({ fallback: undefined });
   });
 
-  it("is reported without a comment with its meaning, and with a comment or message unfit for the page", () => {
+  it("is reported if it has no comment with its meaning, or a comment or message that does not fit the page", () => {
     expect(faults).toEqual([
       "UNCOMMENTED: has no comment that says what it means",
       "LINE_COMMENTED: has no comment that says what it means",

@@ -267,8 +267,8 @@ export function settingsPage(root: string, sections: readonly Section[]): string
   return `# Settings
 
 Every setting is an environment variable. A service reads all of them at its start. If one is wrong, it prints a line
-for each problem and ends with exit code 1. An empty variable counts as not set. \`X_FILE\` names a file with the value of
-\`X\`, without white space around it: secrets are mounted as files.
+for each problem and ends with exit code 1. An empty variable counts as not set. If \`X\` is not set, \`X_FILE\` may name a
+file with its value, such as a mounted secret. White space around the value in the file is removed.
 
 This page is made from the schemas and comments in \`services/*/src/config.ts\` and \`libs/runtime/src\` by
 \`npm run settings-reference\`, and a test compares them. Other settings:

@@ -12,7 +12,7 @@ import { filesBelow } from "./files.ts";
 const Rule = z.strictObject({
   /** The replacement. */
   write: z.string().min(1),
-  /** A regular expression that replaces the words in the name of the rule. */
+  /** A regular expression, used instead of the words in the name of the rule. */
   pattern: z.string().optional(),
   /** A regular expression for the paths of the checked files. */
   files: z.string().optional(),

@@ -36,8 +36,8 @@ export const ConfigSchema = z.object({
   /** `true` allows http addresses of trading servers, on one machine only. */
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /**
-   * Base URL of the command-status service: open reservations, before wallets are set from the
-   * ledger.
+   * Base URL of the command-status service: open commands before wallets are set from the ledger,
+   * and the states of commands with old reservations.
    */
   COMMAND_STATUS_URL: configFields.serviceUrl,
 });

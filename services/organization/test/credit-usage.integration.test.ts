@@ -97,7 +97,7 @@ async function recordRefund(organizationId: string): Promise<void> {
   await refund(context.redis, request);
 }
 
-test("a reservation whose settlement is recorded first is listed once, with the right sum after each step", async () => {
+test("a reservation that is recorded with its settlement is listed once, with the right sum after each step", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 9);

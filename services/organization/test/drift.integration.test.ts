@@ -43,7 +43,8 @@ beforeEach(() => {
 });
 
 /**
- * A wallet with a purchase, a charge, a reservation, a refund, and an entry still in Redis only.
+ * A wallet with purchases, a charge, a consumed, a released and an open reservation, and a charge
+ * that only Redis has.
  */
 async function usedWallet(): Promise<string> {
   const organizationId = await organizationWith(harness, 100);

@@ -37,8 +37,8 @@ import {
 } from "./support.ts";
 
 /**
- * Longer than the time after a deadline at which the reservation of an unknown command is an
- * orphan.
+ * Longer than the margin after a deadline. After this margin the reservation of an unknown command
+ * is an orphan.
  */
 const WAITED_FOR_MS = 6 * 60_000;
 
@@ -58,7 +58,7 @@ test("every charge is in the ledger once, also with two concurrent readers", asy
   expect([...replies.values()].flat()).toEqual([]);
 });
 
-test("a command's entries give the same wallet in any order and with repeats", async () => {
+test("a command's entries give the same wallet, recorded together, one after the other, or repeatedly", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const early = await reserve(context, organizationId, 5);
@@ -200,7 +200,7 @@ test("a release reaches Redis although the process dies after recording it", asy
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a settlement uses the reserved price, also if the final event names another price or is recorded first", async () => {
+test("a settlement uses the reserved price, not the price in the final event, also if recorded with its reservation", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);

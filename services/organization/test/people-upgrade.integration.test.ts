@@ -1,6 +1,6 @@
 /**
- * Moving people and the audit log to the console service, while processes of the previous release
- * run.
+ * Moving people and the audit log to the console service, while processes of earlier builds run:
+ * release 0.1.0 has the table `users`, builds after it also have `audit_log`.
  */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Creates the schema of the previous release, with some rows. */
+/** Creates the schema of the last build before the move, with some rows. */
 async function oldSchema(connectionString: string): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
   for (const file of readdirSync(MIGRATIONS)) {
@@ -72,7 +72,7 @@ async function waiting(): Promise<unknown[]> {
   return rows.map(({ id, entry }) => AuditEvent.parse({ ...entry, eventId: id }));
 }
 
-test("audit entries wait for the console service in order, including entries of processes of the previous release", async () => {
+test("audit entries wait for the console service in order, including entries of processes of earlier builds", async () => {
   const moved = [
     {
       eventId: expect.any(String) as string,

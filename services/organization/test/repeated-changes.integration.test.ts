@@ -179,9 +179,9 @@ function redisWithoutReplies(): LedgerHarness["context"]["redis"] {
 }
 
 test.each([
-  ["Redis still remembers", 10, false],
-  ["Redis may have forgotten", 61, true],
-])("a change whose reply was lost is applied once; it is retried when %s it", async (_what, minutes, isForgotten) => {
+  ["is retried while Redis still remembers it", 10, false],
+  ["comes from a sync when Redis may have forgotten it", 61, true],
+])("a change whose reply was lost is applied once; it %s", async (_what, minutes, isForgotten) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -205,7 +205,7 @@ test.each([
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement that is repeated much later, and whose reply is lost again, is applied once", async () => {
+test("a settlement that first reaches Redis much later, and whose reply is lost, is applied once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);

@@ -1,6 +1,6 @@
 /**
- * A Redis Cluster that lost a master without a replica: organizations of other nodes are not
- * affected.
+ * A Redis Cluster that lost a master. Without a replica, organizations of other nodes are not
+ * affected. With a replica, a charge is refunded once.
  */
 import { randomUUID } from "node:crypto";
 

@@ -132,7 +132,7 @@ export function read(
   return admit(context.redis, { ...request(organizationId, price), traceparent });
 }
 
-/** Reserves `credits` for a new command; returns its id. */
+/** Reserves `credits` for a command, by default a new one; returns its id. */
 export async function reserve(
   context: LedgerContext,
   organizationId: string,

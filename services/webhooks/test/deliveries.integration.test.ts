@@ -245,7 +245,7 @@ describe("a delivery", () => {
     receiver = await Receiver.start();
   });
 
-  it("can be redelivered with the same id, but not through another endpoint or organization", async () => {
+  it("can be redelivered with the same id; an unknown delivery and an unknown endpoint are 404", async () => {
     const { id, eventId } = await tested();
     const delivery = await harness.attempted(id, 1);
     const again = await harness.call("POST", `/webhooks/${id}/deliveries/${delivery.id}/redeliver`);

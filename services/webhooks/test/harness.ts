@@ -153,7 +153,7 @@ export class Harness {
     return WebhookDeliveriesAnswer.parse(answer.body).deliveries;
   }
 
-  /** Waits until the only delivery of an endpoint has `attempts` attempts. */
+  /** Waits until the newest delivery of an endpoint has at least `attempts` attempts. */
   attempted(endpointId: string, attempts: number): Promise<WebhookDelivery> {
     return eventually(async () => {
       const [delivery] = await this.deliveries(endpointId);

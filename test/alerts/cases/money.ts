@@ -50,7 +50,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
     labels: {},
     severity: "critical",
-    summary: "Wallets in Redis differ from the credit ledger",
+    summary: "Wallets differ between Redis, the credit ledger and its entries",
   },
   {
     alert: "KapiTagsClosed",

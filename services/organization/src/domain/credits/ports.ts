@@ -162,7 +162,7 @@ export interface CreditTransaction extends AuditTransaction {
   setLowBalanceThreshold(organizationId: string, credits: number, nowMs: number): Promise<boolean>;
 }
 
-/** Reads and single writes of the ledger outside its transactions. */
+/** Transactions on the ledger, and reads and single writes outside of them. */
 export interface CreditStore {
   transaction<T>(work: (tx: CreditTransaction) => Promise<T>): Promise<T>;
   organizationExists(id: string): Promise<boolean>;

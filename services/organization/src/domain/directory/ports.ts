@@ -5,7 +5,7 @@ import type { ManagementKey } from "./management-key.ts";
 
 /** A key to create: it starts active. */
 export type NewKey = Omit<KeyEntry, "kind" | "version" | "status"> & Pick<ManagementKey, "name">;
-/** A server to create, or the values that it gets. */
+/** A server to create, or the new values of a known server. */
 export type NewServer = Pick<
   ServerEntry,
   "serverId" | "organizationId" | "tradingServerUrl" | "configuration" | "sealedToken"
@@ -53,7 +53,7 @@ export interface Page<Row> {
   readonly total: number;
 }
 
-/** Reads of the directory: organizations, keys, servers and prices. */
+/** Reads and transactions of the directory: organizations, keys, servers and prices. */
 export interface DirectoryStore {
   transaction<T>(work: (tx: DirectoryTransaction) => Promise<T>): Promise<T>;
   readOrganization(id: string): Promise<Organization | null>;

@@ -44,7 +44,8 @@ export interface DriftContext extends LedgerContext {
 /**
  * Compares every wallet in Redis, in the ledger, and by the ledger's entries. Logs drifts as
  * errors, sets the metrics and returns the drifts. It never corrects them. Throws if PostgreSQL is
- * unavailable. Unsynced and unreachable shards are not compared with Redis.
+ * unavailable. Not compared with Redis: unsynced and unreachable shards, shards with a long stream,
+ * and wallets with a pending change.
  */
 export async function checkDrift(context: DriftContext): Promise<Drift[]> {
   const found: Drift[] = [];

@@ -60,7 +60,7 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
     const { converted, recorded, repeated } = await recordInTransaction(tx, used, [], clock.nowMs(), inSpan);
     if (recorded.length < converted.length) {
       const counts = { usage: converted.length, recorded: recorded.length };
-      logger.error(counts, "some usage was not recorded: no wallet, or repeated");
+      logger.error(counts, "some usage was not recorded: without a wallet, repeated, or put aside");
     }
     return { usage: found.replies, repeated };
   });

@@ -4,8 +4,8 @@ import type { Producer } from "@kapi/kafka";
 import type { DirectoryStore } from "../../domain/directory/ports.ts";
 
 /**
- * Publishes the whole directory again, for example after the topic was recreated. Readers keep the
- * highest version, so a repeat changes nothing. Returns the number of entries.
+ * Publishes the whole directory, at every start: the topic may have been recreated. Readers keep
+ * the highest version, so a repeat changes nothing. Returns the number of entries.
  */
 export async function publishDirectory(
   store: Pick<DirectoryStore, "readDirectory">,

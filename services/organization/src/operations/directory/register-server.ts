@@ -41,9 +41,10 @@ export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tr
 }
 
 /**
- * Registers a trading server, or changes a known one. A change is in the audit log. Throws 400
- * without https, and for a new address without a token if the server has a token of its own; 404
- * for an unknown organization; 403 for the server id of another organization.
+ * Registers a trading server, or changes a known one. A change is in the audit log. Throws 400 for
+ * an http address unless `allowInsecure` is set, and for a new address without a token if the
+ * server has a token of its own; 404 for an unknown organization; 403 for the server id of another
+ * organization.
  */
 export async function registerServer(
   context: RegistrationContext,

@@ -53,7 +53,7 @@ export function createCommandStatus(client: InternalClient): CommandStatus {
   };
 }
 
-/** An unknown status may still change. */
+/** A status of a later release counts as open, because it may still change. */
 function stateOf(found: Exclude<LookedUp, typeof LATER>): CommandState {
   if (found === null) return "unknown";
   return FINAL.has(found.command.status) ? "final" : "open";

@@ -110,7 +110,8 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   };
   const ask = async (family: 4 | 6): Promise<LookupAddress[]> => {
     const found = await (family === 4 ? resolver.resolve4(name) : resolver.resolve6(name));
-    // Some name servers never answer IPv6 questions, so only IPv4 addresses end the wait.
+    // Some name servers never answer IPv6 questions. So once there are IPv4 addresses, the look-up
+    // waits only briefly for IPv6 addresses.
     if (family === 4) cancelIn(IPV6_WAIT_MS);
     return found.map((address) => ({ address, family }));
   };

@@ -37,9 +37,9 @@ export const KNOWN_EVENTS = statement<{ event_id: string }>(
 
 /**
  * How far the events of an account are recorded. `last_sequence` is the newest `accountSequence`,
- * which callers see. The others are the newest recorded sequence and position of each source
- * (account and finance service); null: unknown, because release 0.1.0 recorded an event after
- * these columns were last written.
+ * which callers see. The other columns are `sequence` and `through` of each source (see
+ * RecordedSource). Null: unknown, for example because release 0.1.0 recorded an event after these
+ * columns were last written.
  */
 export interface AccountRow {
   readonly server_id: string;

@@ -13,7 +13,8 @@ import { type KnownEntry, readKnown, SELECT_OPEN_RESERVATIONS } from "./entries.
 const DAY_MS = 24 * 3_600_000;
 /**
  * Older entries are looked for in all months. Newer entries are in their shard's month or the month
- * before it: at least 28 days, of which 7 days are a margin for clocks and late epochs.
+ * before it. These months reach back at least 28 days, of which 7 days are a margin for clocks and
+ * late epochs.
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
@@ -34,7 +35,10 @@ const INSERT_REFUSED = statement<Record<string, never>>(
    on conflict (charge_id, leg) do nothing`,
 );
 
-/** The entries that can be recorded. `past` has those of them that are in any month, by name. */
+/**
+ * The entries that can be recorded. `past` has the old entries that the ledger already has, by
+ * name. Entries that a dropped month may have are put aside.
+ */
 export async function withoutPast(
   tx: Transaction,
   entries: readonly LedgerEntry[],
