@@ -237,7 +237,7 @@ async function replaced(node: {
 }): Promise<void> {
   const former = node.id;
   await node.replace();
-  if (node.id === former) throw new Error(`${node.name} still is ${former}`);
+  if (node.id === former) throw new Error(`${node.name} still has the id ${former}`);
 }
 
 async function seconds({ random }: Scene, [least, most]: readonly [number, number]): Promise<void> {

@@ -79,7 +79,8 @@ describe.each(withBody)("$name", (operation) => {
   beforeAll(async () => {
     target = harness.target;
     if (operation.body === "configuration") target = { ...target, serverId: harness.otherServerId };
-    // Deletions use the harness's account: its open position makes them fail, so it remains.
+    // Deletions use the harness's account. Its open position makes the commands fail, so the
+    // account remains.
     else if (operation.path.includes("{accountNumber}") && !operation.path.endsWith("/delete")) {
       target = { ...target, ...(await newAccount(harness.owner, target.serverId)) };
       available = (await harness.owner.send("GET", "/api/v1/management/credits/balance")).remaining;

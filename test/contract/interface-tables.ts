@@ -77,7 +77,10 @@ export interface OperationRow {
   readonly errors: readonly number[];
   readonly price: keyof typeof PRICES;
   readonly body?: BodyKind;
-  /** Whether the operation accepts `page` and `limit`. */
+  /**
+   * Whether the operation always returns a page. `listTradingAccounts` returns a page only if the
+   * query asks for one.
+   */
   readonly paged?: true;
 }
 

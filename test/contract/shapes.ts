@@ -297,7 +297,7 @@ const Digest = z.strictObject({
   revisedAt: timeOrNull,
 });
 
-/** Body of every error. Only errors of a schema have `issues` (decisions, 1.2). */
+/** Body of every error. Only invalid parameters or fields have `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
   code: z.string().regex(/^[A-Z_]+$/),

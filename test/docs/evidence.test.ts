@@ -38,12 +38,12 @@ it.each(["breach.json", "interval.json"])("the Python program verifies %s", asyn
 });
 
 it.each([
-  ["a value of a record", '"equity": "9431.20"', '"equity": "9431.21"'],
-  ["a value beside the records", '"threshold": "9500.00"', '"threshold": "9500.01"'],
+  ["a changed value in a record", '"equity": "9431.20"', '"equity": "9431.21"'],
+  ["a changed value outside the records", '"threshold": "9500.00"', '"threshold": "9500.01"'],
   ["a repeated member", '"offset": 1200', '"offset": 1, "offset": 1200'],
-  ["the last character of the signature", /(.)"\n {2}\}\n\}\n$/, '_"\n  }\n}\n'],
-  ["the last hash", /"lastHash": "./, '"lastHash": "x'],
-])("the Python program and the client refuse a document after a change of %s", async (_title, from, to) => {
+  ["a changed signature", /(.)"\n {2}\}\n\}\n$/, '_"\n  }\n}\n'],
+  ["a changed last hash", /"lastHash": "./, '"lastHash": "x'],
+])("the Python program and the client refuse a document with %s", async (_title, from, to) => {
   const text = readFileSync(path.join(VECTOR, "breach.json"), "utf8");
   const changed = text.replace(from, to);
   expect(changed).not.toBe(text);

@@ -143,7 +143,7 @@ async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void
 }
 
 describe("the immediate deletion", () => {
-  it("removes all data of the account, closes its position, and notifies subscribers", async () => {
+  it("hides the account from every read, closes its position, and notifies subscribers", async () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -220,7 +220,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("the queued deletion", () => {
-  it("fails for an account with an open position; otherwise it removes all data, as the immediate deletion does", async () => {
+  it("fails for an account with an open position; otherwise it hides the account, as the immediate deletion does", async () => {
     const { account, positionId } = await fullAccount();
     const live = await watching(account);
     const queued = (): Promise<Answer<{ command: { id: string } }>> =>

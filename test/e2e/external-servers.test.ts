@@ -64,8 +64,8 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 }
 
 /**
- * Migrates every schema as its owner, which grants the rows to the role of the service. Returns the
- * address with the role, by service.
+ * Migrates every schema as its owner. The migration gives the role of the service access to the
+ * rows. Returns the variable with the address of PostgreSQL for this role, by service.
  */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");

@@ -131,7 +131,8 @@ function moneyTests(target: FirstPathTarget): void {
     await control.close(account, positionId);
     const { balanceMinor } = await control.account(account);
     let ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
-    // Without a profit or loss, a closing deal changes no balance and has no transaction.
+    // Without profit or loss, a closing deal has no `realized_pnl` transaction. So the test waits
+    // for equal sums.
     while (sumOf(ledger) !== balanceMinor) {
       if (Date.now() > deadline) throw new Error(`ledger ${sumOf(ledger)}, trading server ${balanceMinor}`);
       await pause(50);

@@ -162,7 +162,7 @@ describe("a disabling with flatten", () => {
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
   });
 
-  it("that fails at its deadline leaves the account disabled, and every read says so", async () => {
+  it("that fails at its deadline leaves the account disabled, as its details and the event feed show", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.openMarket("GBPUSD", false);
     const command = await client.finished(await queueBriefly(accountNumber, "account.disable"));

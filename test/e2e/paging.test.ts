@@ -183,7 +183,7 @@ describe("filters", () => {
     expect(await walk(ofAccount(name), name, nothing, { from, to })).toEqual(expected);
   });
 
-  it("of deals name an order and a position, of transactions a deal", async () => {
+  it("select deals by order and by position, and transactions by deal", async () => {
     const [deal] = recordsOf(await page(ofAccount("deals"), { limit: 1 }), "deals");
     const { orderId, positionId, id } = deal as { orderId: string; positionId: string; id: string };
     expect((await walk(ofAccount("deals"), "deals", nothing, { orderId })).map((found) => found["id"])).toEqual([id]);
@@ -193,7 +193,7 @@ describe("filters", () => {
     }
   });
 
-  it("of usage and deliveries by time", async () => {
+  it("of usage and deliveries by time: to is exclusive", async () => {
     for (const [path, name, field] of [
       ["/credits/usage", "usage", "at"],
       [`/webhooks/${endpointId}/deliveries`, "deliveries", "createdAt"],

@@ -151,7 +151,7 @@ try {
     const all = [redis?.consumed, kept.consumed, derived.consumed, linesSum];
     check(
       all.every((sum) => sum === consumed),
-      `${organizationId}: answered for ${consumed}, but Redis, ledger, entries and lines say ${all.join(", ")}`,
+      `${organizationId}: ${consumed} credits were charged, but Redis, PostgreSQL, entries and lines have ${all.join(", ")}`,
     );
     check(JSON.stringify([redis, derived]) === JSON.stringify([kept, kept]), `${organizationId}: the wallets differ`);
     const lines = (await reconciliation.lines(organizationId)).map(({ requestId }) => requestId ?? "");

@@ -1,6 +1,6 @@
 /**
- * Finds the allowed addresses and the selected pods of rendered egress policies. It reads only the
- * layout of this chart, not any YAML.
+ * Finds the allowed addresses and the selected pods of rendered egress policies. It matches the
+ * layout of this chart, and does not parse YAML.
  */
 
 const SEPARATOR = /^---$/m;

@@ -1,4 +1,6 @@
-"""Adapts valid requests to rules that no schema contains: a key is used once, and some values depend on server state.
+"""Adapts valid requests to rules that no schema contains.
+
+An idempotency key is used once, and some values depend on server state.
 
 The hooks change only valid requests, and only within their schema. Schemathesis sends invalid requests unchanged.
 """

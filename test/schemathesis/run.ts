@@ -71,8 +71,8 @@ headers = { Authorization = "Management ${managementKey}" }
 "path.serverId" = "${serverId}"
 "path.accountNumber" = "${accountNumber}"
 
-# A link replaces the wrong endpoint id of a request with the id of a real endpoint. Schemathesis
-# still expects that the request is rejected.
+# An OpenAPI link replaces the wrong endpoint id of a request with the id of a real endpoint.
+# Schemathesis still expects that the request is rejected.
 [[operations]]
 include-operation-id = "deleteWebhook"
 checks.negative_data_rejection.enabled = false

@@ -46,7 +46,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly publish: Publish;
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Reads a topic, with the intervals of kapi's consumer of the topic. */
+  /** Reads a topic. The intervals are about those of kapi's consumer while no caller waits. */
   readonly consume: (
     topic: TopicContract,
     intervals: Pick<ConsumerOptions, "minIntervalMs"> | Pick<ConsumerOptions, "busyIntervalMs">,
