@@ -1,5 +1,5 @@
 /**
- * `npm run scenario -- risk`: two risk processes on recorded quotes, while they are killed and
+ * `npm run scenario -- risk`: two risk processes compare valuations, while they are killed and
  * paused. Random accounts trade, deposit and change their rules. Then the run compares every alert,
  * command and event with an oracle that looks at the whole log again. A run with differences exits
  * with 1.

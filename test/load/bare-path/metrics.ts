@@ -5,6 +5,8 @@ import { startLogReader, LIVE_INTERVAL_MS } from "@kapi/kafka";
 import { bareProcess, fatal, parsed } from "./bare-process.ts";
 
 const WINDOW_SAMPLES = 20;
+/** Minimum time between fetches under load, as in the metrics service. */
+const BUSY_INTERVAL_MS = 10;
 
 const { kafka, logger, consume, publish, hello } = await bareProcess("metrics", LIVE_INTERVAL_MS);
 const sequences = new Map<string, number>();
@@ -24,7 +26,7 @@ await startLogReader(kafka, {
     }
   },
 });
-await consume(TOPICS.tradingValuations, { busyIntervalMs: LIVE_INTERVAL_MS }, async (messages) => {
+await consume(TOPICS.tradingValuations, { busyIntervalMs: BUSY_INTERVAL_MS }, async (messages) => {
   for (const valuation of parsed<{ accountNumber: string }>(messages)) {
     const { accountNumber } = valuation;
     const sequence = (sequences.get(accountNumber) ?? 0) + 1;
