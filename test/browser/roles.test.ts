@@ -1,0 +1,114 @@
+/**
+ * What people see whose role does not allow something: in a real browser, with the console and the
+ * organization service.
+ */
+import { randomUUID } from "node:crypto";
+
+import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { CONSOLE_FOLDER } from "../../deploy/local/src/services/console-build.ts";
+import {
+  type ConsoleHarness,
+  type ConsoleUser as Person,
+  PASSWORD,
+  startConsoleHarness,
+} from "../../services/console/test/harness.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser } from "./console-user.ts";
+
+const AT = "2026-03-02T10:05:00.000Z";
+
+let browser: Browser;
+let harness: ConsoleHarness;
+let owner: Person;
+let user: ConsoleUser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  harness = await startConsoleHarness({ CONSOLE_ASSETS: CONSOLE_FOLDER, CONSOLE_SECURE_COOKIES: "off" });
+}, INSTALL_DEADLINE_MS);
+beforeEach(async () => {
+  owner = await harness.person();
+  user = await ConsoleUser.at(browser, `${harness.url}/console/`);
+});
+afterEach(async () => {
+  await user.leave();
+});
+afterAll(async () => {
+  await browser.close();
+  await harness.stop();
+});
+
+/** Opens an address, and signs in as the person. */
+async function openAs({ email }: Person, address: string): Promise<void> {
+  await user.loseSession();
+  await user.open(address);
+  await user.signIn({ email, password: PASSWORD });
+  await user.button("Sign out").waitFor();
+  await user.settled();
+}
+
+/** The labels of all buttons of the page, without the header and the navigation. */
+const buttons = (): Promise<string[]> => user.page.locator("main button, main a.button").allInnerTexts();
+
+describe("a person sees no button that their role never allows", () => {
+  it("on the page of people and in the audit log, opened by their address", async () => {
+    for (const role of ["operator", "finance", "read_only"] as const) {
+      const colleague = await harness.colleague(owner, role);
+      for (const address of ["/people", "/audit"]) {
+        await openAs(colleague, address);
+        await user.page.getByText("It needs the role owner.").waitFor();
+        expect([role, address, await buttons()]).toEqual([role, address, []]);
+      }
+    }
+    await openAs(owner, "/people");
+    expect(await buttons()).toContain("Invite a person");
+    await user.visit("Audit log");
+    await user.settled();
+    expect(await buttons()).toEqual(expect.arrayContaining(["Export as CSV", "Refresh"]));
+  });
+
+  it("in the dialog of a webhook delivery, which only some roles may send again", async () => {
+    const endpoint: WebhookEndpoint = {
+      id: randomUUID(),
+      url: "https://receiver.example.com",
+      description: "",
+      kinds: null,
+      serverIds: null,
+      status: "enabled",
+      disabledReason: null,
+      failingSince: null,
+      createdAt: AT,
+      updatedAt: AT,
+    };
+    const delivery: WebhookDelivery = {
+      id: randomUUID(),
+      eventId: randomUUID(),
+      endpointId: endpoint.id,
+      type: "webhook.test",
+      status: "failed",
+      attempts: [],
+      nextAttemptAt: null,
+      createdAt: AT,
+      completedAt: AT,
+    };
+    const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+    await user.page.route(`**/console/api/webhooks/${endpoint.id}`, (route) => route.fulfill({ json: { endpoint } }));
+    await user.page.route(`**/console/api/webhooks/${endpoint.id}/deliveries?*`, (route) =>
+      route.fulfill({ json: { deliveries: [delivery], pagination } }),
+    );
+    for (const [role, shown] of [
+      ["operator", ["Resend", "Close"]],
+      ["finance", ["Close"]],
+      ["read_only", ["Close"]],
+    ] as const) {
+      await openAs(await harness.colleague(owner, role), `/webhooks/${endpoint.id}`);
+      await user.button("Details of webhook.test").click();
+      const dialog = user.page.getByRole("dialog");
+      await dialog.waitFor();
+      expect([role, await dialog.getByRole("button").allInnerTexts()]).toEqual([role, shown]);
+    }
+  });
+});
