@@ -1,6 +1,6 @@
 /**
- * What people see whose role does not allow something: in a real browser, with the console and the
- * organization service.
+ * What people see whose role, or whose missing second factor, does not allow something: in a real
+ * browser, with the console and the organization service.
  */
 import { randomUUID } from "node:crypto";
 
@@ -9,6 +9,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { CONSOLE_FOLDER } from "../../deploy/local/src/services/console-build.ts";
+import { appCode } from "../../services/console/test/authenticator.ts";
 import {
   type ConsoleHarness,
   type ConsoleUser as Person,
@@ -110,5 +111,45 @@ describe("a person sees no button that their role never allows", () => {
       await dialog.waitFor();
       expect([role, await dialog.getByRole("button").allInnerTexts()]).toEqual([role, shown]);
     }
+  });
+});
+
+describe("a person who may not do something sees why", () => {
+  const alert = () => user.page.getByRole("alert").innerText();
+
+  it("by the role that it needs", async () => {
+    await openAs(await harness.colleague(owner, "finance"), "/people");
+    expect(await alert()).toBe(
+      "Your role does not allow this. It needs the role owner. Ask an owner of Test to change your role.",
+    );
+  });
+
+  it("by the second factor that an owner requires since the page was opened", async () => {
+    await openAs(await harness.colleague(owner, "finance"), "/credits");
+    const owning = await harness.signedIn(owner);
+    const begun = await owning.ask("POST", "/two-factor", { currentPassword: PASSWORD });
+    await owning.ask("POST", "/two-factor/confirm", { code: appCode((begun.body as { secret: string }).secret) });
+    expect((await owning.ask("PUT", "/people/two-factor-requirement", { required: true })).status).toBe(204);
+    await user.button("Refresh").click();
+    await user.page.getByRole("alert").first().waitFor();
+    const texts = await user.page.getByRole("alert").allInnerTexts();
+    for (const text of texts)
+      expect(text.trim()).toBe("Set up two-factor authentication first: your organization requires it.");
+  });
+
+  it("by the end of their role as an owner", async () => {
+    await harness.colleague(owner, "finance");
+    await openAs(owner, "/people");
+    // The answer if another owner demotes this one while the request is carried out.
+    await user.page.route("**/console/api/people/*/disable", (route) =>
+      route.fulfill({
+        status: 403,
+        headers: { "x-error-code": "MISSING_PERMISSION" },
+        json: { error: "You are no longer an owner" },
+      }),
+    );
+    await user.button("Disable: A finance").click();
+    await user.button("Disable person").click();
+    expect(await alert()).toBe("You are no longer an owner.");
   });
 });
