@@ -178,6 +178,16 @@ describe("a role", () => {
       user: { role: "finance" },
     });
   });
+
+  it("is changed by the operator also in an organization whose only owner was disabled", async () => {
+    const owner = await harness.person();
+    const colleague = await harness.colleague(owner, "read_only");
+    expect((await harness.client.request("DELETE", `/internal/users/${owner.userId}`)).status).toBe(200);
+    const path = `/internal/users/${colleague.userId}/role`;
+    for (const role of ["finance", "owner"])
+      expect((await harness.client.request("PUT", path, { role })).status).toBe(200);
+    expect(await rolesOf(await harness.signedIn(colleague))).toEqual({ [colleague.userId]: "owner" });
+  });
 });
 
 describe("a person", () => {
