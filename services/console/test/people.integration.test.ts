@@ -6,17 +6,30 @@ import {
   type ConsolePeopleAnswer,
   type ConsoleSessionEntry,
   type InvitedPersonAnswer,
+  MAX_ACTIVE_PEOPLE,
   MAX_OPEN_INVITATIONS,
 } from "@kapi/contracts";
+import { type Database, startPool, statement } from "@kapi/postgres";
+import { createLogger, type Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { type Browser, type ConsoleHarness, type ConsoleUser, PASSWORD, startConsoleHarness } from "./harness.ts";
 
 let harness: ConsoleHarness;
+let database: Started<Database>;
 beforeAll(async () => {
   harness = await startConsoleHarness();
+  database = await startPool({
+    connectionString: harness.environment.postgresUrl,
+    schema: "console",
+    applicationName: "test",
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
 });
-afterAll(() => harness.stop());
+afterAll(async () => {
+  await database.stop();
+  await harness.stop();
+});
 
 const rolesOf = async (browser: Browser): Promise<Record<string, string>> => {
   const { people } = (await browser.ask("GET", "/people")).body as unknown as ConsolePeopleAnswer;
@@ -33,6 +46,16 @@ const invite = async (browser: Browser, email: string, role = "read_only"): Prom
   const { token } = invited.body as unknown as InvitedPersonAnswer;
   expect(token).toMatch(/^[A-Za-z0-9_-]{43}$/);
   return token ?? "";
+};
+/** Adds active people without a usable password: hashing many passwords would take long. */
+const addPeople = async ({ organizationId }: ConsoleUser, count: number): Promise<void> => {
+  const insert = statement<Record<string, never>>(
+    "test_add_people",
+    `insert into users (id, organization_id, organization_name, email, name, role, password_hash, created_at)
+     select gen_random_uuid(), $1, 'Test', gen_random_uuid() || '@example.com', 'Person', 'read_only', '', now()
+     from generate_series(1, $2)`,
+  );
+  await database.value.query(insert, [organizationId, count]);
 };
 
 describe("an invitation", () => {
@@ -95,6 +118,32 @@ describe("an invitation", () => {
     await invite(browser, emails[0] ?? "", "operator");
     const { invitations } = (await browser.ask("GET", "/people")).body as unknown as ConsolePeopleAnswer;
     expect(invitations).toHaveLength(MAX_OPEN_INVITATIONS);
+  });
+
+  it("is accepted only up to the limit of active people, also by two people at once", async () => {
+    const owner = await harness.person();
+    const browser = await harness.signedIn(owner);
+    const emails = [1, 2].map(() => `${randomUUID()}@example.com`);
+    const bodies: object[] = [];
+    for (const email of emails) bodies.push({ token: await invite(browser, email), name: "Guest", password: PASSWORD });
+    // One place is left.
+    await addPeople(owner, MAX_ACTIVE_PEOPLE - 2);
+    const accept = async (body: object): Promise<number> =>
+      (await harness.browser().ask("POST", "/invitations/accept", body)).status;
+    const statuses = await Promise.all(bodies.map(accept));
+    expect(statuses.toSorted(byNumber)).toEqual([200, 400]);
+    // The rejected invitation stays open.
+    const [rejected = {}, joined] = statuses[0] === 400 ? [bodies[0], emails[1]] : [bodies[1], emails[0]];
+    expect(await harness.browser().ask("POST", "/invitations/accept", rejected)).toMatchObject({
+      status: 400,
+      body: {
+        issues: [{ path: ["email"], message: "exceeds the limit of 500 active people: an owner must disable some" }],
+      },
+    });
+    const { people } = (await browser.ask("GET", "/people")).body as unknown as ConsolePeopleAnswer;
+    const { id = "" } = people.find(({ email }) => email === joined) ?? {};
+    expect((await browser.ask("POST", `/people/${id}/disable`)).status).toBe(204);
+    expect(await accept(rejected)).toBe(200);
   });
 
   it("is refused for the address of a user", async () => {
@@ -177,6 +226,16 @@ describe("a role", () => {
     expect((await (await harness.signedIn(owner)).ask("GET", "/session")).body).toMatchObject({
       user: { role: "finance" },
     });
+  });
+
+  it("is changed by the operator also in an organization whose only owner was disabled", async () => {
+    const owner = await harness.person();
+    const colleague = await harness.colleague(owner, "read_only");
+    expect((await harness.client.request("DELETE", `/internal/users/${owner.userId}`)).status).toBe(200);
+    const path = `/internal/users/${colleague.userId}/role`;
+    for (const role of ["finance", "owner"])
+      expect((await harness.client.request("PUT", path, { role })).status).toBe(200);
+    expect(await rolesOf(await harness.signedIn(colleague))).toEqual({ [colleague.userId]: "owner" });
   });
 });
 

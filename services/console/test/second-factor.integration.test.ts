@@ -72,7 +72,14 @@ describe("two-factor authentication", () => {
     const text = JSON.stringify(stored);
     for (const hidden of [secret, ...codes, ...codes.map((code) => code.replaceAll("-", ""))])
       expect(text).not.toContain(hidden);
-    expect((await browser.ask("POST", "/two-factor", { currentPassword: PASSWORD })).status).toBe(400);
+  });
+
+  it("that is on already cannot be set up again, and the error says so", async () => {
+    const { browser } = await enrol(await harness.person());
+    expect(await browser.ask("POST", "/two-factor", { currentPassword: PASSWORD })).toMatchObject({
+      status: 400,
+      body: { error: "You have two-factor authentication already: reload the page to change it" },
+    });
   });
 
   it("asks for a code after the password; until then nothing else is possible", async () => {

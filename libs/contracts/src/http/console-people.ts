@@ -12,7 +12,10 @@ import { PageNumbers } from "./pagination.ts";
 export const INVITATION_LIFE_MS = 72 * 3_600_000;
 /** Maximum number of open invitations of an organization. */
 export const MAX_OPEN_INVITATIONS = 100;
-/** Number of active people of an organization at which nobody else can be invited. */
+/**
+ * Number of active people of an organization at which nobody else can be invited, or accept an
+ * invitation. The operator can create more.
+ */
 export const MAX_ACTIVE_PEOPLE = 500;
 /** Number of recovery codes that a person gets at once. */
 export const RECOVERY_CODES = 10;

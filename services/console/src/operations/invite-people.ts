@@ -61,7 +61,7 @@ export async function invitePerson(
     const people = await tx.users.countActive(organizationId);
     // The new invitation replaces an open one of the same address.
     const others = await tx.invitations.countOthers(organizationId, wanted.email, nowMs);
-    if (people >= MAX_ACTIVE_PEOPLE) throw issueOf("email", `exceeds the limit of ${MAX_ACTIVE_PEOPLE} active people`);
+    if (people >= MAX_ACTIVE_PEOPLE) throw tooManyPeople();
     if (others >= MAX_OPEN_INVITATIONS) {
       throw issueOf("email", `exceeds the limit of ${MAX_OPEN_INVITATIONS} open invitations: cancel some`);
     }
@@ -127,7 +127,8 @@ export async function openInvitation(
 /**
  * Creates the user of an invitation with the chosen name and password, and opens a session. Throws
  * 404 for an unknown, used or expired link: of two concurrent requests with one link, one gets 404.
- * Throws 400 if the e-mail address has a user by now.
+ * Throws 400 if the e-mail address has a user by now, and if there are too many people; the
+ * invitation then stays open.
  */
 export async function acceptInvitation(
   dependencies: InviteDependencies,
@@ -137,13 +138,18 @@ export async function acceptInvitation(
   const { store, clock, passwords, invitations, users } = dependencies;
   const tokenHash = hashOfToken(token);
   // Hashing is expensive: only a valid link gets it.
-  if ((await invitations.byToken(tokenHash, clock.nowMs())) === null) throw linkEnded();
+  const found = await invitations.byToken(tokenHash, clock.nowMs());
+  if (found === null) throw linkEnded();
   const passwordHash = await hashPassword(passwords, password);
   const nowMs = clock.nowMs();
   const userId = uuidV7(nowMs);
   await store.transaction(async (tx) => {
+    // People who accept at once wait for each other, so that the limit holds. The owners are locked
+    // before the invitation, as in invitePerson: the other order could deadlock.
+    await tx.users.lockOwners(found.organizationId);
     const accepted = await tx.invitations.accept(tokenHash, nowMs);
     if (accepted === null) throw linkEnded();
+    if ((await tx.users.countActive(found.organizationId)) >= MAX_ACTIVE_PEOPLE) throw tooManyPeople();
     const { organizationId, organizationName, email, role, invitedBy } = accepted;
     const user = { userId, organizationId, organizationName, email, name, role, passwordHash };
     if (!(await tx.users.insert(user, nowMs))) throw emailTaken();
@@ -173,6 +179,10 @@ function linkEnded(): ApiError {
 
 function emailTaken(): ApiError {
   return issueOf("email", "belongs to a user already");
+}
+
+function tooManyPeople(): ApiError {
+  return issueOf("email", `exceeds the limit of ${MAX_ACTIVE_PEOPLE} active people: an owner must disable some`);
 }
 
 function issueOf(field: string, message: string): ApiError {

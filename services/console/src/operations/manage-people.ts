@@ -67,8 +67,8 @@ export async function changeRole(
 }
 
 /**
- * Changes a role for the operator. Throws 404 for an unknown or disabled user, and 400 if the
- * organization would have no active owner.
+ * Changes a role for the operator. Throws 404 for an unknown or disabled user, and 400 if the user
+ * is the only active owner and would no longer be one.
  */
 export async function changeRoleForOperator(
   { store, clock }: Pick<PeopleDependencies, "store" | "clock">,
@@ -79,7 +79,7 @@ export async function changeRoleForOperator(
   await store.transaction(async (tx) => {
     const { organizationId } = await requireUser(tx, userId);
     const owners = await tx.users.lockOwners(organizationId);
-    if (role !== "owner" && owners.every((owner) => owner === userId)) throw lastOwner();
+    if (role !== "owner" && owners.length === 1 && owners.includes(userId)) throw lastOwner();
     await setRole(tx, { organizationId, userId, by }, role, clock.nowMs());
   });
 }

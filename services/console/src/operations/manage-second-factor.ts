@@ -41,11 +41,11 @@ export async function beginTwoFactor(
   if (sealingKeys === null) {
     throw new ApiError("NOT_FOUND", { text: "Two-factor authentication is not set up on this installation" });
   }
-  if (user.twoFactor) throw hasFactor();
+  if (user.twoFactor) throw alreadyEnabled();
   await requireFactors(context, user, { currentPassword }, address);
   const bytes = randomBytes(SECRET_BYTES);
   const sealed = sealPassword(sealingKeys, user.userId, bytes.toString("base64url"));
-  if (!(await secondFactors.begin(user.userId, sealed))) throw hasFactor();
+  if (!(await secondFactors.begin(user.userId, sealed))) throw alreadyEnabled();
   const secret = toBase32(bytes);
   const uri = totpUri(secret, `${ISSUER} ${user.organizationName}`, user.email);
   return { secret, uri, qr: qrOf(uri) };
@@ -63,7 +63,7 @@ export async function confirmTwoFactor(
 ): Promise<readonly string[]> {
   const { sealingKeys, secondFactors, store, clock } = context;
   const stored = await secondFactors.read(user.userId);
-  if (stored === null || stored.isConfirmed || sealingKeys === null) throw hasFactor();
+  if (stored === null || stored.isConfirmed || sealingKeys === null) throw nothingToConfirm();
   // Decrypted before the attempt is counted: a secret that cannot be decrypted is no wrong code.
   const secret = secretOf(sealingKeys, user.userId, stored.secret);
   const attempt = await beginAttempt(context, user.email, address);
@@ -76,7 +76,7 @@ export async function confirmTwoFactor(
   const codes = createRecoveryCodes();
   await store.transaction(async (tx) => {
     const nowMs = clock.nowMs();
-    if (!(await tx.secondFactors.confirm(user.userId, stored.secret, step, nowMs))) throw hasFactor();
+    if (!(await tx.secondFactors.confirm(user.userId, stored.secret, step, nowMs))) throw nothingToConfirm();
     await tx.secondFactors.replaceRecoveryCodes(user.userId, codes.map(hashOfShown));
     tx.recordAudit([recordOf("user.two_factor_enabled", user, address, nowMs)]);
   });
@@ -135,7 +135,12 @@ function requireTwoFactor({ twoFactor }: ActiveUser): void {
   if (!twoFactor) throw issueOf("code", "cannot be checked: you have no second factor");
 }
 
-function hasFactor(): ApiError {
+function alreadyEnabled(): ApiError {
+  const text = "You have two-factor authentication already: reload the page to change it";
+  return new ApiError("VALIDATION_FAILED", { text });
+}
+
+function nothingToConfirm(): ApiError {
   return issueOf("code", "belongs to no second factor that is being set up: reload the page and begin again");
 }
 

@@ -6,6 +6,7 @@ import { Field } from "../parts/field.tsx";
 import { filterBy } from "../parts/filter.ts";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Instant } from "../parts/time-range.tsx";
 import { useData } from "../parts/use-data.ts";
@@ -46,14 +47,14 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
     <Page
       title="Audit log"
       actions={
-        <>
+        <Permitted to="audit:read">
           <a class="button" href={api.auditExportAddress(filter)} download="audit-log.csv">
             Export as CSV
           </a>
           <button type="button" onClick={audit.reload}>
             Refresh
           </button>
-        </>
+        </Permitted>
       }
     >
       <p>

@@ -7,6 +7,7 @@ import { pageIn } from "../parts/filter.ts";
 import { Loaded, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
 import { Moment, State } from "../parts/values.tsx";
@@ -38,9 +39,11 @@ export function PeoplePage({ query }: { readonly query: URLSearchParams }) {
     <Page
       title="People"
       actions={
-        <button type="button" class="primary" onClick={() => setAsked({ what: "invite" })}>
-          Invite a person
-        </button>
+        <Permitted to="people:manage">
+          <button type="button" class="primary" onClick={() => setAsked({ what: "invite" })}>
+            Invite a person
+          </button>
+        </Permitted>
       }
     >
       <p>Who may sign in to this console, and what they may do. A changed role applies to the person's next request.</p>

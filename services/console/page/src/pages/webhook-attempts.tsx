@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { WebhookAttempt, WebhookDelivery } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Permitted } from "../parts/permitted.tsx";
 import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
@@ -47,9 +48,11 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
       {children}
       <div class="buttons">
         {redeliver === null ? null : (
-          <button type="button" class="primary" disabled={busy || isUnderWay} onClick={redeliver}>
-            {busy ? "Sending…" : "Resend"}
-          </button>
+          <Permitted to="webhooks:manage">
+            <button type="button" class="primary" disabled={busy || isUnderWay} onClick={redeliver}>
+              {busy ? "Sending…" : "Resend"}
+            </button>
+          </Permitted>
         )}
         <button type="button" onClick={onClose}>
           Close

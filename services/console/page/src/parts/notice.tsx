@@ -8,6 +8,8 @@ import { Copy } from "./values.tsx";
 
 const SKELETON_LINES = 4;
 const MISSING_PERMISSION = "MISSING_PERMISSION";
+/** The text of the API if the role is the reason, with the permission. */
+const ROLE_LACKS = /^Your role does not allow this: (\S+?)\.?$/;
 
 interface NoticeProps {
   readonly kind: "problem" | "warning" | "good";
@@ -66,10 +68,15 @@ function isForbidden({ status, code }: Failure): boolean {
   return status === FORBIDDEN && code === MISSING_PERMISSION;
 }
 
-/** Which role is needed, and whom to ask. */
+/**
+ * Which role is needed, and whom to ask. If the role is not the reason, the text of the API: a
+ * second factor must be set up first, or the person is no longer an owner.
+ */
 function Forbidden({ message }: { readonly message: string }) {
   const session = useOptionalSession();
-  const roles = rolesInWords(/: (\S+?)\.?$/.exec(message)?.[1] ?? "");
+  const permission = ROLE_LACKS.exec(message)?.[1];
+  if (permission === undefined) return <>{message}</>;
+  const roles = rolesInWords(permission);
   return (
     <>
       Your role does not allow this.{roles === null ? "" : ` It needs the role ${roles}.`} Ask an owner of{" "}

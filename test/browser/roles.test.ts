@@ -1,0 +1,155 @@
+/**
+ * What people see whose role, or whose missing second factor, does not allow something: in a real
+ * browser, with the console and the organization service.
+ */
+import { randomUUID } from "node:crypto";
+
+import type { WebhookDelivery, WebhookEndpoint } from "@kapi/contracts";
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+
+import { CONSOLE_FOLDER } from "../../deploy/local/src/services/console-build.ts";
+import { appCode } from "../../services/console/test/authenticator.ts";
+import {
+  type ConsoleHarness,
+  type ConsoleUser as Person,
+  PASSWORD,
+  startConsoleHarness,
+} from "../../services/console/test/harness.ts";
+import { INSTALL_DEADLINE_MS } from "./chromium.ts";
+import { ConsoleUser, startBrowser } from "./console-user.ts";
+
+const AT = "2026-03-02T10:05:00.000Z";
+
+let browser: Browser;
+let harness: ConsoleHarness;
+let owner: Person;
+let user: ConsoleUser;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  harness = await startConsoleHarness({ CONSOLE_ASSETS: CONSOLE_FOLDER, CONSOLE_SECURE_COOKIES: "off" });
+}, INSTALL_DEADLINE_MS);
+beforeEach(async () => {
+  owner = await harness.person();
+  user = await ConsoleUser.at(browser, `${harness.url}/console/`);
+});
+afterEach(async () => {
+  await user.leave();
+});
+afterAll(async () => {
+  await browser.close();
+  await harness.stop();
+});
+
+/** Opens an address, and signs in as the person. */
+async function openAs({ email }: Person, address: string): Promise<void> {
+  await user.loseSession();
+  await user.open(address);
+  await user.signIn({ email, password: PASSWORD });
+  await user.button("Sign out").waitFor();
+  await user.settled();
+}
+
+/** The labels of all buttons of the page, without the header and the navigation. */
+const buttons = (): Promise<string[]> => user.page.locator("main button, main a.button").allInnerTexts();
+
+describe("a person sees no button that their role never allows", () => {
+  it("on the page of people and in the audit log, opened by their address", async () => {
+    for (const role of ["operator", "finance", "read_only"] as const) {
+      const colleague = await harness.colleague(owner, role);
+      for (const address of ["/people", "/audit"]) {
+        await openAs(colleague, address);
+        await user.page.getByText("It needs the role owner.").waitFor();
+        expect([role, address, await buttons()]).toEqual([role, address, []]);
+      }
+    }
+    await openAs(owner, "/people");
+    expect(await buttons()).toContain("Invite a person");
+    await user.visit("Audit log");
+    await user.settled();
+    expect(await buttons()).toEqual(expect.arrayContaining(["Export as CSV", "Refresh"]));
+  });
+
+  it("in the dialog of a webhook delivery, which only some roles may send again", async () => {
+    const endpoint: WebhookEndpoint = {
+      id: randomUUID(),
+      url: "https://receiver.example.com",
+      description: "",
+      kinds: null,
+      serverIds: null,
+      status: "enabled",
+      disabledReason: null,
+      failingSince: null,
+      createdAt: AT,
+      updatedAt: AT,
+    };
+    const delivery: WebhookDelivery = {
+      id: randomUUID(),
+      eventId: randomUUID(),
+      endpointId: endpoint.id,
+      type: "webhook.test",
+      status: "failed",
+      attempts: [],
+      nextAttemptAt: null,
+      createdAt: AT,
+      completedAt: AT,
+    };
+    const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+    await user.page.route(`**/console/api/webhooks/${endpoint.id}`, (route) => route.fulfill({ json: { endpoint } }));
+    await user.page.route(`**/console/api/webhooks/${endpoint.id}/deliveries?*`, (route) =>
+      route.fulfill({ json: { deliveries: [delivery], pagination } }),
+    );
+    for (const [role, shown] of [
+      ["operator", ["Resend", "Close"]],
+      ["finance", ["Close"]],
+      ["read_only", ["Close"]],
+    ] as const) {
+      await openAs(await harness.colleague(owner, role), `/webhooks/${endpoint.id}`);
+      await user.button("Details of webhook.test").click();
+      const dialog = user.page.getByRole("dialog");
+      await dialog.waitFor();
+      expect([role, await dialog.getByRole("button").allInnerTexts()]).toEqual([role, shown]);
+    }
+  });
+});
+
+describe("a person who may not do something sees why", () => {
+  const alert = () => user.page.getByRole("alert").innerText();
+
+  it("by the role that it needs", async () => {
+    await openAs(await harness.colleague(owner, "finance"), "/people");
+    expect(await alert()).toBe(
+      "Your role does not allow this. It needs the role owner. Ask an owner of Test to change your role.",
+    );
+  });
+
+  it("by the second factor that an owner requires since the page was opened", async () => {
+    await openAs(await harness.colleague(owner, "finance"), "/credits");
+    const owning = await harness.signedIn(owner);
+    const begun = await owning.ask("POST", "/two-factor", { currentPassword: PASSWORD });
+    await owning.ask("POST", "/two-factor/confirm", { code: appCode((begun.body as { secret: string }).secret) });
+    expect((await owning.ask("PUT", "/people/two-factor-requirement", { required: true })).status).toBe(204);
+    await user.button("Refresh").click();
+    await user.page.getByRole("alert").first().waitFor();
+    const texts = await user.page.getByRole("alert").allInnerTexts();
+    for (const text of texts)
+      expect(text.trim()).toBe("Set up two-factor authentication first: your organization requires it.");
+  });
+
+  it("by the end of their role as an owner", async () => {
+    await harness.colleague(owner, "finance");
+    await openAs(owner, "/people");
+    // The answer if another owner demotes this one while the request is carried out.
+    await user.page.route("**/console/api/people/*/disable", (route) =>
+      route.fulfill({
+        status: 403,
+        headers: { "x-error-code": "MISSING_PERMISSION" },
+        json: { error: "You are no longer an owner" },
+      }),
+    );
+    await user.button("Disable: A finance").click();
+    await user.button("Disable person").click();
+    expect(await alert()).toBe("You are no longer an owner.");
+  });
+});
