@@ -28,7 +28,8 @@ const CAREFUL_LEVEL = 300;
 
 /**
  * Counts one tick. When a decision is due, the account opens a position, places or cancels a limit
- * order, or closes part or all of a position. Returns whether it did one of these.
+ * order, or closes part or all of a position whose market is open. Returns whether it did one of
+ * these.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;
@@ -72,7 +73,7 @@ function open(context: TradingContext, account: Account, trader: AutoTrader): bo
 }
 
 function close(context: TradingContext, account: Account, trader: AutoTrader): boolean {
-  const positions = [...account.positions.values()];
+  const positions = [...account.positions.values()].filter(({ symbol }) => context.prices.isOpen(symbol));
   const position = positions[Math.floor(nextRandom(trader) * positions.length)];
   if (position === undefined) return false;
   const half = Math.floor(position.volume / 2);
