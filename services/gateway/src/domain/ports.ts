@@ -239,6 +239,6 @@ export interface CommandLog {
  * Available credits of an organization, for error responses of requests that were not admitted.
  */
 export interface Wallets {
-  /** 0 without a wallet; null if Redis is unavailable. */
+  /** 0 without a wallet; null if Redis is unavailable, or the wallet shard is unsynced. */
   readonly available: (organizationId: string) => Promise<number | null>;
 }
