@@ -1,4 +1,4 @@
-import { accountKey, type SampleCheckpoint, TOPICS } from "@kapi/contracts";
+import { accountKey, LoggedRequests, type SampleCheckpoint, TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import { eventually } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -227,7 +227,7 @@ describe("a metrics process with open sockets", () => {
   });
 
   it("spreads the closing of many sockets, serves each until it is closed, and rejects new sockets meanwhile", async () => {
-    const metrics = await harness.metrics();
+    const metrics = await harness.metrics({ METRICS: "on" });
     const clients = await Promise.all(
       Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),
     );
@@ -239,12 +239,19 @@ describe("a metrics process with open sockets", () => {
       status: 500,
       headers: { "x-error-code": "DEPENDENCY_UNAVAILABLE", "retry-after": "1" },
     });
+    const measures = await (await fetch(`${metrics.url}/metrics`)).text();
+    expect(measures).toMatch(/^metrics_live_handshakes_total\{[^}]*status="500"[^}]*\} 1$/m);
     const left = clients.filter((client) => client.closeCode === null);
     for (const client of left) client.send("ping");
     await ended;
     expect(left.some(({ texts }) => texts.includes("pong"))).toBe(true);
     await eventually(() => closed().length === clients.length);
     expect(new Set(clients.map(({ closeCode }) => closeCode))).toEqual(new Set([1012]));
+    const logged = (await harness.readAll(TOPICS.apiRequests)).flatMap(
+      ({ message }) => LoggedRequests.parse(JSON.parse(message.value.toString())).requests,
+    );
+    const rejected = logged.filter(({ requestId }) => requestId === answer.headers["x-request-id"]);
+    expect(rejected).toMatchObject([{ operation: "liveMetrics", status: 500, creditsCharged: 0 }]);
   });
 
   it("sends a slow client every sample, or a notice of the missed ones, and never an unannounced gap", async () => {

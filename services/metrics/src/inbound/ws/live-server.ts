@@ -32,8 +32,8 @@ const CLOSE_INTERVAL_MS = 20;
 const STOP_TIMEOUT_MS = 2_000;
 /** Interval at which a stopping process looks for open sockets. */
 const CLOSED_POLL_MS = 20;
-/** `Retry-After` of a handshake while the process stops: another process may serve it. */
-const RETRY_AFTER_S = "1";
+/** The answer to a handshake while the process stops: another process may serve it. */
+const STOPPING = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: "1" } });
 /** The close code of `ws` for a message above its limit (RFC 6455, 7.4.1). */
 const MESSAGE_TOO_BIG = 1009;
 const SWITCHING_PROTOCOLS = 101;
@@ -102,9 +102,6 @@ class LiveConnections implements LiveServer {
   readonly #timers: NodeJS.Timeout[];
   readonly #stopWatching: () => void;
   #stopping = false;
-  readonly #onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    void this.#upgrade(request, socket, head);
-  };
 
   constructor(options: LiveServerOptions) {
     this.#options = options;
@@ -115,7 +112,9 @@ class LiveConnections implements LiveServer {
       setInterval(() => this.#check(), CHECK_INTERVAL_MS),
       setInterval(() => this.#ping(), PING_INTERVAL_MS),
     ];
-    options.server.on("upgrade", this.#onUpgrade);
+    options.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#upgrade(request, socket, head);
+    });
   }
 
   load(): LiveLoad {
@@ -133,10 +132,7 @@ class LiveConnections implements LiveServer {
   }
 
   async stop(): Promise<void> {
-    const { server } = this.#options;
     this.#stopping = true;
-    server.off("upgrade", this.#onUpgrade);
-    server.on("upgrade", (request: IncomingMessage, socket: Duplex) => this.#rejectStopping(request, socket));
     await this.#closeSpread();
     this.#stopWatching();
     for (const timer of this.#timers) clearInterval(timer);
@@ -160,12 +156,6 @@ class LiveConnections implements LiveServer {
       socket.close(LIVE_CLOSE_CODES.restart);
       closed += 1;
     }
-  }
-
-  #rejectStopping(request: IncomingMessage, socket: Duplex): void {
-    socket.on("error", () => socket.destroy());
-    const error = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: RETRY_AFTER_S } });
-    rejectHandshake(socket, error, requestIdOf(request, this.#options.clock), null);
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -193,7 +183,7 @@ class LiveConnections implements LiveServer {
       this.#open(request, socket, head, admitted);
     } catch (error) {
       if (organizationId !== null) this.#releaseSlot(organizationId);
-      if (!(error instanceof ApiError) || error.status >= 500) {
+      if (!(error instanceof ApiError) || (error.status >= 500 && error !== STOPPING)) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
       // A key that was just revoked is answered like an unknown one (decisions, 12).
@@ -247,6 +237,7 @@ class LiveConnections implements LiveServer {
   }
 
   #acquireSlot(organizationId: string): void {
+    if (this.#stopping) throw STOPPING;
     const connections = this.#connections.get(organizationId) ?? 0;
     if (connections >= this.#options.limits.maxSocketsPerOrganization) throw new ApiError("TOO_MANY_CONNECTIONS");
     this.#connections.set(organizationId, connections + 1);
