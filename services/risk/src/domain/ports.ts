@@ -254,7 +254,10 @@ export type StoredEvidence =
 
 /** Evidence in PostgreSQL. */
 export interface EvidenceStore {
-  /** Breaches of these partitions whose evidence is due, the longest due first, at most `limit`. */
+  /**
+   * Breaches of these partitions whose evidence is due, at most `limit`: of each server the longest
+   * due, and equally many of every server that has enough.
+   */
   due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
   /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
   add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;

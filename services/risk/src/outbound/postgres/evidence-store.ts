@@ -23,15 +23,18 @@ interface DueRow extends BreachRow {
   readonly valuation_offset: number | null;
 }
 
-// $1 partitions, $2 limit.
+// $1 partitions, $2 limit. Every server gets its share of the limit, because breaches of a server
+// that fails stay due, and may be more than the limit.
 const DUE = statement<DueRow>(
   "risk-due-evidence",
   `select ${BREACH_COLUMNS}, a.organization_id, a.partition, a.currency, a.base_minor::float8 as base_minor,
      a.reference_at, a.rule_active_from, a.rule_active_from_offset::float8 as rule_active_from_offset,
      a.valuation_offset::float8 as valuation_offset
    from alerts a left join evidence e on e.breach_id = a.id
-   where a.partition = any($1::integer[]) and a.evidence_due_at <= now()
-   order by a.evidence_due_at limit $2`,
+   where a.id in (
+     select id from alerts where partition = any($1::integer[]) and evidence_due_at <= now()
+     order by row_number() over (partition by server_id order by evidence_due_at), evidence_due_at limit $2
+   )`,
 );
 // $1 breach, $2 sequence, $3 extreme value, $4 its time, $5 document, $6 now.
 const ADD = statement<{ breach_id: string }>(
