@@ -122,14 +122,14 @@ async function readAll<T>(topic: TopicContract, parse: (value: unknown) => T): P
   return all;
 }
 
-/** Sets the rule; resolves when it is active. */
-async function setRules(accountNumber: string): Promise<void> {
+/** Sets the rule, with this limit; resolves when it is active. */
+async function setRules(accountNumber: string, limit: { percent: number } = { percent: 5 }): Promise<void> {
   const message = commandMessage({
     serverId,
     organizationId,
     accountNumber,
     operation: "risk.set_rules",
-    payload: { rules: [RULE] },
+    payload: { rules: [{ ...RULE, limit }] },
   });
   await producer.send(TOPICS.commandsRisk, {
     key: accountKey(serverId, accountNumber),
@@ -318,6 +318,26 @@ describe("evidence of a breach", () => {
       const document = await verifiedEvidence(accountNumber, breachId);
       expect(document.missing).toEqual([]);
       expect(asked).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "names its valuation also if the rules were changed after it",
+    async () => {
+      const accountNumber = anyAccountNumber();
+      await setRules(accountNumber, { percent: 50 });
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
+      await writeSamples({ producer, serverId }, logged);
+      await setRules(accountNumber, { percent: 4 });
+      const document = await verifiedEvidence(accountNumber, await breachOf(accountNumber));
+      const last = logged.length - 1;
+      const { measuredAt } = logged[last]?.valuation ?? {};
+      // Earlier valuations are beyond the new limit too, but only the newest one was compared.
+      expect(document).toMatchObject({
+        breach: { valuationIndex: last, value: "9520.00", at: measuredAt, sequence: 4 },
+        rule: { activeFrom: measuredAt },
+      });
     },
     TIMEOUT_MS,
   );

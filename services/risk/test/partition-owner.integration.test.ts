@@ -27,9 +27,15 @@ const INSERT_COMMAND = statement<never>(
   "test-insert-command",
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, $2, 0, $3, $4)`,
 );
-const BREACHES = statement<{ log_offset: number }>(
+const BREACHES = statement<{ log_offset: number | null }>(
   "test-breaches",
   `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
+);
+// $1 account, $2 partition.
+const MOVE = statement<never>(
+  "test-move-account",
+  `with moved as (update account_states set partition = $2 where account_number = $1)
+   update rule_sets set partition = $2, active_from_offset = 0 where account_number = $1`,
 );
 const LOCK_STATE = statement<{ version: number }>(
   "test-lock-state",
@@ -85,14 +91,18 @@ beforeEach(() => {
 let endOfLog = 0;
 
 /** The evaluator of a process that read these tokens before it joined the group. */
-function startMember(tokens = NO_TOKENS, transact: CommandStore["transact"] = (work) => commands.transact(work)) {
+function startMember(
+  tokens = NO_TOKENS,
+  transact: CommandStore["transact"] = (work) => commands.transact(work),
+  topicId = "topic",
+) {
   return new Evaluator({
     store,
     tokens,
     commands: { transact },
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock: systemClock,
-    topicId: () => Promise.resolve("topic"),
+    topicId: () => Promise.resolve(topicId),
     endOf: () => Promise.resolve(endOfLog),
     logger,
   });
@@ -260,4 +270,26 @@ it("records a breach while a checkpoint waits for the database", async () => {
   release.resolve();
   await Promise.all([locking, storing]);
   expect(commitOffset()).toBe(2n);
+});
+
+it("a breach at changed rules names its valuation, also to the next owner, but none of a former topic or partition", async () => {
+  const breachAfter = async ({ topicId = "topic", isMoved = false }) => {
+    const account = anyAccountNumber();
+    partition += 1;
+    const owner = startMember();
+    owner.assign([partition], 1);
+    await setRules(account, { ...MAX_LOSS, limit: { amount: 500 } });
+    await owner.activateWaiting();
+    await owner.addValuations(partition, [lossAt(5, account, 1_000)]);
+    await owner.checkpoint();
+    if (isMoved) await database.query(MOVE, [account, (partition += 1)]);
+    const next = startMember(NO_TOKENS, undefined, topicId);
+    next.assign([partition], 2);
+    await setRules(account, MAX_LOSS);
+    await next.activateWaiting();
+    return database.query(BREACHES, [account]);
+  };
+  expect(await breachAfter({})).toEqual([{ log_offset: 5 }]);
+  expect(await breachAfter({ topicId: "recreated topic" })).toEqual([{ log_offset: null }]);
+  expect(await breachAfter({ isMoved: true })).toEqual([{ log_offset: null }]);
 });

@@ -10,6 +10,12 @@
 import type { DayCalendar } from "./day.ts";
 import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
 
+/** Where a valuation is in `trading.valuations`. */
+export interface ValuationPosition {
+  readonly partition: number;
+  readonly offset: number;
+}
+
 /** The values of an account at one moment. Money in minor units. */
 export interface AccountValues {
   readonly measuredAtMs: number;
@@ -20,6 +26,11 @@ export interface AccountValues {
    * the trading server does not send them.
    */
   readonly netDepositsMinor: number | null;
+  /**
+   * The valuation with these values. Undefined: they are the seed of rules, or an earlier release
+   * stored them.
+   */
+  readonly valuation?: ValuationPosition | undefined;
 }
 
 /** What a rule compares with, in one period. */

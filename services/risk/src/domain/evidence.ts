@@ -51,12 +51,12 @@ export interface UnprovenBreach {
   readonly measuredAtMs: number;
   /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /**
-   * The rules apply to valuations from this offset on; null: the breach was found when the rules
-   * became active.
-   */
+  /** The rules apply to valuations from this offset on; null if `valuationOffset` is null. */
   readonly ruleActiveFromOffset: number | null;
-  /** The valuation of the breach; null: the breach was found when the rules became active. */
+  /**
+   * The valuation of the breach; null: the seed of the rules reached the limit. At changed rules it
+   * can be the newest valuation before the rules apply.
+   */
   readonly valuationOffset: number | null;
 }
 

@@ -89,7 +89,7 @@ export interface PartitionStart {
   readonly versions: readonly RuleVersion[];
 }
 
-/** An alert with the valuation that made it. */
+/** An alert with the values that made it. */
 export interface RecordedAlert extends AccountRef {
   readonly id: string;
   readonly organizationId: string;
@@ -98,8 +98,6 @@ export interface RecordedAlert extends AccountRef {
   readonly rule: RiskRule;
   readonly ruleVersion: number;
   readonly values: AccountValues;
-  /** Null: the alert was found when the rules became active. */
-  readonly valuation: { readonly partition: number; readonly offset: number } | null;
   /** Null for an action without a command. */
   readonly commandId: string | null;
   /** The account's partition in `trading.valuations`. */
@@ -108,10 +106,7 @@ export interface RecordedAlert extends AccountRef {
   readonly currency: Currency | null;
   /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /**
-   * The rules apply to valuations from this offset on; null: the alert was found when they became
-   * active.
-   */
+  /** The rules apply to valuations from this offset on; null: no valuation made the alert. */
   readonly ruleActiveFromOffset: number | null;
 }
 

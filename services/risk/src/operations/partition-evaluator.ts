@@ -257,7 +257,11 @@ export class PartitionEvaluator {
     if (stored !== undefined && stored.version === version.version) {
       account.version = version;
       account.rules = this.#shared.ruleSetOf(version);
-      account.state = stored.state;
+      const { last, rules } = stored.state;
+      // An offset means nothing in a new topic, or after the account has moved to another
+      // partition.
+      const isKnown = !isNewTopic && last?.valuation?.partition === this.owner.partition;
+      account.state = { last: last === null || isKnown ? last : { ...last, valuation: undefined }, rules };
     } else if (stored === undefined || version.version > stored.version) {
       // Offsets of a former topic mean nothing in the new one.
       account.scheduled.push(isNewTopic ? { ...version, activeFromOffset: 0 } : version);
@@ -293,11 +297,11 @@ export class PartitionEvaluator {
     if ("fault" in decoded) return unreadable.add(1);
     compared.add(1);
     const { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor } = decoded.valuation;
-    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor };
+    const valuation = { partition: this.owner.partition, offset };
+    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor, valuation };
     const found = evaluate(account.state, account.rules, account.version, this.#dependencies.calendarOf, values);
     account.isChanged = true;
-    const valuation = { partition: this.owner.partition, offset };
-    for (const alert of found) this.#found.push(toRecorded(account.version, alert, values, valuation));
+    for (const alert of found) this.#found.push(toRecorded(account.version, alert, values));
   }
 
   /** Switches to the scheduled versions that are active at `offset`. */
@@ -319,7 +323,7 @@ export class PartitionEvaluator {
     account.isChanged = true;
     return found.map((alert) => {
       const isNew = rules.rules.includes(alert.rule);
-      return toRecorded(isNew || before === null ? version : before, alert, account.state.last ?? seed, null);
+      return toRecorded(isNew || before === null ? version : before, alert, account.state.last ?? seed);
     });
   }
 
@@ -356,12 +360,7 @@ function toStateText({ serverId, accountNumber, version, rules, state }: Tracked
   return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state), ...left }];
 }
 
-function toRecorded(
-  version: RuleVersion,
-  alert: Alert,
-  values: AccountValues,
-  valuation: RecordedAlert["valuation"],
-): RecordedAlert {
+function toRecorded(version: RuleVersion, alert: Alert, values: AccountValues): RecordedAlert {
   const { serverId, accountNumber, organizationId, accountId } = version;
   const id = alertIdOf(serverId, accountNumber, alert);
   const rule = version.rules.find((stored) => stored.rule.id === alert.rule.id);
@@ -376,12 +375,11 @@ function toRecorded(
     rule: rule.rule,
     ruleVersion: version.version,
     values,
-    valuation,
     commandId: actionCommandIdOf(id, alert),
     partition: version.partition,
     currency: version.currency,
     ruleActiveFromMs: version.seed.measuredAtMs,
-    ruleActiveFromOffset: valuation === null ? null : version.activeFromOffset,
+    ruleActiveFromOffset: values.valuation === undefined ? null : version.activeFromOffset,
   };
 }
 
