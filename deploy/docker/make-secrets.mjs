@@ -1,8 +1,8 @@
 /**
- * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates the secrets of all
- * programs that are missing in <folder>, one file for each secret. With the other arguments, it
- * also creates a folder for each program in <programs' folder>, with only the secrets that the
- * program uses. For Docker Compose.
+ * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates every secret that is not
+ * in <folder> yet, for all programs, one file for each secret. With the other arguments, it also
+ * creates a folder for each program in <programs' folder>, with only the secrets that the program
+ * uses. For Docker Compose.
  *
  * make-secrets.mjs --kubernetes <name>: prints new secrets as a Secret with that name, with the
  * keys that the Helm chart reads. Keep it: data that was sealed with these keys needs them.

@@ -8,7 +8,10 @@ import type { Settings } from "./settings.ts";
 import type { ClusterHarness } from "./cluster-harness.ts";
 
 const BREACH_TIMEOUT_MS = 300_000;
-/** Deletes a breach from before the last checkpoint, so that no process finds it again. */
+/**
+ * Deletes a breach that is older than a minute. Risk has stored a later position by then, so no
+ * process finds the breach again.
+ */
 const DELETE_BREACH = statement<{ id: string }>(
   "test-delete-breach",
   `delete from alerts where id = (
@@ -17,8 +20,9 @@ const DELETE_BREACH = statement<{ id: string }>(
 );
 
 /**
- * Puts one wrong expectation into the operation log, or causes one forbidden effect. The run must
- * then report a violation, which shows that the checks work.
+ * Makes one intended error: a wrong entry in the operation log, a wrong effect in kapi, or
+ * something that the checks can no longer see. The run must then report a violation, which shows
+ * that the checks work.
  */
 export async function injectError(
   kind: Settings["wrong"],

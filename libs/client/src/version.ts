@@ -1,2 +1,2 @@
-/** Version of this package; a unit test compares it with package.json. */
+/** Version of this package. `version.test.ts` compares it with package.json. */
 export const VERSION = "0.1.0";

@@ -13,11 +13,12 @@ const record = (value: unknown): Message => ({
   timestampMs: 0,
 });
 
-const NAMES = new Set(["commandId", "organizationId", "serverId", "operation"]);
+/** Without one of these fields a message names no command, and becomes a dead letter. */
+const IDENTIFYING = new Set(["commandId", "organizationId", "serverId", "operation"]);
 /** These fields are dropped if they are unreadable: nothing depends on them. */
 const OPTIONAL = ["createdBy", "callerAddress"];
 const fields = Object.keys({ ...CommandHeader.shape, payload: null }).filter(
-  (field) => !NAMES.has(field) && !OPTIONAL.includes(field),
+  (field) => !IDENTIFYING.has(field) && !OPTIONAL.includes(field),
 );
 
 it.each(OPTIONAL)("a message whose %s is damaged is carried out without it", (field) => {
@@ -37,7 +38,7 @@ it.each(fields)("a message whose %s is damaged is stored in a form that can be r
   expect(storedMessage(stored)).toEqual(incoming.message);
 });
 
-it("a message whose times are damaged counts as accepted when its record was created, with its operation's deadline", () => {
+it("a message with damaged times is accepted at the time of its record, with the deadline of its operation", () => {
   const timestampMs = Date.parse("2026-03-02T10:05:00.000Z");
   const damaged = commandMessage({ operation: "account.history_export", createdAt: "", deadlineAt: "" });
   const incoming = decode({ ...record(damaged), timestampMs }, 0);

@@ -34,7 +34,10 @@ export interface Entry {
   attempts: number;
   /** False only if this process knows that no attempt was ever sent to the trading server. */
   maybeSent: boolean;
-  /** If set, the command fails with this error, after it is settled if it may have been sent. */
+  /**
+   * If set, the command fails with this error. If the command may have been sent, its reference is
+   * settled at the trading server first.
+   */
   rejection: Rejection | null;
   /** Attempts that ended in an unexpected error. Above 0, the command runs in its own batch. */
   unexpectedErrors: number;

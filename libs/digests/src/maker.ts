@@ -1,7 +1,8 @@
 /**
  * Makes the digests of days that are over, revises them after late records, and deletes old ones.
- * Every process of a service does this. The lock of a server's row lets one process at a time work
- * on a server. A batch is one transaction, so a killed process loses one batch at most.
+ * Every process of a service does this. The lock of a server's row lets one process at a time make
+ * or revise the digests of a server. A batch of this is one transaction, so a killed process loses
+ * one batch at most. Each process deletes old digests, without the lock.
  */
 import { DIGEST_RETENTION_DAYS } from "@kapi/contracts";
 import type { KafkaConnection } from "@kapi/kafka";
@@ -24,7 +25,10 @@ import {
 
 /** Pause between two rounds. A round looks for days that are over, and for late records. */
 const ROUND_PAUSE_MS = 2_000;
-/** Maximum number of accounts whose digests one transaction revises: of 400 days each at most. */
+/**
+ * Maximum number of accounts that one transaction revises. An account has at most 400 digests, one
+ * for each day.
+ */
 const MAX_LATE_ACCOUNTS = 20;
 /** Maximum number of batches that revise a server before other servers and days have their turn. */
 const MAX_REVISION_BATCHES = 10;
@@ -95,7 +99,7 @@ class Maker {
   readonly #completeness: DayCompleteness;
   /** By server: the first day that is kept, once all earlier digests are deleted. */
   readonly #expired = new Map<string, string>();
-  /** The largest number of days that a server waits for. */
+  /** Days that are over and whose digests are not all made, for the server furthest behind. */
   waitingDays = 0;
 
   constructor(options: DigestMakerOptions) {
@@ -168,7 +172,7 @@ class Maker {
   async #expire(serverId: string, firstDay: string, signal: AbortSignal): Promise<void> {
     if (this.#expired.get(serverId) === firstDay) return;
     const { database, table } = this.#options;
-    // The days are no longer shown before their first digest is deleted.
+    // First the days are hidden, then their digests are deleted: no day is shown in part.
     await database.transaction((tx) => saveFirstDay(tx, serverId, firstDay));
     let isLeft = true;
     while (isLeft && !signal.aborted) isLeft = await table.deleteBefore(serverId, firstDay);

@@ -21,7 +21,7 @@ export interface PendingMessage {
   readonly partition: number;
   /** The message as kafkajs sends it. */
   readonly wire: WireMessage;
-  /** Maximum size of the message in a request. */
+  /** Size of the message in a request, in bytes, estimated from above. */
   readonly bytes: number;
   /** The deadline, by the clock of the producer. */
   readonly expiresAtMs: number;

@@ -97,8 +97,9 @@ export function withMethods(cluster: Cluster, methods: Partial<Record<keyof Clus
 }
 
 /**
- * A connection whose producers, readers and consumers work with the cluster that `change` returns
- * for their own cluster.
+ * A connection whose producers and readers work with the cluster that `change` returns for their
+ * own cluster. The requests of a consumer use the original object: only a change inside the object
+ * reaches them.
  */
 export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) => Cluster): KafkaConnection {
   return {

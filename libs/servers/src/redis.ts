@@ -91,7 +91,9 @@ async function redisBinary(context: ServerContext): Promise<Binary> {
   const cache = cacheFolder(context.env);
   if (!existsSync(path.join(cache, "redis"))) {
     if (!context.packages.available) {
-      throw new LocalError("Redis needs redis-server on the PATH or a Docker engine; neither is here.");
+      throw new LocalError(
+        "redis-server is not on the PATH and cannot be fetched here: install it, use a Docker engine, or set REDIS_URL.",
+      );
     }
     context.report.note("Redis: fetching Debian's redis-server (once)");
   }
@@ -127,7 +129,7 @@ function answers(address: string): Promise<boolean> {
   });
 }
 
-/** Sends one inline command to the Redis at `url`; returns the raw reply. */
+/** Sends an inline command and QUIT to the Redis at `url`; returns both replies as raw text. */
 export function askRedis(url: string, command: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

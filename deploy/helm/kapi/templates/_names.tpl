@@ -39,8 +39,8 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{/*
-With egress policies, the pods of jobs have this label, and the policies of jobs select it. Helm does not delete hooks.
-So a policy that an earlier release left behind applies to no job without the label.
+With egress policies, the pods of jobs have this label, and the policies of jobs select it. These policies are Helm hooks,
+which Helm does not delete when egress policies are turned off. Jobs have no label then, so the policies do not apply.
 */}}
 {{- define "kapi.egressLabel" -}}
 {{- if and .Values.networkPolicies.enabled .Values.networkPolicies.egress.enabled }}kapi/egress: limited{{ end -}}
@@ -82,8 +82,8 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-The servers, secrets and services that each program uses. docs/operate.md has the table; test/tidy compares it with the
-settings of each program.
+The servers, secrets and services that each program uses. docs/operate.md has a table of the secrets; test/tidy compares
+it with the settings of each program.
 */}}
 {{- define "kapi.programs" -}}
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
@@ -151,7 +151,7 @@ order; empty without one.
 {{- fail (printf "combined: services.%s needs pods of its own: disable it" $name) -}}
 {{- end -}}
 {{- if ne (dig "scaling" "by" "none" $values) "none" -}}
-{{- fail (printf "services.%s.scaling.by: a change of the number of windows processes restarts the stream processes: only none" $name) -}}
+{{- fail (printf "services.%s.scaling.by: must be none, because a change of the number of windows processes restarts the stream processes" $name) -}}
 {{- end -}}
 {{- if hasKey $found "component" -}}
 {{- fail (printf "services.%s: services.%s has the role windows already" $name $found.component) -}}
@@ -215,9 +215,9 @@ the one with the role `windows` of metrics, or else the one with the role `strea
 {{- end }}
 
 {{/*
-The public hosts, as JSON: for each its paths, and the service, its Service and the port behind it. The probes and metrics of the
-gateway are on no public path. The live stream and the console are at the service that has their port. Two hosts may be
-the same: the path of the stream is then the more exact one.
+The public hosts, as JSON. For each host: its paths, the name of the service in the values, the name of its Kubernetes
+Service, and the port. The probes and metrics of the gateway are on no public path. The live stream and the console are
+at the service that has their port. Two hosts may be the same: the path of the stream is then the more exact one.
 */}}
 {{- define "kapi.edges" -}}
 {{- $root := . -}}
@@ -244,7 +244,7 @@ the same: the path of the stream is then the more exact one.
 {{ toJson $edges }}
 {{- end }}
 
-{{/* The distinct entries of the list "of" ("servers", "outside") in the needs of "services", as JSON. */}}
+{{/* The distinct entries of one list in the needs of "services", as JSON. "of" names the list: "servers", "outside" or "calls". */}}
 {{- define "kapi.union" -}}
 {{- $of := .of -}}
 {{- $all := list -}}
@@ -253,7 +253,7 @@ the same: the path of the stream is then the more exact one.
 {{- end }}
 
 {{/*
-The secrets of a pod from `secrets.existingSecret`, as JSON: the variable without _FILE, the key in the secret, and the
+The secrets of a pod, from the secret that kapi.secretName names, as JSON: the variable without _FILE, the key in the secret, and the
 mounted file. A program that calls other services has its own service token.
 */}}
 {{- define "kapi.secretsOf" -}}
@@ -277,8 +277,8 @@ mounted file. A program that calls other services has its own service token.
 {{- end }}
 
 {{/*
-The addresses of PostgreSQL that a pod uses, like kapi.secretsOf. A service uses its own role; a job the owner of the
-schemas.
+The addresses of PostgreSQL that a pod uses, like kapi.secretsOf. With postgres.serviceRoles a service uses its own role.
+Jobs, and without it all services, use the owner of the schemas.
 */}}
 {{- define "kapi.postgresUrls" -}}
 {{- $root := .root -}}
@@ -372,7 +372,8 @@ services of the process, "job" whether it is a job. Secrets are files.
 
 {{/*
 The secrets for Kafka. For each: the variable of the services, KEDA's parameter, the secret, its key and its volume. The
-secrets must exist, with the keys that cert-manager and Strimzi use.
+secrets must exist. Certificates have the keys of cert-manager (ca.crt, tls.crt, tls.key); the user has `username` and
+`password`.
 */}}
 {{- define "kapi.kafkaSecrets" -}}
 {{- with .Values.kafka.tls.caSecret }}

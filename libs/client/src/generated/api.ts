@@ -1182,7 +1182,7 @@ export interface components {
             value: string;
             /** @description Index in `records` of the valuation that reached the threshold; null if the values that the account had when the rule was set reached it, or if `missing` names valuations. */
             valuationIndex: number | null;
-            /** @description The lowest equity since the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
+            /** @description The lowest equity in the minute after the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
             extremeValue: string;
             /**
              * Format: date-time

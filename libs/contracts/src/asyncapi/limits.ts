@@ -8,7 +8,7 @@ export const LIVE_LIMITS = {
   socketsPerOrganization: 1_000,
   subscriptionsPerSocket: 2_000,
   messageBytes: 16 * 1_024,
-  /** Above this rate a socket is read more slowly. */
+  /** Above this rate the server reads a socket more slowly. */
   messagesPerSecond: 1_000,
   /** Samples of an account that can be replayed. */
   windowSamples: 300,
@@ -20,7 +20,7 @@ export const LIVE_LIMITS = {
   pingIntervalSeconds: 20,
   /** Number of unanswered pings after which the server closes a connection. */
   unansweredPings: 3,
-  /** Time without reads after which a socket is closed, in seconds. */
+  /** Time for which a client may read nothing before its socket is closed, in seconds. */
   slowConsumerSeconds: 30,
   /** Maximum time until sockets of a revoked key are closed, in seconds. */
   revocationSeconds: 2,

@@ -1,7 +1,8 @@
 /**
  * Cursors of lists (decisions, 14). A cursor names the last record of a page by its key in the
  * order of the list. Keys are unique and never change, so the next page begins with the same record
- * whatever was added meanwhile.
+ * whatever was added meanwhile. Only the keys of `rankedAccounts` change with the ranked value
+ * (decisions, 25).
  */
 import { z } from "zod";
 
@@ -39,7 +40,7 @@ const KEYS = {
   positions: z.tuple([Sequence]),
   deals: z.tuple([Sequence]),
   accounts: z.tuple([Instant, AccountNumber]),
-  // The sort and its direction, the value, the number. Values change: see (decisions, 25).
+  // The sort and its direction, the value, the account number.
   rankedAccounts: z.tuple([z.string().max(20), RankValue, AccountNumber]),
   commands: z.tuple([Instant, z.guid()]),
   usage: z.tuple([Instant, z.guid(), z.enum(["consume", "refund", "reserve", "settle"])]),
@@ -55,7 +56,7 @@ export type CursorKey<List extends CursorList> = z.infer<(typeof KEYS)[List]>;
 
 /** The content of a cursor. */
 export interface Cursor<List extends CursorList> {
-  /** The path that the list belongs to: see {@link listScope}. */
+  /** The ids in the path of the list, such as `serverId/accountNumber`: see {@link listScope}. */
   readonly scope: string;
   /** Number of the page that begins after `after`. */
   readonly page: number;

@@ -4,10 +4,11 @@ import { z } from "zod";
 export const PARTITION_GROWTH_KEY = "growth";
 
 /**
- * How far the topics have grown to more partitions (decisions, 28). `announced`: nothing changes
- * yet. `draining`: nothing new enters kapi; consumers handle everything that is in the log.
- * `moving`: only the command that grows the topics writes; processes that consume have ended, and
- * wait at their start. `done`: the topics have `partitions` partitions.
+ * How far the topics have grown to more partitions (decisions, 28). `announced`: every process may
+ * still send, if it has read this record within the last 3 s. `draining`: nothing new enters kapi;
+ * consumers handle everything that is in the log. `moving`: only the command that grows the topics
+ * writes. All processes except gateways and trading servers end; a process that starts waits until
+ * `done`. `done`: the topics have `partitions` partitions.
  */
 export const PartitionGrowth = z.object({
   phase: z.enum(["announced", "draining", "moving", "done"]),

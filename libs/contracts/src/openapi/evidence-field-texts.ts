@@ -77,7 +77,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceReference.at": "When the values of the reference were measured, UTC.",
   valuationIndex:
     "Index in `records` of the valuation that reached the threshold; null if the values that the account had when the rule was set reached it, or if `missing` names valuations.",
-  "EvidenceBreach.extremeValue": `The lowest equity since the breach, for a profit target the highest value. ${MONEY}`,
+  "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest value. ${MONEY}`,
   "EvidenceBreach.extremeAt": "When the trading server measured `extremeValue`, UTC.",
   "EvidenceBreach.sequence": "Sequence of the sample that includes the valuation; null if no sample does.",
   "EvidenceBreach.action": "What kapi did at the breach.",

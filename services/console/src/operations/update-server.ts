@@ -6,8 +6,8 @@ import { consoleServerOf, type ServerDependencies } from "./list-servers.ts";
 /**
  * Changes the configuration at the account service (and the trading server), then the status in the
  * directory (decisions, 4.10). Throws 404 for a server outside the organization, and 400 with
- * issues for a rejected configuration; in that case the status is not changed either. Both services
- * keep an entry for the audit log in their outbox.
+ * issues for a rejected configuration; in that case the status is not changed either. The account
+ * and the organization service each keep an entry for the audit log in their outbox.
  */
 export async function updateServer(
   { directory, accounts }: ServerDependencies,

@@ -33,7 +33,11 @@ export interface SampleRecord {
   readonly timestampMs: number;
 }
 
-/** Listens to the log. Called in log order, in the same turn in which the record is applied. */
+/**
+ * Listens to the log. `accepted` is called in log order, in the same turn in which the record is
+ * applied. `removed` and `deleted` may come at any time, because deletions are also read from
+ * `account.events` and PostgreSQL.
+ */
 export interface SampleListener {
   /** A sample was accepted and is in its account's window. */
   accepted?(account: AccountStream, range: SampleRange): void;

@@ -26,7 +26,7 @@ const at = (rows: readonly EquityRow[], minute: number) =>
   rows.find(({ atMs }) => atMs === START_MS + minute * MINUTE_MS);
 
 describe("the lines of the equity of an account", () => {
-  it("stay at the equity before the range until it changes, and after the last change until now", () => {
+  it("are flat at the former equity up to the first change, and from the last change on", () => {
     const before = { measuredAt: iso(-100), equity: 1_000, balance: 900 };
     const rows = equityRows({ before, points: [point(20, 1_010), point(21, 1_020)] }, [], HOUR);
     expect(equityOf(rows)).toEqual([1_000, 1_000, 1_000, 1_010, 1_020, 1_020, 1_020]);
@@ -68,7 +68,7 @@ describe("the lines of the equity of an account", () => {
     expect(at(rows, 11)).toMatchObject({ equity: 1_050, peak: 1_100 });
   });
 
-  it("show the drawdown of a stored point only at the point, and of a live low between two samples", () => {
+  it("show the drawdown of a stored point only at this point, and of a low between two live samples at the later one", () => {
     const drawdown = { from: 1_100, to: 700 };
     const points = [point(10, 1_050, { lowest: 700, highest: 1_100, drawdown })];
     const rows = equityRows({ before: null, points }, [sample(30, 1_060, 800), sample(31, 1_200)], HOUR);

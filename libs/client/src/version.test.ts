@@ -1,0 +1,10 @@
+import { readFileSync } from "node:fs";
+
+import { expect, it } from "vitest";
+
+import { VERSION } from "./version.ts";
+
+it("the version that requests name is that of the package", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+  expect(VERSION).toBe(manifest.version);
+});
