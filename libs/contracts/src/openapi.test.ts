@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 
 import { type ErrorBody, ERRORS } from "./errors.ts";
 import { type OperationContract, OPERATIONS } from "./operations.ts";
+import { RiskLimit } from "./http/risk.ts";
+import { RiskTemplateSelection } from "./http/risk-templates.ts";
 import { WEBHOOK_KINDS, WebhookEvent } from "./http/webhooks.ts";
 import { openApiDocument } from "./openapi.ts";
 import { EVENT_EXAMPLES } from "./openapi/event-examples.ts";
@@ -9,6 +11,7 @@ import { EXAMPLES } from "./openapi/examples.ts";
 
 const document = openApiDocument();
 const operations = Object.entries<OperationContract>(OPERATIONS);
+const { schemas } = document["components"] as { schemas: Record<string, { properties: Record<string, unknown> }> };
 const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
 describe("the OpenAPI document", () => {
@@ -80,10 +83,10 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("marks lists of kinds and servers of webhooks as uniqueItems, also the comma-separated kinds of a query", () => {
-    const schemas = (document["components"] as { schemas: Record<string, { properties: Record<string, unknown> }> })
-      .schemas;
+  it("marks lists that reject repeats as uniqueItems, also the comma-separated kinds of a query", () => {
     for (const [body, name] of [
+      ["UpdateServerConfiguration", "supportedLeverage"],
+      ["RiskTemplateSelection", "status"],
       ["CreateWebhook", "kinds"],
       ["CreateWebhook", "serverIds"],
       ["UpdateWebhook", "kinds"],
@@ -100,6 +103,13 @@ describe("the OpenAPI document", () => {
       explode: false,
       schema: { type: "array", minItems: 1, maxItems: WEBHOOK_KINDS.length, uniqueItems: true },
     });
+  });
+
+  it("says that a limit of a rule and a selection of accounts must not be empty, as kapi rejects them", () => {
+    for (const [name, schema] of Object.entries({ RiskLimit, RiskTemplateSelection })) {
+      expect(schema.safeParse({}).success).toBe(false);
+      expect(schemas[name], name).toMatchObject({ minProperties: 1 });
+    }
   });
 
   it("says the price of every operation: 1 credit, and several credits", () => {

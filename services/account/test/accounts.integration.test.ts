@@ -3,11 +3,13 @@ import type { WorkTransaction } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";
 import { type Clock, systemClock } from "@kapi/kernel";
 import { startPool, type Database, statement, type Transaction } from "@kapi/postgres";
-import { serverEntry, TestClock } from "@kapi/testkit";
+import { createLogger } from "@kapi/runtime";
+import { eventually, serverEntry, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Account } from "../src/domain/account.ts";
 import type { CreationResult, DeletionRepository } from "../src/domain/ports.ts";
+import { startServerFollower } from "../src/inbound/kafka/server-directory.ts";
 import { streamTradingAccounts } from "../src/operations/list-trading-accounts.ts";
 import { createAccountRepository } from "../src/outbound/postgres/account-repository.ts";
 import { createAccountReader, LISTS } from "../src/outbound/postgres/account-reader.ts";
@@ -102,7 +104,7 @@ describe("servers", () => {
   it("send their configuration until a send succeeds", async () => {
     const serverId = await insertServer(database);
     const serverRepository = createServerRepository(database, systemClock);
-    const due = async (): Promise<boolean> => (await serverRepository.unconfigured()).includes(serverId);
+    const due = async (): Promise<boolean> => (await serverRepository.unconfigured(null)).includes(serverId);
     expect(await due()).toBe(true);
     await expect(
       serverRepository.sendConfiguration(serverId, () => Promise.reject(new Error("unavailable"))),
@@ -110,6 +112,29 @@ describe("servers", () => {
     expect(await due()).toBe(true);
     await serverRepository.sendConfiguration(serverId, () => Promise.resolve());
     expect(await due()).toBe(false);
+  });
+
+  it("get their configuration also while more other servers than one round sends to cannot be reached", async () => {
+    const prefix = randomUUID().slice(0, 8);
+    const idOf = (index: number): string => `${prefix}-0000-4000-8000-${String(index).padStart(12, "0")}`;
+    const entries = Array.from({ length: 101 }, (_, index) => serverEntry({ serverId: idOf(index) }));
+    const reachable = idOf(100);
+    const configured = new Set<string>();
+    const follower = await startServerFollower({
+      servers: () => entries,
+      onChange: () => () => undefined,
+      serverRepository: createServerRepository(database, systemClock),
+      configure: async ({ serverId }) => {
+        if (serverId.startsWith(prefix) && serverId !== reachable) throw new Error("unreachable");
+        configured.add(serverId);
+      },
+      logger: createLogger({ service: "test", level: "silent" }),
+    });
+    try {
+      await eventually(() => expect(configured).toContain(reachable));
+    } finally {
+      await follower.stop();
+    }
   });
 });
 

@@ -33,6 +33,10 @@ const INSERT_ACCOUNT = statement(
   `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
      initial_balance_minor, created_at, updated_at) values ($1, $2, $3, $4, 'Test', 'active', 'USD', 100, 0, $5, $5)`,
 );
+const ADD_MICROSECONDS = statement(
+  "test-add-microseconds",
+  `update deals set executed_at = executed_at + n * interval '1 microsecond' where server_id = $1 and account_number = $2`,
+);
 const SET_STATUS = statement(
   "test-set-status",
   `update accounts set status = $3, deletion_due_at = case when $3 = 'deleting' then now() end
@@ -139,6 +143,15 @@ export class HistoryHarness {
   async makeKnown(accountNumber: string, serverId: string = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
     await this.database.query(INSERT_ACCOUNT, values);
+  }
+
+  /**
+   * Books the account's events, then changes the deals into those of a trading server that sends
+   * microseconds: no two deals have the same number of them.
+   */
+  async addMicroseconds(accountNumber: string): Promise<void> {
+    await this.booked(accountNumber);
+    await this.database.query(ADD_MICROSECONDS, [this.serverId, accountNumber]);
   }
 
   async makeServer(serverId: string): Promise<void> {

@@ -85,11 +85,14 @@ describe("an export of an account's history", () => {
     }
   });
 
-  it("waits for an unavailable owner, and delays no other account", async () => {
+  it.each([
+    ["is unavailable", 500],
+    ["is above its organization's share of calls to the trading server", 429],
+  ])("is tried again while an owner %s, and delays no other account", async (_state, status) => {
     const command = harness.command();
-    harness.account.answer(command.accountNumber, 500);
+    harness.account.answer(command.accountNumber, status);
     await harness.publish(command);
-    await eventually(() => harness.eventsOf(command.commandId).some(({ status }) => status === "queued"));
+    await eventually(() => harness.eventsOf(command.commandId).some((event) => event.status === "queued"));
     const other = harness.command();
     await harness.publish(other);
     expect((await harness.final(other.commandId)).status).toBe("succeeded");

@@ -11,6 +11,9 @@ import { Harness } from "./harness.ts";
 import { startHistoryServer } from "./history-server.ts";
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
+/** ISO 8601 with microseconds. */
+const toPreciseIso = (ms: number): string =>
+  toIso(Math.floor(ms)).replace("Z", `${String(Math.round((ms % 1) * 1_000)).padStart(3, "0")}Z`);
 const HistoryAnswer = z.object({ records: z.array(ExportRecord) });
 
 describe("the reads of the ledger", () => {
@@ -52,11 +55,11 @@ describe("the reads of the ledger", () => {
     await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
     const events = timesMs.map((ms, index) =>
       index === 0
-        ? accountCreated({ ...name, sequence: 1, occurredAt: toIso(ms), initialBalanceMinor: 100 })
+        ? accountCreated({ ...name, sequence: 1, occurredAt: toPreciseIso(ms), initialBalanceMinor: 100 })
         : balanceChanged({
             ...name,
             sequence: index + 1,
-            occurredAt: toIso(ms),
+            occurredAt: toPreciseIso(ms),
             amountMinor: 100,
             balanceMinor: 100 * (index + 1),
           }),
@@ -184,6 +187,18 @@ describe("the reads of the ledger", () => {
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 10)}&to=${toIso(NOON_MS + 20)}`)).toEqual([2, 4]);
     expect(await sequences(`limit=9&to=${toIso(NOON_MS)}`)).toEqual([1]);
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
+  });
+
+  it("for an export that continues at the time of a record, have all records of that millisecond", async () => {
+    const name = await bookedAt([0, 1, 1.25, 1.5, 2].map((ms) => NOON_MS + ms));
+    const newest = await history(name.accountNumber, "limit=3", name.serverId);
+    const last = newest.at(-1);
+    if (last?.kind !== "transaction") throw new Error("expected a transaction");
+    const rest = await history(name.accountNumber, `limit=9&to=${last.recordedAt}`, name.serverId);
+    const sequences = [...newest, ...rest].flatMap((record) =>
+      record.kind === "transaction" ? [record.sequence] : [],
+    );
+    expect(sequences).toEqual([5, 4, 3, 4, 3, 2, 1]);
   });
 
   it("reject malformed queries, unknown tokens, and tokens of services that may not call the route", async () => {

@@ -62,9 +62,10 @@ const SCHEMA: ServiceSchema = {
   schema: "metrics",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
-/** Maximum number and age of the samples in a window (decisions, 10.2). */
-const MAX_SAMPLES = 300;
-const WINDOW_MS = 5 * 60_000;
+/** Maximum number of the samples in a window (decisions, 10.2). */
+export const MAX_SAMPLES = 300;
+/** Maximum age of the samples in a window (decisions, 10.2). */
+export const WINDOW_MS = 5 * 60_000;
 const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 /** Interval at which the memory of samples that are too old is freed. */

@@ -10,6 +10,9 @@ import { ConfigSchema } from "../src/config.ts";
 import { type KeptRange, openCursor, replayText, resumeCursor } from "../src/domain/cursor.ts";
 import { encodeLiveFrame } from "../src/domain/codec/live-frame.ts";
 import { messageFromWire } from "../src/inbound/ws/client-messages.ts";
+import { CHECK_INTERVAL_MS, MAX_MESSAGE_BYTES, PING_INTERVAL_MS } from "../src/inbound/ws/live-server.ts";
+import { MAX_UNANSWERED_PINGS } from "../src/inbound/ws/live-socket.ts";
+import { MAX_SAMPLES, WINDOW_MS } from "../src/service.ts";
 
 const [{ payload: known }] = LIVE_MESSAGES.replay.examples;
 const account = { serverId: known.serverId, accountNumber: known.accountNumber };
@@ -87,5 +90,16 @@ describe("the documents of the live stream", () => {
       MAX_MESSAGES_PER_SECOND: LIVE_LIMITS.messagesPerSecond,
       STUCK_TIMEOUT_MS: LIVE_LIMITS.slowConsumerSeconds * 1_000,
     });
+  });
+
+  it("name the limits that are no settings", () => {
+    const { messageBytes, windowSamples, windowSeconds, pingIntervalSeconds, unansweredPings } = LIVE_LIMITS;
+    expect(messageBytes).toBe(MAX_MESSAGE_BYTES);
+    expect(windowSamples).toBe(MAX_SAMPLES);
+    expect(windowSeconds * 1_000).toBe(WINDOW_MS);
+    expect(pingIntervalSeconds * 1_000).toBe(PING_INTERVAL_MS);
+    expect(unansweredPings).toBe(MAX_UNANSWERED_PINGS);
+    // The rest of the time is for the way of a revocation to this process.
+    expect(LIVE_LIMITS.revocationSeconds * 1_000).toBeGreaterThanOrEqual(2 * CHECK_INTERVAL_MS);
   });
 });

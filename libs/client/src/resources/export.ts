@@ -16,9 +16,9 @@ export interface ExportOptions extends QueueOptions, WaitOptions {
 
 /**
  * Exports the records of an account, with one command after another until an export is not
- * truncated. The next export ends at the time of the last record, so it begins with records of that
- * time again. They are returned once.
- * @throws Error if more records have the same time than one export holds.
+ * truncated. The next export ends with the millisecond of the last record, so it begins with
+ * records of that millisecond again. They are returned once.
+ * @throws Error if more records have the same millisecond than one export holds.
  */
 export async function* exportRecords(
   queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,
@@ -37,9 +37,9 @@ export async function* exportRecords(
       const id = `${record.kind} ${record.id}`;
       if (known.has(id)) continue;
       isNew = true;
-      const time = timeOf(record);
-      if (time !== end) atEnd = new Set();
-      end = time;
+      const millisecond = new Date(timeOf(record)).toISOString();
+      if (millisecond !== end) atEnd = new Set();
+      end = millisecond;
       atEnd.add(id);
       yield record;
     }

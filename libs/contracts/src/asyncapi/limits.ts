@@ -1,7 +1,6 @@
 /**
- * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. For limits
- * that are settings of the metrics service, a test compares the defaults. The other limits repeat
- * constants of that service.
+ * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. A test of
+ * the metrics service compares them with its settings and constants.
  */
 export const LIVE_LIMITS = {
   /** Open sockets of an organization on one process. */

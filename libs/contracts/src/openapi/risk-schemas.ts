@@ -16,8 +16,16 @@ import {
   SampleEvidence,
   ValuationEvidence,
 } from "../http/evidence.ts";
-import { RiskTemplate, RiskTemplateAccounts, RiskTemplateAnswer, RiskTemplatesAnswer } from "../http/risk-templates.ts";
-import { BreachEvidenceState, RiskBreach } from "../http/risk.ts";
+import type { z } from "zod";
+
+import {
+  RiskTemplate,
+  RiskTemplateAccounts,
+  RiskTemplateAnswer,
+  RiskTemplatesAnswer,
+  RiskTemplateSelection,
+} from "../http/risk-templates.ts";
+import { BreachEvidenceState, RiskBreach, RiskLimit } from "../http/risk.ts";
 
 /** The schemas of breaches, risk templates and evidence, by name in the document. */
 export const RISK_SCHEMAS = {
@@ -44,3 +52,13 @@ export const RISK_SCHEMAS = {
   RiskTemplateAnswer,
   RiskTemplatesAnswer,
 };
+
+/**
+ * JSON Schema of rules that are functions in zod. Not `multipleOf` of amounts and percentages:
+ * these schemas also describe answers, and validators reject valid decimals, such as 0.07 for 0.01.
+ */
+export const RISK_SCHEMA_RULES: readonly (readonly [z.ZodType, Readonly<Record<string, unknown>>])[] = [
+  [RiskTemplateSelection.shape.status, { uniqueItems: true }],
+  [RiskTemplateSelection, { minProperties: 1 }],
+  [RiskLimit, { minProperties: 1 }],
+];

@@ -49,7 +49,7 @@ import {
   PositionStatusFilter,
 } from "../http/history.ts";
 import { Pagination } from "../http/pagination.ts";
-import { RISK_SCHEMAS } from "./risk-schemas.ts";
+import { RISK_SCHEMA_RULES, RISK_SCHEMAS } from "./risk-schemas.ts";
 import {
   RiskTemplateProgress,
   RiskTemplateSelection,
@@ -288,6 +288,7 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [UpdateWebhookBody, { minProperties: 1 }],
   [WebhookKinds, { uniqueItems: true }],
   [WebhookServerIds, { uniqueItems: true }],
+  ...RISK_SCHEMA_RULES,
   [ListEventsQuery.shape.kinds, { ...LIST_OF_KINDS, anyOf: undefined }],
 ]);
 

@@ -64,7 +64,7 @@ An error has a text for people, a stable code for programs, and the id of the re
 
 The headers \`X-Error-Code\` and \`X-Request-Id\` repeat code and id. Send your own \`X-Request-Id\` to find a request in your
 usage and our logs. Unknown fields and query parameters are ignored. Times are ISO 8601; times that you send have an
-offset, which may be any.
+offset, which may be any. Their digits after the milliseconds are ignored.
 `.trim();
 
 export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
@@ -138,7 +138,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getAccountState:
     "Shows what a trader had at a time, for example in a dispute. Everything that the trading server has timed within the millisecond `at` or before is in `balance` and `positions`: the request first waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
   exportAccountHistory:
-    "`from` and `to` are inclusive. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`.",
+    "`from` and `to` are inclusive, to the millisecond. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`: the next result begins with the records of that millisecond again.",
   depositAccountFunds: "`result`: `{transactionId, balanceAfter}`.",
   withdrawAccountFunds:
     "Fails with `INSUFFICIENT_FUNDS` beyond the lower of balance and free margin. `result`: `{transactionId, balanceAfter}`.",

@@ -40,7 +40,7 @@ export type OrderFilter = FilterOf<ListOrdersQuery>;
 export type PositionFilter = FilterOf<ListPositionsQuery>;
 export type DealFilter = FilterOf<ListDealsQuery>;
 
-/** A filter of history records. Both times are inclusive; null is unbounded. */
+/** A filter of history records. Both times are inclusive, to the millisecond; null is unbounded. */
 export interface HistoryRange {
   readonly from: string | null;
   readonly to: string | null;

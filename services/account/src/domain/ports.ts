@@ -100,8 +100,11 @@ export type PageQuery = AccountFilter & CursorQuery;
 export interface ServerRepository {
   /** Stores a newer entry. Only the first entry of a server sets its configuration. */
   save(entry: ServerEntry): Promise<void>;
-  /** Ids of up to 100 servers whose current configuration was not sent to the trading server. */
-  unconfigured(): Promise<string[]>;
+  /**
+   * Ids of up to 100 servers whose current configuration was not sent to the trading server: the
+   * first ones after the id `after`, in the order of ids.
+   */
+  unconfigured(after: string | null): Promise<string[]>;
   /**
    * Sends the current configuration with `configure` if it was not sent yet, and records the send.
    * After concurrent or failed sends the configuration is sent again, because an older

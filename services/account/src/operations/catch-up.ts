@@ -5,7 +5,7 @@
  * consumer.
  */
 import type { AccountRef } from "@kapi/contracts";
-import { DependencyError } from "@kapi/http";
+import { ApiError, DependencyError } from "@kapi/http";
 import { delay } from "@kapi/kernel";
 
 import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
@@ -30,8 +30,9 @@ export interface CatchUpDependencies {
 /**
  * Resolves to true when the account is booked up to the trading server's current sequence, and to
  * false if `reader` does not show the account. Rejects with DependencyError after `waitMs`, if
- * events cannot be booked, or without a clear answer of the trading server. Booked events stay
- * booked.
+ * events cannot be booked, or without a clear answer of the trading server. Rejects with ApiError
+ * TOO_MANY_CONCURRENT_REQUESTS above the organization's share of calls to the trading server
+ * (decisions, 1.7). Booked events stay booked.
  */
 export async function catchUp(
   dependencies: CatchUpDependencies,
@@ -45,9 +46,8 @@ export async function catchUp(
   try {
     return await Promise.race([bookAll(dependencies, account, ended.signal), late]);
   } catch (error) {
-    throw error instanceof DependencyError
-      ? error
-      : new DependencyError("the history is unavailable", { cause: error });
+    if (error instanceof DependencyError || error instanceof ApiError) throw error;
+    throw new DependencyError("the history is unavailable", { cause: error });
   } finally {
     ended.abort();
   }

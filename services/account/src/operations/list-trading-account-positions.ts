@@ -10,7 +10,7 @@ interface PositionDependencies extends CatchUpDependencies {
 
 /**
  * Body of "list account positions", newest first; null if there is no such account. `status=open`
- * first books up to the trading server's sequence, or rejects with DependencyError (decisions,
+ * first books up to the trading server's sequence, or rejects as {@link catchUp} does (decisions,
  * 4.11).
  */
 export async function listTradingAccountPositions(

@@ -10,7 +10,7 @@ interface HistoryDependencies extends CatchUpDependencies {
 /**
  * The newest orders, positions and deals of an account, newest first, for an export (decisions, 8);
  * null if there is no such account. Before the read, books the account's events up to the trading
- * server's sequence, or rejects with DependencyError.
+ * server's sequence, or rejects as {@link catchUp} does.
  */
 export async function readAccountHistory(
   dependencies: HistoryDependencies,

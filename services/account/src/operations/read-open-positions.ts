@@ -10,7 +10,7 @@ interface OpenPositionDependencies extends CatchUpDependencies {
 /**
  * The positions of an account that were open at a time (ISO 8601), newest first (decisions, 4.12);
  * null if there is no such account. Before the read, books the account's events up to the trading
- * server's sequence, or rejects with DependencyError.
+ * server's sequence, or rejects as {@link catchUp} does.
  */
 export async function readOpenPositions(
   dependencies: OpenPositionDependencies,

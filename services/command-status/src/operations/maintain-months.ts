@@ -37,6 +37,7 @@ export async function maintainMonths({
   while (!signal.aborted && (await months.backfillIds())) await delay(PIECE_PAUSE_MS, signal);
   for (const { month, isOpen } of await months.findExpired(keptMonths)) {
     const outcome = isOpen ? "open" : await dropMonth(months, month, signal);
+    if (outcome === null) return;
     if (outcome === "dropped") logger.info({ month }, "dropped the details of a month of commands");
     else if (outcome === "used")
       logger.info({ month }, "cannot drop a month of commands yet: a running statement uses it");
@@ -44,9 +45,10 @@ export async function maintainMonths({
   }
 }
 
-async function dropMonth(months: MonthRepository, month: string, signal: AbortSignal): Promise<MonthDrop> {
+/** Archives the outcomes of a month and drops it; null if the process stops before the drop. */
+async function dropMonth(months: MonthRepository, month: string, signal: AbortSignal): Promise<MonthDrop | null> {
   for (let page: number | null = 0; page !== null;) {
-    if (signal.aborted) return "used";
+    if (signal.aborted) return null;
     page = await months.archiveOutcomes(month, page);
     if (page !== null) await delay(PIECE_PAUSE_MS, signal);
   }

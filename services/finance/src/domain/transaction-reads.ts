@@ -22,7 +22,7 @@ export interface TransactionPage {
   readonly transactions: readonly Transaction[];
 }
 
-/** Inclusive bounds of `recordedAt` in ISO 8601; null is unbounded. */
+/** Inclusive bounds of `recordedAt`, to the millisecond, in ISO 8601; null is unbounded. */
 export interface TimeSpan {
   readonly from: string | null;
   readonly to: string | null;

@@ -38,12 +38,15 @@ export async function startServerFollower(options: ServerDirectoryOptions): Prom
   const onFailure = (serverId: string, error: unknown): void => {
     logger.warn({ serverId, err: error }, "the configuration was not sent to the trading server; it is retried");
   };
-  const round = async (): Promise<void> => {
+  /** The servers after this one are next; null: those from the first one. */
+  let lastServerId: string | null = null;
+  const round = async (): Promise<boolean> => {
     for (const entry of waiting.values()) {
       await serverRepository.save(entry);
       if (waiting.get(entry.serverId) === entry) waiting.delete(entry.serverId);
     }
-    await configureServers(serverRepository, options.configure, onFailure);
+    lastServerId = await configureServers(serverRepository, options.configure, onFailure, lastServerId);
+    return lastServerId !== null;
   };
   const pauses = { pauseMs: RETRY_INTERVAL_MS, backOff: { firstMs: RETRY_INTERVAL_MS } };
   const saving = repeat({ name: "servers of the directory", round, ...pauses, logger });

@@ -18,10 +18,12 @@ import {
 } from "./history-rows.ts";
 import { openPositionsAt } from "./open-positions.ts";
 
-// $1 server, $2 account number, $3 from, $4 to, both inclusive, $5 limit.
+// $1 server, $2 account number, $3 from, $4 to, both inclusive and with milliseconds, $5 limit.
+// Times are stored with microseconds, so $4 means the whole millisecond.
 function newestOf(table: string, columns: string, time: string): string {
   return `select ${columns} from ${table} t
-   where t.server_id = $1 and t.account_number = $2 and t.${time} >= $3::timestamptz and t.${time} <= $4::timestamptz
+   where t.server_id = $1 and t.account_number = $2 and t.${time} >= $3::timestamptz
+     and t.${time} < $4::timestamptz + interval '1 millisecond'
    order by t.${time} desc, t.n desc limit $5`;
 }
 

@@ -55,9 +55,11 @@ const RECONFIGURE_SERVER = statement(
      configuration_version = configuration_version + 1
    where server_id = $1`,
 );
+// $1: only servers after this id; null: from the first one.
 const SELECT_UNCONFIGURED = statement<{ server_id: string }>(
   "server-unconfigured",
   `select server_id from servers where configured_version < configuration_version and status <> 'removed'
+     and ($1::uuid is null or server_id > $1)
    order by server_id limit 100`,
 );
 // $3: the recorded version before the send. If it has changed, another process sent the
@@ -91,8 +93,8 @@ export function createServerRepository(database: Database, clock: Clock): Server
         configuration.defaultLeverage,
       ]);
     },
-    async unconfigured() {
-      const rows = await database.query(SELECT_UNCONFIGURED, []);
+    async unconfigured(after) {
+      const rows = await database.query(SELECT_UNCONFIGURED, [after]);
       return rows.map((row) => row.server_id);
     },
     sendConfiguration: (serverId, configure) => sendConfiguration(database, serverId, configure),

@@ -1,10 +1,17 @@
 import { ACCOUNT_ROUTES, FINANCE_ROUTES, type InternalRoute, pathOf } from "@kapi/contracts";
-import { callRouteRaw, DependencyError, type InternalClient, unexpectedStatus } from "@kapi/http";
+import {
+  callRouteRaw,
+  DependencyError,
+  type InternalClient,
+  tooManyConcurrentRequests,
+  unexpectedStatus,
+} from "@kapi/http";
 
 import type { AccountRecords, RecordList } from "../../domain/account-records.ts";
 
 const OK = 200;
 const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
 /** Longer than the account service takes to bring open positions up to date. */
 const TIMEOUT_MS = 6_000;
 /** Every page of this release has this text. Texts of records do not: they escape its quotes. */
@@ -30,6 +37,7 @@ export function createAccountRecords({ account: trading, finance }: RecordOwners
       const asked = { params: { ...account }, query };
       const { status, body } = await callRouteRaw(client, route, asked, { timeoutMs: TIMEOUT_MS });
       if (status === NOT_FOUND) return null;
+      if (status === TOO_MANY_REQUESTS) throw tooManyConcurrentRequests();
       const path = pathOf(route, asked);
       if (status !== OK) throw unexpectedStatus(path, status);
       if (!body.includes(NEXT_CURSOR)) {

@@ -4,6 +4,7 @@ import { callRouteRaw, DependencyError, type InternalClient } from "@kapi/http";
 import { type HistoryOwner, OwnerUnavailable } from "../../domain/ports.ts";
 
 const NOT_FOUND = 404;
+const TOO_MANY_REQUESTS = 429;
 const OK = 200;
 
 /** Reads an owner's history over its internal route. */
@@ -15,6 +16,8 @@ export function createHistoryOwner(client: InternalClient): HistoryOwner {
       try {
         const { status, body } = await callRouteRaw(client, HISTORY_ROUTE, asked);
         if (status === NOT_FOUND) return null;
+        // Too many calls of the organization wait for its trading server (decisions, 1.7).
+        if (status === TOO_MANY_REQUESTS) throw new OwnerUnavailable("above the organization's share of calls");
         if (status !== OK) throw unexpectedStatus(pathOf(HISTORY_ROUTE, asked), status);
         return HISTORY_ROUTE.answer.parse(JSON.parse(body.toString("utf8"))).records;
       } catch (error) {

@@ -93,10 +93,10 @@ export const FILTERED_TRANSACTIONS: Statement<PageRow> = statement(
 );
 
 /**
- * $1 server, $2 account number, $3 from, $4 to (null: unbounded), $5 limit. A trading server's
- * clock may be set back, so times may not follow the sequence and every row of the account is read.
- * An index on time would make each booking a quarter slower. The currency is selected once,
- * separately.
+ * $1 server, $2 account number, $3 from, $4 to (null: unbounded), $5 limit. Times are stored with
+ * microseconds, so $4, with milliseconds, means the whole millisecond. A trading server's clock may
+ * be set back, so times may not follow the sequence and every row of the account is read. An index
+ * on time would make each booking a quarter slower. The currency is selected once, separately.
  */
 export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
   "finance_newest_transactions",
@@ -105,7 +105,7 @@ export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
    from transactions t
    where t.server_id = $1 and t.account_number = $2
      and t.recorded_at >= coalesce($3::timestamptz, '-infinity')
-     and t.recorded_at <= coalesce($4::timestamptz, 'infinity')
+     and t.recorded_at < coalesce($4::timestamptz, 'infinity') + interval '1 millisecond'
    order by t.recorded_at desc, t.sequence desc limit $5`,
 );
 

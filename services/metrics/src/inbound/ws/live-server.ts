@@ -15,9 +15,12 @@ import { type LiveContext, LiveSocket } from "./live-socket.ts";
 import { beginLoggedHandshake } from "./logged-handshakes.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
-const MAX_MESSAGE_BYTES = 16 * 1_024;
-const CHECK_INTERVAL_MS = 1_000;
-const PING_INTERVAL_MS = 20_000;
+/** Maximum size of a message of a client, in bytes. */
+export const MAX_MESSAGE_BYTES = 16 * 1_024;
+/** Interval at which sockets are closed whose key may no longer be used. */
+export const CHECK_INTERVAL_MS = 1_000;
+/** Interval between pings of the server. */
+export const PING_INTERVAL_MS = 20_000;
 /** Time limit for the client's close frame. It is long, because a client first reads its buffer. */
 const CLOSE_TIMEOUT_MS = 45_000;
 /**

@@ -24,7 +24,7 @@ import type { SocketWriter } from "./socket-writer.ts";
 import { ReadRateLimiter } from "./read-rate-limiter.ts";
 
 /** Number of unanswered pings after which the connection is terminated. */
-const MAX_UNANSWERED_PINGS = 3;
+export const MAX_UNANSWERED_PINGS = 3;
 /** The code of a connection that ended without a close frame (RFC 6455, 7.1.5). */
 const ABNORMAL_CLOSURE = 1006;
 

@@ -1,0 +1,54 @@
+import {
+  ApiError,
+  createHttpServer,
+  type FastifyInstance,
+  startInternalClient,
+  startListening,
+  tooManyConcurrentRequests,
+} from "@kapi/http";
+import { createLogger, Health, Scope } from "@kapi/runtime";
+import { afterAll, expect, it } from "vitest";
+
+import { type HistoryOwner, OwnerUnavailable } from "../../domain/ports.ts";
+import { createHistoryOwner } from "./history-owner.ts";
+
+const QUERY = { from: null, to: null, limit: 1 };
+const scope = new Scope();
+afterAll(() => scope.stop());
+
+/** A client of an owner that answers with the result of `answer`. */
+async function ownerThat(answer: () => unknown): Promise<HistoryOwner> {
+  const logger = createLogger({ service: "test", level: "silent" });
+  const app: FastifyInstance = createHttpServer({ logger, health: new Health() });
+  app.get("/internal/servers/:serverId/accounts/:accountNumber/history", answer);
+  const { url } = await scope.start("server", () => startListening(app, { host: "127.0.0.1", port: 0 }));
+  return createHistoryOwner(
+    await scope.start("client", () => startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 })),
+  );
+}
+
+it.each([
+  ["is above the organization's share of calls to its trading server", tooManyConcurrentRequests()],
+  ["is unavailable", new ApiError("DEPENDENCY_UNAVAILABLE")],
+])("an export is tried again while an owner %s", async (_state, error) => {
+  const owner = await ownerThat(() => {
+    throw error;
+  });
+  await expect(owner.newest("server", "10000001", QUERY)).rejects.toThrow(OwnerUnavailable);
+});
+
+it("an export is not tried for ever if an owner rejects its request", async () => {
+  const owner = await ownerThat(() => {
+    throw new ApiError("VALIDATION_FAILED");
+  });
+  const read = owner.newest("server", "10000001", QUERY);
+  await expect(read).rejects.toThrow("status 400");
+  await expect(read).rejects.not.toThrow(OwnerUnavailable);
+});
+
+it("an account that an owner does not know has no history", async () => {
+  const owner = await ownerThat(() => {
+    throw new ApiError("ACCOUNT_NOT_FOUND");
+  });
+  expect(await owner.newest("server", "10000001", QUERY)).toBeNull();
+});
