@@ -27,7 +27,7 @@ export interface KapiOptions extends TransportOptions {
  * The API of kapi. One instance serves a whole program: it has no connection of its own to close.
  *
  * @example
- * const kapi = new Kapi({ key: process.env.KAPI_KEY, baseUrl: "https://api.example.com" });
+ * const kapi = new Kapi({ key: process.env.KAPI_KEY ?? "", baseUrl: "https://api.example.com" });
  * const account = kapi.server(serverId).account("10000001");
  * const deposit = await account.deposit({ amount: "250.55" }, { key: "payout-4711" });
  * const { balanceAfter } = await deposit.result();
@@ -72,7 +72,10 @@ export class Kapi {
     });
   }
 
-  /** The account and its open positions; null if the account does not exist. */
+  /**
+   * The account and its open positions. Null if the account does not exist, or its server was
+   * removed.
+   */
   async #readState({ serverId, accountNumber }: Account): Promise<AccountState | null> {
     const resource = this.server(serverId).account(accountNumber);
     try {

@@ -161,7 +161,7 @@ export function itBehaves(subject: () => Subject): void {
     expect(found.map(({ id }) => id)).toEqual([created.id]);
   });
 
-  it("shows orders, positions and deals of a trade, and exports them with the ledger", async () => {
+  it("shows positions and deals of a trade, and exports them with its orders and the ledger", async () => {
     const accountNumber = await newAccount();
     const account = server().account(accountNumber);
     await subject().trade(accountNumber);
@@ -175,7 +175,7 @@ export function itBehaves(subject: () => Subject): void {
     for (const kind of ["transaction", "order", "position", "deal"]) expect(kinds).toContain(kind);
   });
 
-  it("creates many accounts, each with its own key, and finds them by the key of the bulk", async () => {
+  it("creates many accounts, each with its own key, and finds their commands by the key of the bulk", async () => {
     const accounts = Array.from({ length: 3 }, (_each, index) => ({
       accountName: `Bulk ${index}`,
       initialBalance: "1",
@@ -301,7 +301,7 @@ export function itBehaves(subject: () => Subject): void {
     await expect.poll(() => failing().then(() => types.at(-1))).toBe("account.disabled");
   });
 
-  it("follows an account live, from its first sample on", async () => {
+  it("follows an account live, with amounts as decimal strings, and proves that no sample is missing", async () => {
     const accountNumber = await newAccount();
     const account: Account = { serverId: subject().serverId, accountNumber };
     const live = subject().kapi.live({ places: { load: async () => null } });

@@ -90,7 +90,7 @@ it("has the command line", async () => {
   expect(await inProject("npx", "--no-install", "kapi", "--help")).toContain("check-webhooks");
 });
 
-it("has types that a strict project checks, with the results of each operation", async () => {
+it("has types that compile in a strict project, and reject a number as an amount and a change without a key", async () => {
   writeFileSync(
     path.join(folder, "consumer.ts"),
     `import { CommandFailed, Kapi, type LiveEvent, type WebhookEvent } from "@kapi/client";

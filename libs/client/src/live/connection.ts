@@ -12,20 +12,21 @@ import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
  */
 export const SILENCE_MS = 45_000;
 /**
- * At most this many messages are sent in a turn of this length: 800 a second. kapi reads up to
- * 1,000 a second, and reads a faster connection more slowly.
+ * At most this many messages are sent in a turn of this length: 800 a second. kapi reads at most
+ * 1,000 messages a second from a connection.
  */
 const MESSAGES_PER_TURN = 200;
 const TURN_MS = 250;
+/** Close code for a key that was revoked, has expired, or has lost the scope of the stream. */
 const KEY_REVOKED = 4401;
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** A rejection, a revoked key, or a close: then the code is `CLOSED_<close code>`. */
+  /** A rejection, a key that is no longer valid, or a close with the code `CLOSED_<close code>`. */
   readonly error: KapiError;
   /** Whether the key would be rejected again, so that no attempt follows. */
   readonly isFatal: boolean;
-  /** Whether the server had accepted the connection: then the next attempt need not wait long. */
+  /** Whether the server had accepted the connection. If so, the next delay is the shortest one. */
   readonly wasReady: boolean;
 }
 
@@ -125,7 +126,8 @@ export class Connection {
     const wasReady = this.#isReady;
     this.#isReady = false;
     if (code === KEY_REVOKED) {
-      const error = errorOfStatus(401, "the management key was revoked", {
+      const text = "the management key was revoked, has expired, or has lost the scope metrics:read";
+      const error = errorOfStatus(401, text, {
         code: "AUTHENTICATION_REQUIRED",
         requestId: "",
         retryable: false,
@@ -169,7 +171,7 @@ function bodyOf(body: string): { error?: string; code?: string } {
   }
 }
 
-/** Null for a message that is not JSON: the answer to a ping. */
+/** Null for a message that is not JSON, such as `pong`. */
 function messageOf(text: string): ServerMessage | null {
   try {
     return JSON.parse(text) as ServerMessage;

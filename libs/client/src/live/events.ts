@@ -40,15 +40,18 @@ export type LiveEvent =
       readonly type: "reconciled";
       readonly account: TradingAccount;
       readonly openPositions: readonly Position[];
-      /** The missing samples. `to` is below `from` if the stream of the account began again. */
+      /**
+       * The missing samples. `to` is below `from` if the stored place is beyond the account's last
+       * sample.
+       */
       readonly missed: Truncation;
       readonly place: Place;
     }
   | { readonly type: "deleted"; readonly place: Place | null }
   | {
       /**
-       * The account does not exist, or the key does not reach its server. The account is no longer
-       * followed.
+       * kapi has rejected or ended the subscription: the account does not exist, the key does not
+       * reach its server, or an id is malformed. The account is no longer followed.
        */
       readonly type: "rejected";
       readonly code: string;

@@ -5,7 +5,7 @@
  * - listening: messages are accepted and queued;
  * - awaiting: a subscription was sent. With a sequence, samples are ignored until its replay
  *   notice: they belong to an earlier subscription. Without one, the first sample is accepted;
- * - detached: no subscription, because the connection is lost or the handler is far behind;
+ * - detached: no subscription. There is no connection, or the handler is far behind;
  * - ended: deleted, rejected or no longer followed.
  */
 import type { Position, TradingAccount } from "../generated/api.ts";
@@ -13,7 +13,8 @@ import { type Account, type LiveEvent, type LiveHandler, sampleFromWire, type Se
 import { type Place, placeAfterSample, placeAfterTruncation, type Truncation } from "./place.ts";
 
 /**
- * Queued messages of one account above which its subscription ends until the handler has caught up.
+ * Number of queued messages of an account at which its subscription ends, until the handler has
+ * caught up.
  */
 export const MAX_QUEUED_PER_ACCOUNT = 1_000;
 const FIRST_RETRY_MS = 100;
@@ -63,7 +64,7 @@ export class Follower {
   #state: "detached" | "awaiting" | "listening" | "ended" = "detached";
   /** The place of the last handled event. */
   #place: Place | null = null;
-  /** Sequence of the last queued message; null before the first. */
+  /** Sequence of the last queued message, or at first of the stored place; null before both. */
   #received: number | null = null;
   #isLoaded = false;
   #isHandling = false;
@@ -90,8 +91,8 @@ export class Follower {
   }
 
   /**
-   * Is called when the connection is open. Loads the stored place the first time, then subscribes
-   * after the last queued message.
+   * Is called when the connection has opened, and when the handler has caught up. Loads the stored
+   * place the first time, then subscribes after the last queued message.
    */
   async attach(): Promise<void> {
     if (!this.#isLoaded) {

@@ -1,7 +1,7 @@
 /**
- * Follows accounts over any number of connections, disconnects and restarts. Each follower belongs
- * to a slot. A slot keeps one connection open, and attaches its followers when the connection is
- * ready.
+ * Follows accounts on any number of connections, and continues after disconnects and restarts of
+ * the program. Each follower belongs to a slot. A slot keeps one connection open, and attaches its
+ * followers when the connection is ready.
  */
 import { delay } from "../delay.ts";
 import type { KapiError } from "../errors.ts";
@@ -14,8 +14,8 @@ import type { SocketFactory } from "./socket.ts";
 /** kapi accepts 2,000 subscriptions on a connection. */
 const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
 /**
- * Queued messages of all accounts above which no connection is read, until half of them are
- * handled.
+ * Number of queued messages of all accounts at which reading from all connections stops. It
+ * continues at half of this number.
  */
 const MAX_QUEUED = 50_000;
 const FIRST_RECONNECT_MS = 500;
@@ -27,7 +27,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
  * Options of `kapi.live(…)`. The stream continues from the places that your program has stored.
  */
 export interface LiveOptions {
-  /** Where your program stores its places. */
+  /** Reads the places that your program has stored. */
   readonly places: {
     /** Returns the stored place of an account, or null if the account was never followed. */
     load(account: Account): Promise<Place | null>;
@@ -39,7 +39,7 @@ export interface LiveOptions {
    * function, these errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
-  /** Accounts for each connection, at most 2,000. Default 1,000. */
+  /** Maximum number of accounts on one connection: kapi accepts up to 2,000. Default 1,000. */
   readonly accountsPerConnection?: number | undefined;
 }
 
@@ -76,7 +76,7 @@ export class Live {
   readonly #dependencies: LiveDependencies;
   readonly #followers = new Map<string, { readonly follower: Follower; slot: Slot }>();
   readonly #slots = new Set<Slot>();
-  /** The last followers of accounts that are no longer followed, for their proofs. */
+  /** For each account that is no longer followed: its last follower, which has the proof. */
   readonly #ended = new Map<string, Follower>();
   readonly #stop = new AbortController();
   readonly #settle: Settlement;
@@ -125,7 +125,8 @@ export class Live {
   /**
    * Returns which samples of an account were handled: see {@link Proof}. It also works after the
    * account is no longer followed. An event counts once its handler has returned.
-   * @throws Error if the account was never followed, or no handler has returned yet.
+   * @throws Error if the account was never followed, or if it has no stored place and no handler
+   * of it has returned yet.
    */
   proof(account: Account): Proof & Account {
     const key = keyOf(account);
@@ -207,7 +208,7 @@ export class Live {
   }
 
   /**
-   * Returns false if the follower's connection is not open. It attaches when the connection opens.
+   * Returns false if the connection is not open. The follower attaches when the connection opens.
    */
   #send(follower: Follower, message: object): boolean {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
@@ -219,7 +220,8 @@ export class Live {
   #attach(follower: Follower): void {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
     if (connection?.isReady !== true) return;
-    // Failed loads of the place are reported and repeated. Only the end of the follower rejects.
+    // Failed loads of the place are reported and repeated. After the follower has ended, `attach`
+    // rejects.
     follower.attach().catch(() => undefined);
   }
 

@@ -63,7 +63,7 @@ it("a receiver that believes everything fails each forgery", async () => {
   expect(results.filter(({ expected }) => expected === "reject")).toEqual(failed);
 });
 
-it("a receiver that fails at kinds that it does not know fails that check, and kapi would send them again", async () => {
+it("a receiver that fails at an unknown kind fails that check; the problem says that kapi sends the event again", async () => {
   const url = await receiver((body, headers) => (body.includes("later.kind") ? 500 : verified(body, headers)));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a kind that does not exist yet", statuses: [500] }]);

@@ -220,7 +220,10 @@ export class AccountResource {
     return (await this.#transport.request<BreachEvidence>({ method: "GET", path })).body;
   }
 
-  /** Reads evidence of at most 10 minutes of the last 24 hours; both ends are included. */
+  /**
+   * Reads the evidence of an interval of at most 10 minutes, within the last 24 hours. `from` and
+   * `to` are included.
+   */
   async intervalEvidence({ from, to }: { readonly from: Date; readonly to: Date }): Promise<IntervalEvidence> {
     const query = { from: from.toISOString(), to: to.toISOString() };
     const path = this.#path("evidence");
@@ -249,8 +252,8 @@ export class AccountResource {
 
   /**
    * Reads the account as it was at a time: balance, open positions, last stored equity. Everything
-   * that happened in this millisecond is included. Of more than 5,000 positions only the newest are
-   * returned.
+   * up to the end of the millisecond `at` is included. Of more than 5,000 positions only the newest
+   * are returned.
    */
   async stateAt(at: Date): Promise<AccountState> {
     const request = { method: "GET", path: this.#path("state"), query: { at } } as const;

@@ -12,9 +12,9 @@ const DEFAULT_WAIT_MS = 60_000;
 const MAX_WAIT_PER_CALL_S = 30;
 /** Time for the answer after the wait, in milliseconds. */
 const ANSWER_TIME_MS = 10_000;
-/** Delay before the next request if kapi answered earlier than asked, in milliseconds. */
+/** Shortest time between the starts of two requests for the same command, in milliseconds. */
 const SHORTEST_POLL_MS = 250;
-/** Commands of `waitAll` that are waited for at the same time. */
+/** Maximum number of commands that `waitAll` waits for at the same time. */
 const WAITS_AT_ONCE = 8;
 
 /** Options of every call that queues a command. */

@@ -3,7 +3,7 @@ import { pathOf, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { filterQuery, listOf, type Period } from "./pages.ts";
 
-/** Selects billed requests by their time and fields. A field that is not given is not compared. */
+/** Selects usage lines by their time and fields. A field that is not given is not compared. */
 export interface UsageFilter extends Period {
   /** The operation's id, such as `listTradingAccounts`. */
   readonly operation?: string | undefined;
@@ -32,7 +32,10 @@ export class CreditsResource {
     return (await this.#transport.request<{ prices: CreditPrices }>({ method: "GET", path })).body.prices;
   }
 
-  /** Every billed request, newest first. */
+  /**
+   * One line for each billed request or reservation of a command, newest first. Refunds and
+   * released reservations are lines with negative `credits`.
+   */
   usage(filter: UsageFilter = {}): List<CreditUsage> {
     return listOf<CreditUsage>(this.#transport, pathOf("credits", "usage"), "usage", filterQuery({ ...filter }));
   }

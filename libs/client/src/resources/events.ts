@@ -7,8 +7,8 @@ const EVENTS_PER_CALL = 500;
 /** Which events of the feed to read, and from where on. */
 export interface EventsOptions {
   /**
-   * The `cursor` of the last event that was handled, or `"now"`. Default: the oldest event that is
-   * kept.
+   * The `cursor` of the last event that was handled, or `"now"` for events that are recorded from
+   * now on. Without it, reading begins with the oldest event that is kept.
    */
   readonly after?: string | undefined;
   /** Events of other kinds are left out. Default: all kinds except those of commands. */
@@ -58,7 +58,7 @@ export class EventsResource {
     for await (const { events } of this.#pages(options)) yield* events;
   }
 
-  /** The pages after a cursor. A page that leaves out only events of other kinds is empty. */
+  /** The pages after a cursor. A page is empty if all events that it covers are of other kinds. */
   async *#pages(options: EventsOptions): AsyncGenerator<EventPage, void, undefined> {
     let { after } = options;
     for (;;) {
@@ -70,9 +70,10 @@ export class EventsResource {
   }
 
   /**
-   * Handles every event that a receiver missed, oldest first, and returns the number of events. The
-   * cursor is saved after each event that `handler` has handled, so an interrupted call continues
-   * where it stopped. An event can arrive twice, here and by webhook: drop repeats by `event.id`.
+   * Handles every event after the stored cursor, oldest first, and returns the number of events. So
+   * nothing is missed that a receiver did not get. The cursor is saved after each event that
+   * `handler` has handled, and the next call continues after the saved cursor. An event can arrive
+   * twice, here and by webhook: drop repeats by `event.id`.
    */
   async catchUp(
     { cursorStore, kinds, signal }: Omit<EventsOptions, "after"> & { readonly cursorStore: CursorStore },

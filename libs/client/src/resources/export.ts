@@ -3,14 +3,17 @@ import type { ExportRecord } from "../commands/results.ts";
 import type { QueueOptions } from "./commands.ts";
 import type { Period } from "./pages.ts";
 
-/** The largest export of one command. */
+/** Maximum number of records that one command exports. */
 const RECORDS_PER_COMMAND = 1_000;
 
 /** Which records to export, and how long to wait for each of the commands that export them. */
 export interface ExportOptions extends QueueOptions, WaitOptions {
   /** Records at or after this time. */
   readonly from?: Period["since"] | undefined;
-  /** Records at or before this time. With it, every repetition exports the same records. */
+  /**
+   * Records at or before this time. Give a time in the past if exports with different keys must
+   * have the same records.
+   */
   readonly to?: Period["until"] | undefined;
 }
 

@@ -18,7 +18,7 @@ export function listOf<T>(transport: Transport, path: string, field: string, que
   });
 }
 
-/** A period of a list, by the record's own time. */
+/** Selects records of a list by one of their times. The filter of the list says which time. */
 export interface Period {
   /** Records at or after this time. */
   readonly since?: Date | string | undefined;

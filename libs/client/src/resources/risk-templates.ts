@@ -16,7 +16,7 @@ export interface NewRiskTemplate {
   readonly rules: readonly RiskRule[];
   /** At least one of `status` and `nameStartsWith`. */
   readonly appliesTo: RiskTemplateSelection;
-  /** Whether it applies to accounts that are created, renamed or change their status later. */
+  /** Whether it applies to accounts that are later created or renamed, or whose status changes. */
   readonly newAccounts: boolean;
 }
 
@@ -44,7 +44,10 @@ export class RiskTemplatesResource {
     return body.riskTemplate;
   }
 
-  /** Queues a new version of a template. Once the command has succeeded, kapi applies it. */
+  /**
+   * Queues a new version of a template. After the command has succeeded, kapi applies this version
+   * to the accounts.
+   */
   set(name: string, template: NewRiskTemplate, options: QueueOptions): Promise<QueuedCommand<"risk.set_template">> {
     const { rules, appliesTo, newAccounts } = template;
     const request = { method: "PUT", path: this.#path(name), body: { rules, appliesTo, newAccounts } } as const;
@@ -53,7 +56,7 @@ export class RiskTemplatesResource {
 
   /**
    * Queues the deletion of a template.
-   * @param accountRules what happens to the rules that accounts have from it.
+   * @param accountRules what happens to the rules that accounts have from the template.
    */
   delete(
     name: string,

@@ -4,7 +4,7 @@ import { PartialBulkError } from "../commands/partial-bulk-error.ts";
 import { Kapi } from "../kapi.ts";
 import { createFakeKapi } from "../testing/index.ts";
 
-/** Answers nothing until the request is aborted. */
+/** Never answers. Rejects when the request is aborted. */
 const silent: typeof fetch = (_url, init) =>
   new Promise((_resolve, reject) => {
     init?.signal?.addEventListener("abort", () => reject(init.signal?.reason as Error), { once: true });

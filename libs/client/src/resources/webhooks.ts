@@ -67,7 +67,7 @@ export class WebhooksResource {
     await this.#call({ method: "DELETE", path: pathOf("webhooks", endpointId) });
   }
 
-  /** Gives an endpoint a new secret. For 24 hours both secrets sign. */
+  /** Gives an endpoint a new secret. For 24 hours kapi signs with the old and the new secret. */
   rotateSecret(endpointId: string): Promise<EndpointSecret> {
     return this.#call<EndpointSecret>({ method: "POST", path: pathOf("webhooks", endpointId, "rotate-secret") });
   }
@@ -91,7 +91,7 @@ export class WebhooksResource {
     return (await this.#call<{ events: number }>({ method: "POST", path, body: period })).events;
   }
 
-  /** What was sent to an endpoint and what came back, newest first. */
+  /** The deliveries of an endpoint, sent or waiting, with their attempts; newest first. */
   deliveries(endpointId: string, filter: DeliveryFilter = {}): List<WebhookDelivery> {
     const path = pathOf("webhooks", endpointId, "deliveries");
     return listOf<WebhookDelivery>(this.#transport, path, "deliveries", filterQuery({ ...filter }));
@@ -108,7 +108,7 @@ export class WebhooksResource {
     return verifyWebhook(rawBody, headers, secrets);
   }
 
-  /** Handles the events that a receiver missed: see {@link EventsResource.catchUp}. */
+  /** Handles the events after the stored cursor: see {@link EventsResource.catchUp}. */
   catchUp(
     options: Parameters<EventsResource["catchUp"]>[0],
     handler: Parameters<EventsResource["catchUp"]>[1],

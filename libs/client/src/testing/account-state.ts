@@ -3,10 +3,10 @@ import { amountOf, type Json, type StoredAccount } from "./state.ts";
 
 /** Returns the state at `at`: ISO 8601 in UTC, with milliseconds, as all times of the fake. */
 export function accountStateAt(account: StoredAccount, at: string): Json {
-  const isBefore = (time: unknown): boolean => String(time) <= at;
-  const last = account.transactions.findLast(({ recordedAt }) => isBefore(recordedAt));
+  const hasPassed = (time: unknown): boolean => String(time) <= at;
+  const last = account.transactions.findLast(({ recordedAt }) => hasPassed(recordedAt));
   const positions = account.positions
-    .filter(({ openedAt, closedAt }) => isBefore(openedAt) && (closedAt === null || !isBefore(closedAt)))
+    .filter(({ openedAt, closedAt }) => hasPassed(openedAt) && (closedAt === null || !hasPassed(closedAt)))
     // The fake closes whole positions only.
     .map(({ status: _status, closedAt: _closedAt, ...position }) => Object.assign(position, { closedVolume: 0 }))
     .toReversed();

@@ -1,7 +1,7 @@
 /** Requests to the fake, its answers, and its lists in the form of the API. */
 import type { Json } from "./state.ts";
 
-/** Records of a page without `limit`. */
+/** Maximum number of records of a page if the request has no `limit`. */
 const DEFAULT_LIMIT = 20;
 
 /** A request to the fake. */
@@ -42,7 +42,7 @@ export function invalid(field: string, message: string): FakeError {
   return new FakeError(400, "VALIDATION_FAILED", "Invalid request", [{ path: [field], code: "invalid_type", message }]);
 }
 
-/** Parameters of lists that select no records. */
+/** Query parameters of a list that are not filters. */
 const NO_FILTERS = new Set(["page", "limit", "cursor"]);
 /** The time by which a list selects records with `from` and `to`. */
 const TIME_FIELDS: Readonly<Record<string, string>> = {
@@ -78,7 +78,10 @@ function matches(name: string, record: Json, parameter: string, value: string): 
   }
 }
 
-/** A page of records that are given oldest first. A cursor is the number of older records. */
+/**
+ * Returns a page of a list. `records` has the reverse of the list's order. A cursor is the index in
+ * `records` of the last record of the page before.
+ */
 export function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const query = url.searchParams;
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);

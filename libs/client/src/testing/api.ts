@@ -10,7 +10,7 @@ import { rejectInvalidRules, riskRulesView } from "./rules.ts";
 import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
 
 const MANAGEMENT = "/api/v1/management";
-/** Events of a page of the feed without `limit`. */
+/** Maximum number of events that a page of the feed covers if the request has no `limit`. */
 const DEFAULT_EVENTS = 100;
 
 interface Route {

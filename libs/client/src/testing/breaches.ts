@@ -80,7 +80,7 @@ function distanceOf({ amount, percent = 0 }: Limit = {}, referenceMinor: number)
   return amount === undefined ? Math.ceil((referenceMinor * percent) / 100) : minorOf(amount);
 }
 
-/** The local date of a daily rule; `lifetime` of every other rule. */
+/** The period of a breach at `nowIso`: the day's local date for a daily rule, else `lifetime`. */
 function periodOf({ type, timeZone, dayStart = DAILY_DEFAULTS.dayStart }: Rule, nowIso: string): string {
   if (type !== "dailyLoss") return LIFETIME;
   const [hours = 0, minutes = 0] = dayStart.split(":").map(Number);

@@ -92,7 +92,7 @@ export class FakeKapi {
     this.#api = new FakeApi(this.#state, [this.serverId], this.#commands);
   }
 
-  /** Options for `new Kapi(…)`. Retries do not wait. */
+  /** Options for `new Kapi(…)`. A retry waits only if the answer has `Retry-After`. */
   get options(): KapiOptions {
     const { key, baseUrl, liveUrl } = this;
     const retry = { firstDelayMs: 0, maxDelayMs: 0 };

@@ -10,7 +10,10 @@ const CENTS = 100;
 const FIRST_ACCOUNT_NUMBER = 10_000_001;
 const CREDITS = 1_000_000;
 
-/** An account of the fake, and its history. Amounts are in cents. */
+/**
+ * An account of the fake, and its history. Fields that end in `Minor` are in cents; the records of
+ * the lists have amounts in units of currency, as the API shows them.
+ */
 export interface StoredAccount {
   readonly id: string;
   readonly serverId: string;
@@ -91,7 +94,7 @@ export interface Booking {
   readonly positionId?: string | null;
 }
 
-/** All data of one fake, and the changes of it that every part of the fake makes. */
+/** All data of one fake, and the changes of the data that several parts of the fake need. */
 export class FakeState {
   readonly organizationId = randomUUID();
   /** By account number; deleted accounts too. */

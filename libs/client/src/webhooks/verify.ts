@@ -3,7 +3,7 @@ import { Webhook, WebhookVerificationError } from "standardwebhooks";
 import type { WebhookEvent } from "../generated/api.ts";
 import { parseAnswer } from "../money.ts";
 
-/** Headers of a request: of Node's `http`, of `fetch`, or any record. */
+/** Headers of a request: of Node's `http`, of `fetch`, or a record with names in lower case. */
 export type IncomingHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The delivery is not authentic: answer 400 and do nothing. */
