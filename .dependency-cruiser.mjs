@@ -83,7 +83,7 @@ export default {
     },
     {
       name: "kernel-depends-on-nothing",
-      comment: "the kernel has no dependency but Node's own pure modules",
+      comment: "the kernel imports only itself and node:crypto",
       severity: "error",
       from: { path: "(^|/)libs/kernel/src/", pathNot: "\\.test\\.ts$" },
       to: { pathNot: ["(^|/)libs/kernel/src/", "^(node:)?crypto$"] },
@@ -97,7 +97,7 @@ export default {
     },
     {
       name: "evidence-is-pure",
-      comment: "evidence depends on what it is given: the kernel, the contracts and cryptography",
+      comment: "evidence does no I/O: it imports only itself, the kernel, the contracts and node:crypto",
       severity: "error",
       from: { path: "(^|/)libs/evidence/src/", pathNot: "\\.test\\.ts$" },
       to: { pathNot: ["(^|/)libs/(evidence|kernel|contracts)/src/", "^(node:)?crypto$"] },
@@ -157,7 +157,7 @@ export default {
     onlyIn("openid-client", "services/console/src/outbound/http"),
     {
       name: "no-dustbins",
-      comment: "a folder is named for what it does",
+      comment: "a folder or file has a name that says what it does",
       severity: "error",
       from: {},
       to: { path: "/(common|util|utils|shared|helper|helpers)(/|\\.ts$)", pathNot: "node_modules/" },

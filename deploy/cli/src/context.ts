@@ -5,7 +5,7 @@ import { type OperatedService, Operator, operatorAddress } from "./operator.ts";
 
 /** The dependencies of the commands. */
 export interface CommandContext extends Surroundings {
-  /** The address of the service is resolved at the first request, because help does not need it. */
+  /** Each request resolves the address of the service. Help needs no address. */
   readonly operator: (service: OperatedService) => Operator;
   /** Prints `value` as JSON with `--json`, otherwise as `text` formats it. */
   readonly print: <T>(options: PrintOptions, value: T, text: (value: T) => string) => void;

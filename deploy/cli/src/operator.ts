@@ -76,7 +76,7 @@ export class Operator {
   readonly #service: OperatedService;
   readonly #address: () => Promise<OperatorAddress>;
 
-  /** `address` is called for each request, so that it is resolved only when needed. */
+  /** `address` is called for each request. Commands without a request need no address. */
   constructor(service: OperatedService, address: () => Promise<OperatorAddress>) {
     this.#service = service;
     this.#address = address;

@@ -88,7 +88,7 @@ test("credits of one purchase id are added once", async () => {
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
-test("a generated password is shown once, a given one never; an e-mail address is used once", async () => {
+test("a generated password is shown once, a given one never; two users cannot have the same e-mail address", async () => {
   const organization = await newOrganization();
   const email = `${randomUUID()}@example.com`;
   const create = (address: string): string =>
@@ -198,7 +198,7 @@ test("the audit log is listed by organization, up to the requested number of ent
   expect(await jsonOf(`audit list ${at}`)).toEqual(entries.slice(0, 100));
   expect(await jsonOf(`audit list ${at} --before ${entries[102]?.id ?? ""}`)).toEqual(entries.slice(103));
   const shown = await kapi(`audit list ${at} --limit 1`);
-  expect(shown.out).toMatch(/^ID +AT +ORGANIZATION +ACTION +BY +FROM +TO +DETAILS$/m);
+  expect(shown.out).toMatch(/^ID +AT +ORGANIZATION +ACTION +BY +ADDRESS +SUBJECT +DETAILS$/m);
   expect(shown.out).toMatch(new RegExp(`^\\d+ .* ${organization} +key\\.created +operator +\\S+ +key \\S+ +\\{`, "m"));
   expect((await jsonOf<object[]>("audit list --limit 3")).length).toBe(3);
 });
@@ -251,7 +251,7 @@ test("a command exits with 3 if a service cannot be reached, or no kapi runs in 
   expect(nothing.err).toContain("npm start");
 });
 
-test("a growth of the partitions that a repetition cannot begin exits with 2 or 1, so that a script does not repeat it", async () => {
+test("`partitions grow` exits with 2 or 1 if the same command cannot succeed later, so that a script does not repeat it", async () => {
   const { kafkaBrokers, topicPrefix } = stack.environment;
   const logger = createLogger({ service: "test", level: "silent" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), topicPrefix, clientId: "test", logger });

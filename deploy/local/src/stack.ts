@@ -105,7 +105,7 @@ export interface Stack {
   liveUrl(process: string): string;
   /** Base address of any service. */
   url(service: string): string;
-  /** The process of a service. Throws if the service shares a process, or does not run. */
+  /** The process of a service. Throws if the service shares a process, or is not in this stack. */
   process(service: string): ServiceProcess;
   readonly processes: ReadonlyMap<string, ServiceProcess>;
   /** The names of the services of this stack. */
@@ -152,7 +152,8 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
   const second = (options.twice ?? []).map((name) => name + SECOND);
   if (services.includes(CONSOLE_OWNER)) await buildConsole(report);
   const names = [
-    // The page's port is chosen first: a service may have had this port at the last start.
+    // The page's port is chosen first. Otherwise a service could take the page's default port, if
+    // the service had it at the last start.
     ...new Set([
       CONSOLE_PAGE,
       ...everything,

@@ -7,6 +7,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
+/** If these variables are set, the command does not use the running kapi. */
 const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"]);
 const NO_SERVER = "0190f6d2-0000-4000-8000-000000000001";
 

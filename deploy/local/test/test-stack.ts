@@ -49,8 +49,8 @@ export interface TestStack extends Stack {
 }
 
 /**
- * Starts services for one test file. `stop` also stops its environment, with all data, unless the
- * environment was given.
+ * Starts services for one test file. `stop` also stops the environment and deletes its data, unless
+ * the environment was given.
  */
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
   const environment = options.environment ?? (await createTestEnvironment(clustersOf(options)));

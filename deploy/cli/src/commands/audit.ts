@@ -23,7 +23,7 @@ export function addAudit(program: Command, context: CommandContext): void {
   addCommand(audit, "list", "List the audit log, newest first")
     .option("--organization <id>", "only entries of this organization (default: all)")
     .option("--limit <entries>", "maximum number of entries", entries, DEFAULT_ENTRIES)
-    .option("--before <id>", "only entries that are older than this one")
+    .option("--before <id>", "only entries that are older than the entry with this id")
     .action((options: ListOptions) => list(context, options));
 }
 
@@ -44,8 +44,8 @@ async function list(context: CommandContext, options: ListOptions): Promise<void
       { heading: "ORGANIZATION", of: (row) => row.organizationId ?? "-" },
       { heading: "ACTION", of: (row) => row.action },
       { heading: "BY", of: ({ actor }) => (actor === null ? "-" : named(actor.type, actor.name ?? actor.id)) },
-      { heading: "FROM", of: (row) => row.address ?? "-" },
-      { heading: "TO", of: ({ subject }) => (subject === null ? "-" : named(subject.type, subject.id)) },
+      { heading: "ADDRESS", of: (row) => row.address ?? "-" },
+      { heading: "SUBJECT", of: ({ subject }) => (subject === null ? "-" : named(subject.type, subject.id)) },
       { heading: "DETAILS", of: (row) => JSON.stringify(row.details) },
     ]),
   );

@@ -45,12 +45,16 @@ export function addKey(program: Command, context: CommandContext): void {
       "addresses or networks that may use the key, separated by commas (default: any)",
       several,
     )
-    .option("--rate-limit <requests>", "requests per second, with an optional burst: 10 or 10:50", rateLimit)
+    .option(
+      "--rate-limit <requests>",
+      "requests per second, and optionally the burst: 10 or 10:50 (default: no limit; a burst of one second's requests)",
+      rateLimit,
+    )
     .action((options: CreateOptions) => create(context, options));
   addCommand(key, "list", "List the keys of an organization")
     .requiredOption("--organization <id>", "the organization")
     .action((options: OfOrganization) => list(context, options));
-  addCommand(key, "revoke", "Revoke a key forever, everywhere within two seconds")
+  addCommand(key, "revoke", "Revoke a key forever; every process rejects it within two seconds")
     .argument("<key id>", "the second part of the key")
     .action((keyId: string, options: PrintOptions) => revoke(context, keyId, options));
 }

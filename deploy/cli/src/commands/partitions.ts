@@ -12,7 +12,10 @@ import { type Environment, fromRunningKapi } from "../running-kapi.ts";
 
 const MS_PER_SECOND = 1_000;
 const DEFAULT_TIMEOUT_S = 60;
-/** Kafka recommends at most 4,000 partitions per broker, over all topics. */
+/**
+ * Maximum number of partitions of each topic. Kafka recommends at most 4,000 partitions per broker,
+ * over all topics.
+ */
 const MAX_PARTITIONS = 1_000;
 
 /** The settings of commands that connect to Kafka. */
@@ -27,10 +30,23 @@ interface GrowOptions extends PrintOptions {
 export function addPartitions(program: Command, context: CommandContext): void {
   const partitions = program
     .command("partitions")
-    .description("The partitions of the topics; with the Kafka settings of a service (KAFKA_BROKERS, …)");
-  addCommand(partitions, "grow", "Give the topics more partitions; run it again if it was interrupted")
-    .requiredOption("--to <number>", "the number of partitions, a multiple of the present one", wholeNumber(1))
-    .option("--timeout <seconds>", "how long to wait for the consumers", wholeNumber(1), DEFAULT_TIMEOUT_S)
+    .description("Partitions of the topics. These commands use the Kafka settings of a service (KAFKA_BROKERS, …)");
+  addCommand(
+    partitions,
+    "grow",
+    "Raise the number of partitions of each topic except organization.directory and partition.growth; run the command again if it was interrupted",
+  )
+    .requiredOption(
+      "--to <number>",
+      "the new number of partitions of each topic, a multiple of the present number",
+      wholeNumber(1),
+    )
+    .option(
+      "--timeout <seconds>",
+      "time in which consumers must reach the end of the log, and as much time in which they must then end",
+      wholeNumber(1),
+      DEFAULT_TIMEOUT_S,
+    )
     .action((options: GrowOptions) => grow(context, options));
 }
 

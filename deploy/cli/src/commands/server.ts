@@ -48,7 +48,10 @@ export function addServer(program: Command, context: CommandContext): void {
       several,
     )
     .option("--default-leverage <number>", "leverage of an account that is created without one", wholeNumber(1))
-    .option("--server <id>", "id of the server: a registered server is changed, a new server gets this id")
+    .option(
+      "--server <id>",
+      "id of the server: changes the server that has this id, or registers a new server with this id",
+    )
     .option("--token-stdin", "read the server's own token from standard input")
     .action((options: CreateOptions) => create(context, options));
   addCommand(server, "list", "List servers, oldest first")

@@ -33,7 +33,11 @@ export function addUser(program: Command, context: CommandContext): void {
     .action((userId: string, options: PrintOptions & { readonly role: ConsoleRole }) =>
       setRole(context, userId, options),
     );
-  addCommand(user, "reset-password", "Give a user a new password, shown once; the user's sessions end")
+  addCommand(
+    user,
+    "reset-password",
+    "Give a user a new password; a generated password is shown once; the user's sessions end",
+  )
     .argument("<user id>", "the user")
     .option("--password-stdin", "read the password from standard input instead of generating one")
     .action((userId: string, options: ResetPasswordOptions) => resetPassword(context, userId, options));

@@ -15,7 +15,7 @@ export interface DrainCheck {
  * topics are final.
  */
 export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): Promise<Started<DrainCheck>> {
-  /** `samplesOffset` of the newest marker, as an offset, by partition. */
+  /** Offset in the newest marker, without the generation of the topic, by partition. */
   const marked = new Map<number, number>();
   let failure: Error | null = null;
   const reader = await startLogReader(kafka, {

@@ -24,14 +24,14 @@ import { type DrainCheck, startDrainCheck } from "./drained.ts";
 import { moveCheckpoints } from "./move-checkpoints.ts";
 
 /**
- * Added to the time for which a process may still send by an earlier phase: for a request under
- * way, and for clocks that do not run equally fast.
+ * After a new phase is written, processes that have not read it may send for a limited time. This
+ * margin is added to that time, for requests under way and for clocks that run at different speeds.
  */
 const MARGIN_MS = 1_500;
 const DRAIN_POLL_MS = 300;
 const ENDED_POLL_MS = 300;
 
-/** What a growth needs: the cluster, the new number, and its time limits. */
+/** What a growth needs: the cluster, the new number of partitions, and time limits. */
 export interface GrowOptions {
   readonly kafka: KafkaConnection;
   /** The number of partitions that the topics get. */
@@ -93,7 +93,7 @@ class Growth {
   readonly #drainCheck: DrainCheck;
   /** The lowest number of partitions of a topic at the start of the command. */
   readonly #from: number;
-  /** When the topics had grown before this growth. */
+  /** Time of the last growth that was completed; null if there was none. */
   readonly #grownAt: string | null;
 
   constructor(options: GrowOptions, producer: Producer, drainCheck: DrainCheck, from: number, grownAt: string | null) {
@@ -129,7 +129,7 @@ class Growth {
       await this.#waitUntilDrained();
       faultPoint("grow.drained");
       await this.#write({ phase: "moving" });
-      report("The processes that consume end, and wait at their start.");
+      report("The processes that consume end. Restarted processes wait until the topics have grown.");
       await this.waitUntilEnded();
       const behind = await this.#drainCheck.behind();
       if (behind.length === 0) return;

@@ -46,7 +46,7 @@ describe("the console's page", () => {
     expect(page).not.toMatch(/<style|style=|<script(?![^>]* src=)/);
   });
 
-  it("is complete after two builds at the same time", async () => {
+  it("two builds at the same time both succeed, and the page is not built again", async () => {
     age();
     expect(await Promise.all([built(), built()])).toEqual([true, true]);
     expect(await built()).toBe(false);

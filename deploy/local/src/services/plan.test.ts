@@ -29,7 +29,7 @@ describe("the environment of a process with several services", () => {
     expect(variablesOf(service, environment)).toMatchObject(Object.fromEntries(alone));
   });
 
-  it("has no secret or address of the shell, and the other variables of the shell", () => {
+  it("has the variables of the shell except secrets and addresses", () => {
     const unprefixed = Object.entries(environment).filter(
       ([name, value]) => value !== undefined && !name.includes("__"),
     );
@@ -41,7 +41,7 @@ describe("the environment of a process with several services", () => {
     });
   });
 
-  it("gives each service only its own token, and further variables only to their service", () => {
+  it("gives each service only its own token, and an extra variable only to the service that it is for", () => {
     expect(variablesOf("gateway", environment)["SERVICE_TOKEN"]).toBe(secrets.serviceTokens.gateway);
     expect(variablesOf("console", environment)["SERVICE_TOKEN"]).toBe(secrets.serviceTokens.console);
     expect(variablesOf("command-status", environment)["SERVICE_TOKEN"]).toBeUndefined();

@@ -79,7 +79,7 @@ export function serviceUrl(ports: Ports, service: string): string {
   return `http://${HOST}:${ports.of(service)}`;
 }
 
-/** The base address at which services call a service: of the gateway, its internal port. */
+/** The base address at which services call a service. Services call the gateway's internal port. */
 function internalUrl(ports: Ports, service: string): string {
   return serviceUrl(ports, service === GATEWAY ? internalPort(service) : service);
 }
@@ -91,8 +91,8 @@ function internalUrl(ports: Ports, service: string): string {
 const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "CONSOLE_OIDC_CLIENT_SECRET"];
 
 /**
- * What the environments of all processes of one stack are computed from. It is either a stack that
- * is starting, or the kept files of a running one (kept-environment.ts).
+ * The data from which the environments of all processes of a stack are computed. They come from a
+ * stack that is starting, or from the kept files of a running stack (kept-environment.ts).
  */
 export interface PlanOptions {
   readonly servers: ServerAddresses;

@@ -114,7 +114,7 @@ export class ServiceProcess {
     return Promise.race([life.ended, late]);
   }
 
-  /** Stops the process if it runs, and starts it with `extra`, without those of earlier starts. */
+  /** Stops the process if it runs, and starts it. `extra` replaces that of the last start. */
   async restart(extra: Environment = {}): Promise<void> {
     await this.stop();
     await this.start(extra);
