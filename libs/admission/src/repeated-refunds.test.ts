@@ -62,7 +62,7 @@ it("a refund is given up before Redis forgets its charge, counted from the charg
   await stop();
 });
 
-it("a stop retries waiting refunds once, within a part of its time, and logs the remaining refunds", async () => {
+it("a stop retries waiting refunds for a limited time, and logs each refund that failed or was not retried", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   for (let at = 0; at < MANY; at += 1) refunds.add(requestOf(uuidV7(clock.nowMs())));
   refund.mockImplementation(async () => {

@@ -85,7 +85,7 @@ test("a key is known once the directory topic has it", async () => {
   expect(authenticate(directory, systemClock, `Management ${managementKey}`)).toEqual(entry);
 });
 
-test("an admitted read returns its cost, the remaining credits, and the wallet of the interface", async () => {
+test("an admitted read returns its cost, the remaining credits, and the wallet as the API shows it", async () => {
   const key = await keyWith(12);
   const admitted = await admission.admit(read(key, { price: 2 }));
   expect(admitted).toMatchObject({ charged: 2, remaining: 10, records: [] });
@@ -99,7 +99,7 @@ test("an admitted read returns its cost, the remaining credits, and the wallet o
   });
 });
 
-test("a rejected request gets the error of the interface", async () => {
+test("a rejected request gets the error of the API", async () => {
   const poor = await keyWith(0);
   await expect(admission.admit(read(poor))).rejects.toMatchObject({ status: 402, message: "Insufficient API credits" });
   const without = await keyWith(null);
@@ -119,7 +119,7 @@ test("a rejected request gets the error of the interface", async () => {
   await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
 });
 
-test("available credits without an admission: the credits of the wallet, 0 without a wallet", async () => {
+test("available credits without an admission are those of the wallet; 0 without a wallet, null while the shard is unsynced", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
   const rich = await keyWith(12);
   expect(await availableCredits(rich.organizationId)).toBe(12);
@@ -144,7 +144,7 @@ test("a request that ended 5xx is refunded once", async () => {
   expect(await admission.refund(failed)).toMatchObject({ credits: 0 });
 });
 
-test("a queued command is recorded, completed, and then a duplicate with its message", async () => {
+test("a request creates and completes the record of its command; an equal request is then a duplicate with the message", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   const call = deposit(key, message);

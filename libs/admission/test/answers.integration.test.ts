@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("no answer is sent for a record that is older than the limit", async () => {
+test("a record is marked completed only by its own request, while the record is younger than the limit", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -84,7 +84,7 @@ test("a request that was marked completed gets true also much later; another req
   expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
 });
 
-test("the next equal request reclaims at once the record of a failed request that may be published, even if it was marked completed", async () => {
+test("if the message of a failed request may be published, the next equal request reclaims the record at once, even a completed record", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);

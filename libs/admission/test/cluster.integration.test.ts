@@ -146,7 +146,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, [shard]);
   });
 
-  it("makes shards unsynced on a node that was demoted and promoted again, without the writes of the other node", async () => {
+  it("makes the shards of a node unsynced after the node was demoted and promoted again, and lacks writes of the other node", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has masters");
     const shards = await shardsOn(master);
@@ -162,7 +162,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
     await syncShard(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
-    // The promoted replica stops before the old master learns of it.
+    // The promoted replica stops before the old master can copy its writes.
     await pause(cluster.replica);
     await resume(master);
     await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
@@ -187,7 +187,7 @@ describe("a cluster", () => {
     await lost?.crash();
     expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
     await eventually(async () => expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual(lostShards));
-    // A master that joined again may have lost its libraries too.
+    // Simulates a promoted replica without the library: the next call loads the library.
     await cluster.replica.ask("FUNCTION FLUSH SYNC");
     await syncEmpty(redis, lostShards);
     expect(await unsyncedShards(redis, ALL_SHARDS)).toEqual([]);

@@ -146,7 +146,7 @@ test("a record is kept for a day, and for an hour without its message once its c
   expect(reply).toMatchObject({ records: [{ kind: "duplicate", message: null }] });
 });
 
-test("a command that was consumed under a reservation of a later request is not reserved again", async () => {
+test("nothing is reserved again for a command whose later reservation was consumed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const giveBack = (call: ReturnType<typeof reserve>, mayBePublished: boolean) =>
@@ -166,7 +166,7 @@ test("a command that was consumed under a reservation of a later request is not 
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a command that was not published is released at once, and is new for the next equal request", async () => {
+test("the reservation of an unpublished command is released at once, and the next equal request creates its record again", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [one, other, known] = [record(), record(), record()];
   const first = reserve(organizationId, [one, other, known], { knownDuplicates: [false, false, true] });
@@ -219,7 +219,7 @@ test("a request after a release reserves again under another charge id, and is r
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
 });
 
-test("a record that is reclaimed after the release of its reservation reserves again, unless the command is known or consumed", async () => {
+test("a request that reclaims a record reserves released credits again, unless command-status knows the command", async () => {
   const organizationId = await organizationWith(redis, 10);
   const [orphan, known, consumed, lost] = [record(), record(), record(), record()] as const;
   const settlement = { organizationId, credits: 5, epoch: EPOCH };
@@ -232,7 +232,7 @@ test("a record that is reclaimed after the release of its reservation reserves a
     await admit(redis, reserve(organizationId, [wanted]), QUICK);
     await settle(redis, [{ ...settlement, chargeId: wanted.commandId, action }]);
   }
-  // Redis forgets how a settlement ended before it forgets the record.
+  // Redis forgets whether a settlement consumed or released before it forgets the record.
   await redis.commands.del(settledKey(shardOf(organizationId), lost.commandId));
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
   const ofKnown = await whileOpen(redis, reserve(organizationId, [known], { knownDuplicates: [true] }));

@@ -43,7 +43,7 @@ interface Connected {
 
 let cluster: TestRedisCluster | null = null;
 
-/** Makes later tests of this file use the cluster `running` instead of a separate Redis. */
+/** Makes later calls of {@link connectEmpty} connect to the cluster `running`. */
 export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }

@@ -188,7 +188,7 @@ test("a flushed Redis is unsynced, and a sync sets the wallets and reservations 
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a sync in parts sets the same wallets as one call, is ready only after the last part, and yields to a later sync", async () => {
+test("a sync in several calls sets all wallets and reservations, makes the shard ready only with the last call, and yields to a later sync", async () => {
   const [organizationId, calls] = [randomUUID(), { count: 0, longest: 0 }];
   const counting: RedisConnection = {
     ...redis,

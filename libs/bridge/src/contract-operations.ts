@@ -18,9 +18,10 @@ export interface SubmittedChange {
   readonly rejection?: Rejection;
 }
 
-/** Events of an account (JSON text) after a sequence, and its last sequence at that time. */
+/** Events of an account (JSON text) after a sequence, and the last sequence of the account. */
 export interface AccountHistory {
   readonly events: readonly string[];
+  /** Read before the events: `events` may have later ones. */
   readonly lastSequence: number;
 }
 

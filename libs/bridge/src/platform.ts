@@ -57,8 +57,9 @@ export interface TradingPlatform {
   /**
    * Called before a reference without an outcome is closed for good. Returns the result if the
    * change was applied, for example by a process that ended before it recorded the event, and
-   * records the event now. Null: the change was not applied and can never be. Throws if that is
-   * unknown: the reference stays open, and the caller settles it again.
+   * records the event now. Returns a rejection for an {@link Incomplete} change. Null: the change
+   * was not applied and can never be. Throws if that is unknown: the reference stays open, and the
+   * caller settles it again.
    */
   findApplied(serverId: string, reference: string): Promise<ChangeResult | null>;
 

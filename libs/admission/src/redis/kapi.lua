@@ -12,6 +12,8 @@
 
 local WALLET_FIELDS = { 'id', 'available', 'reserved', 'consumed', 'purchased', 'threshold', 'created', 'updated' }
 local AVAILABLE, RESERVED, CONSUMED, UPDATED = 2, 3, 4, 8
+-- Marks in place of the stored reply of a charge. 'O': the request found an open record, and
+-- nothing was charged yet. 'R': the charge was refunded.
 local CHARGE_OPEN = 'O'
 local CHARGE_REFUNDED = 'R'
 
@@ -60,7 +62,7 @@ local function take_token(bucket, per_second, burst, now)
 end
 
 -- Writes a bucket. Its expiry is set again only if the bucket could expire before it is full, or
--- more than BUCKET_SPARE_MS later.
+-- would be kept for more than BUCKET_SPARE_MS after it is full.
 local function write_bucket(key, bucket)
   local from = bucket.at + bucket.until_full_ms
   if bucket.kept >= from and bucket.kept <= from + BUCKET_SPARE_MS then
@@ -77,11 +79,11 @@ local function write_wallet(key, wallet, now)
     'updated', now)
 end
 
--- Writes a usage entry: one text in one field, so that its parts are copied once on the way to the
--- ledger. The request id is the last part, because it may have spaces. The second field has the
--- span of a traced request. The third field has the name of the caller (the id of a key, or
--- `user/<id>`) and, after a space, the network address. Entries with the same fields share the
--- field names in the memory of Redis.
+-- Writes a usage entry: one text in one field, so that its parts are copied together on the way to
+-- the ledger, not one by one. The request id is the last part, because it may have spaces. The
+-- second field has the span of a traced request. The third field has the name of the caller (the id
+-- of a key, or `user/<id>`) and, after a space, the network address. Entries with the same fields
+-- share the field names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
@@ -111,9 +113,10 @@ local function write_asked(usage, charge_id, organization, operation, request_id
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'ask_ledger', '1', 'key', key_id)
 end
 
--- The charge id of a command's next reservation, as a UUID (version 5). The charge id of the first
--- reservation is the command id. The ledger has one entry per charge and kind, so after a release
--- the next reservation needs another charge id.
+-- The charge id of a command's next reservation, as a UUID (version 5). `request` is the charge id
+-- of the request that reserves. The charge id of the first reservation is the command id. The
+-- ledger has one entry per charge and kind, so after a release the next reservation needs another
+-- charge id.
 local function next_reservation_id(request, command_id)
   local hex = redis.sha1hex(request .. command_id)
   return string.sub(hex, 1, 8) .. '-' .. string.sub(hex, 9, 12) .. '-5' .. string.sub(hex, 13, 15) .. '-8' .. string.sub(hex, 16, 18)
@@ -141,14 +144,16 @@ local function has_room(usage, entries, limit)
   return true
 end
 
--- An answer with passwords can be unconfirmed for this time after its record was created or
--- reclaimed. During this time an equal request may answer in place of the first request, which
--- perhaps never answered.
+-- An answer with passwords is unconfirmed until its request sends the answer (CONFIRM COMPLETED),
+-- but for at most this time after its record was created or reclaimed. While the answer is
+-- unconfirmed, an equal request may reclaim the record once the record is older than openMs, and
+-- answer in place of the first request, which perhaps never answered.
 local UNCONFIRMED_MS = 120000
 
 -- The outcome of each record of the call, before any write. An outcome is { kind, message, charge
 -- id }, or for an open record { kind, age in ms }. The charge id is set only if the reservation has
--- another charge id than the command id.
+-- another charge id than the command id. `request` is the charge id of the request, which is also
+-- the token of the records that it creates or reclaims.
 local function record_outcomes(keys, args, first_key, first_arg, count, request, now, open_ms)
   local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0 }
   for i = 1, count do
@@ -199,8 +204,9 @@ local function credits_of_fresh(outcome, command_id, price, settled, reserved)
 end
 
 -- Credits to reserve again for a reclaimed record; 0 if its reservation exists. The reservation may
--- have been released because command-status did not know the command for a long time. A command
--- that is known, final or consumed needs no reservation.
+-- have been released because command-status did not know the command for a long time. No
+-- reservation is needed if command-status knows the command, if the command is final (its message
+-- was deleted), or if a settlement consumed its reservation.
 local function credits_of_reclaimed(outcome, command_id, price, settled, reserved, is_known)
   if is_known or not outcome[2] then return 0 end
   local charge_id = outcome[3] or command_id
@@ -210,8 +216,8 @@ local function credits_of_reclaimed(outcome, command_id, price, settled, reserve
   return outcome.kept > 0 and outcome.kept or price
 end
 
--- Sets `credits` of each outcome that needs a reservation. Returns their sum, and the credits that
--- reclaimed records cost their first request.
+-- Sets `credits` of each created or reclaimed record. Returns their sum, and the sum of the credits
+-- that earlier requests reserved for reclaimed records that need no new reservation.
 local function price_records(keys, args, first_key, first_arg, outcomes, reserved, request)
   local total, earlier = 0, 0
   for i, outcome in ipairs(outcomes) do
@@ -253,7 +259,8 @@ local function wallet_text(wallet)
 end
 
 -- The reply that is stored for a repeat of the call has no messages: a message may have a sealed
--- password, and only records are wiped. The epoch is that of the sync that set the charged wallet.
+-- password, and FORGET deletes messages only in records. The epoch is that of the sync that set the
+-- charged wallet.
 local function pack_answer(answer, epoch)
   local kinds = {}
   for i, outcome in ipairs(answer[4]) do kinds[i] = outcome[1] end
@@ -273,8 +280,10 @@ local function unpack_answer(kept_answer, keys, first_key)
   return { 'ADMITTED', kept[1], wallet, outcomes }
 end
 
--- Data that the requests of a call share is read by the first request that needs it, and written
--- once at the end.
+-- The next three functions read data that the requests of a call share, when the first request
+-- needs it. Changed data is written once, at the end of the call.
+
+-- Returns whether the shard is ready, then whether the key is revoked.
 local function revocation_in(call, key_id)
   local known = call.keys_known[key_id]
   if not known then
@@ -456,7 +465,7 @@ end
 -- recordToken recordCount, 1 if its answer has passwords. Marks all records of a request or none;
 -- returns 1 or 0 per request. A repeated call returns 1 as long as the records are marked under the
 -- token of the request, also much later. An answer with passwords is unconfirmed until the request
--- confirms that it sends the answer. Until then an equal request may reclaim its records.
+-- confirms that it sends the answer: see UNCONFIRMED_MS.
 local function mark_all_completed(keys, args)
   local now, open_ms, outcomes, first = now_ms(), tonumber(args[1]), {}, 1
   for i = 1, (#args - 1) / 3 do
@@ -493,9 +502,9 @@ end
 
 -- Gives up a record of a failed request. If its message was certainly not published, its credits
 -- are released and only a mark of the record stays: the next equal request creates it anew, with
--- another reservation. If its message may be published, now or by an earlier request, the record
--- stays: the next equal request reclaims it at once. Returns the released credits and their charge
--- id.
+-- another reservation. If this request or an earlier one may have published its message, or may
+-- still publish it, the record stays: the next equal request reclaims it at once. Returns the
+-- released credits and their charge id.
 local function give_up_record(keys, at, command_id, may_be_published)
   local record, reserved = keys[at], keys[5]
   if may_be_published then
@@ -503,8 +512,8 @@ local function give_up_record(keys, at, command_id, may_be_published)
     return 0
   end
   local kept = redis.call('HMGET', record, 'credits', 'charge')
-  -- A record without credits found the reservation of an earlier request, whose command may be in
-  -- progress.
+  -- A record has no credits if its request found the reservation of an earlier request. The command
+  -- of that request may be in progress.
   if tonumber(kept[1] or 0) == 0 then
     redis.call('DEL', record)
     return 0
@@ -633,13 +642,13 @@ end
 local function settle_where(keys, args, only_known)
   local ready, epoch = is_ready(keys[1], 'epoch')
   if not ready then return { 'CLOSED' } end
-  local opened_at = tonumber(epoch)
+  local synced_epoch = tonumber(epoch)
   local wallets, outcomes = read_wallets(keys, args), {}
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
-    if tonumber(args[at + 3]) < opened_at then
-      -- The sync had the settlement. If there is a reservation all the same, it was made after the
-      -- sync, and is released.
+    if tonumber(args[at + 3]) < synced_epoch then
+      -- The wallets of the sync include the settlement. If there is a reservation all the same, it
+      -- was made after the sync, and is released.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'
     elseif not found.wallet[1] then
@@ -714,7 +723,7 @@ end
 -- per entry: id available reserved consumed purchased threshold created updated, the number n of
 -- reservations, and n times: chargeId credits. `opening` in the meta names the only sync that may
 -- continue: the wallets of an older sync lack newer changes, and parts of a sync under another
--- replication id are lost. A sync that read the ledger before the last completed sync must not
+-- replication id may be lost. A sync that read the ledger before the last completed sync must not
 -- begin: changes that were applied since would be missing.
 local function sync_shard_part(keys, args)
   local meta, epoch, is_first, is_last, id = keys[1], args[1], args[2] == '1', args[3] == '1', replication_id()
@@ -790,8 +799,9 @@ redis.register_function('kapi_purchase', purchase)
 redis.register_function('kapi_open_tag_part', sync_shard_part)
 redis.register_function('kapi_open_tag', sync_shard)
 redis.register_function('kapi_look_at_tag', shard_state)
--- For processes of the previous release. This release calls a function that only its own library
--- has: if an older library was loaded last, that call loads this library again.
+-- `kapi_tag_state` is for processes of the previous release. This release calls `kapi_look_at_tag`,
+-- which the previous library does not have: if that library was loaded last, the call fails, and
+-- the process loads this library again.
 redis.register_function('kapi_tag_state', shard_state)
 redis.register_function('kapi_wallet', wallet_of)
 redis.register_function { function_name = 'kapi_read_tag', callback = read_shard, flags = { 'no-writes' } }

@@ -35,7 +35,10 @@ export function hashTag(shard: Shard): string {
   return `{b${shard.toString().padStart(2, "0")}}`;
 }
 
-/** Hash: the ids and the epoch that a shard was synced with, a running sync, the revoked keys. */
+/**
+ * Hash: the replication id, the run id and the epoch of the last sync; a running sync; the revoked
+ * keys.
+ */
 export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;

@@ -79,9 +79,9 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
 
   /**
    * Adds an event to the open commit and returns its JSON text. Its sequence is the account's last
-   * sequence plus 1. Its reference is the reference of its change; null for events that a change
-   * causes besides its own. `traceparent`: span of the change. Everything recorded in one turn of
-   * the event loop is stored together.
+   * sequence plus 1. The own event of a change has the reference of the change; every other event
+   * has null. `traceparent`: span of the change. Everything recorded in one turn of the event loop
+   * is stored together.
    */
   recordEvent(event: TradingEvent, traceparent?: string): string {
     const { serverId, accountNumber, sequence, reference } = event;
@@ -107,8 +107,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Stores the state of an account in the background: a restart can derive it from the earlier
-   * state and the event.
+   * Stores the state of an account in the background, later than the open commit. Only for changes
+   * that a restart can derive from the stored state and the later events.
    */
   storeAccountLater(account: A): void {
     this.#commit().deferredAccounts.add(account);
@@ -140,14 +140,14 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     return this.#storing ?? Promise.resolve();
   }
 
-  /** Adds accounts whose stored state lacks journal rows; `storeAccounts` stores them. */
+  /** Adds accounts whose stored state lacks journal rows; {@link storeAccounts} stores them. */
   addLazyAccounts(accounts: Iterable<A>): void {
     for (const account of accounts) this.#lazyAccounts.add(account);
   }
 
   /**
-   * Stores every account that lacks journal rows, `chunk` per transaction. Resolves with the
-   * position up to which all stored accounts have all rows.
+   * Stores every account whose stored state lacks journal rows, `chunk` per transaction. Resolves
+   * with the position up to which all stored accounts have all rows.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];
@@ -209,8 +209,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Serializes all states at once, so that a stored state has exactly the rows up to the last
-   * position of the commit.
+   * Serializes all states in one synchronous step, so that a stored state has exactly the rows up
+   * to the last position of the commit.
    */
   #batchOf(commit: PendingCommit<A, S>): CommitBatch {
     const position = commit.rows.at(-1)?.position ?? this.#lastBatchedPosition;

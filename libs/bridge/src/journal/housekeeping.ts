@@ -23,9 +23,9 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
 }
 
 /**
- * Stores accounts that lack journal rows, changed servers, and the progress, in the background.
- * This keeps restarts short. `stop` stores the states once more, waits until the last events are
- * published, and then stores the progress.
+ * Stores accounts whose stored state lacks journal rows, changed servers, and the progress, in the
+ * background. This keeps restarts short. `stop` stores the states once more, waits until the last
+ * events are published or cannot be published, for at most 5 s, and then stores the progress.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,

@@ -109,9 +109,9 @@ export interface JournalTail {
 /** State that the previous process stored. */
 export interface StoredState {
   /**
-   * Makes this process the only writer, and returns its number. Waits for running writes of earlier
-   * processes, which may wait for a standby; their later writes are rejected. Call it before the
-   * state is read.
+   * Makes this process the only writer, and returns its writer number, for `createJournal`. Waits
+   * for running writes of earlier processes, which may wait for a standby. Later writes of these
+   * processes are rejected. Call it before the state is read.
    */
   claim(): Promise<number>;
   progress(): Promise<Progress>;

@@ -7,7 +7,7 @@ import { deferred } from "@kapi/kernel";
 
 import type { Journal } from "./ports.ts";
 
-/** Maximum number of outcomes in memory: above the maximum number of unstored outcomes. */
+/** Maximum number of outcomes in memory. Must be greater than the number of unstored outcomes. */
 const MAX_CACHED = 50_000;
 
 /** Locked references: no other request decides them before `release`. */
