@@ -9,11 +9,11 @@ import path from "node:path";
 
 const FOLDER = import.meta.dirname;
 const DIST = path.join(FOLDER, "dist");
-const require = (name) => path.join(FOLDER, "node_modules", name);
+const pathOfModule = (name) => path.join(FOLDER, "node_modules", name);
 
 rmSync(DIST, { recursive: true, force: true });
-// The repository has another TypeScript version, so the path leads to the one of this package.
-execFileSync(process.execPath, [require("typescript/bin/tsc"), "-p", path.join(FOLDER, "tsconfig.build.json")], {
+// The repository has another version of TypeScript: this runs the one of this package.
+execFileSync(process.execPath, [pathOfModule("typescript/bin/tsc"), "-p", path.join(FOLDER, "tsconfig.build.json")], {
   stdio: "inherit",
 });
 

@@ -25,7 +25,7 @@ interface Parameter {
   readonly schema?: object;
 }
 
-/** Fields of schemas that the generator reads, beside those of OpenAPI. */
+/** Fields of a schema that the generator reads: two of OpenAPI, and the mark of money amounts. */
 interface MarkedSchema {
   readonly type?: unknown;
   readonly properties?: Readonly<Record<string, MarkedSchema>>;
@@ -33,7 +33,7 @@ interface MarkedSchema {
 }
 
 const HEADER = `/**
- * Types of the API, generated from its OpenAPI document by \`npm run openapi\`. Do not edit.
+ * Generated from the OpenAPI document of the API by \`npm run openapi\`. Do not edit.
  */
 `;
 

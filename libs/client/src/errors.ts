@@ -11,8 +11,9 @@ export interface KapiErrorDetails {
   /** HTTP status; null if no answer arrived. */
   readonly status: number | null;
   /**
-   * Stable code of kapi, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`. If
-   * kapi did not answer, a code of the connection, such as `ECONNRESET` or `TIMEOUT`.
+   * Stable code of kapi, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`.
+   * Without an answer of kapi, a code of the connection or of this client, such as `ECONNRESET`,
+   * `TIMEOUT`, `HTTP_502` or `INVALID_ANSWER`.
    */
   readonly code: string;
   /** `X-Request-Id` of the last attempt; quote it in questions to the operator of kapi. */
@@ -86,7 +87,7 @@ export class InsufficientCreditsError extends KapiError {}
 export class PermissionError extends KapiError {}
 /** 404: there is no such resource. */
 export class NotFoundError extends KapiError {}
-/** 409: the request conflicts with the state of the server, or with an earlier request. */
+/** 409: the present state does not allow the request, or its key belongs to another request. */
 export class ConflictError extends KapiError {}
 /** 429: too many requests; the answer says when to retry. */
 export class RateLimitError extends KapiError {}
@@ -96,8 +97,9 @@ export class RateLimitError extends KapiError {}
  */
 export class ServerError extends KapiError {}
 /**
- * No complete answer arrived, or a successful answer that is not JSON, so not kapi's. A mutation
- * may have been accepted: repeat the call with the same idempotency key.
+ * No complete answer arrived, or an answer with a status below 300 was not JSON: then another
+ * program, such as a proxy, sent it. kapi may have accepted a mutation: repeat the call with the
+ * same idempotency key. `fetchEvidenceKeys` also throws this error for any answer without keys.
  */
 export class ConnectionError extends KapiError {}
 

@@ -1,8 +1,9 @@
 /**
  * Publishes events to `trading.events`, in order and at least once. Committed events wait in a
- * short queue. Events that do not fit (Kafka is slow or unavailable) and events of the previous
- * process are read from the journal. One chunk is sent at a time. If an event is not acknowledged,
- * the whole chunk is sent again, so events of an account keep their order.
+ * short queue. Events that do not fit (Kafka is slow or unavailable) are read from the journal, and
+ * so are events that the previous process has not published. One chunk is sent at a time. If an
+ * event is not acknowledged, the whole chunk is sent again. So events of an account keep their
+ * order.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -16,7 +17,7 @@ const CHUNK_EVENTS = 2_000;
 /** Maximum number of events in memory; above it the journal is read. */
 const MAX_QUEUED_EVENTS = 20_000;
 const RETRY_DELAY_MS = 250;
-/** Time for sending during a stop. */
+/** How long {@link EventPublisher.settled} waits at most. A stop waits this long too. */
 const STOP_DEADLINE_MS = 5_000;
 
 /**
@@ -52,7 +53,7 @@ export class EventPublisher {
     this.#isBehind = options.committed > options.published;
   }
 
-  /** `stop` sends the waiting events as long as Kafka accepts them, for at most 5 s. */
+  /** `stop` sends the waiting events for at most 5 s; none if the last attempt failed. */
   static start(options: EventPublisherOptions): Started<EventPublisher> {
     const publisher = new EventPublisher(options);
     publisher.#wake();
@@ -65,14 +66,14 @@ export class EventPublisher {
   }
 
   /**
-   * Journal positions from the last published to the last committed event. At least the number of
-   * committed events that are not on the topic yet: rows without an event count too.
+   * Number of journal rows after the last published position, up to the last committed one. Rows
+   * without an event count too, so fewer events may be missing on the topic.
    */
   get unpublished(): number {
     return this.#committed - this.#published;
   }
 
-  /** Returns why events are not published; null if they are published. */
+  /** Returns a text if the last attempt to publish failed, else null. Events may wait then too. */
   check(): string | null {
     return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
   }
@@ -136,8 +137,8 @@ export class EventPublisher {
   }
 
   /**
-   * Resolves when all committed events are published, when they cannot be published, or after the
-   * deadline of a stop.
+   * Resolves when all committed events are published, and after 5 s in any case. Resolves at once
+   * if the last attempt to publish failed.
    */
   async settled(): Promise<void> {
     const published = (async () => {

@@ -6,8 +6,8 @@ import { EventPublisher } from "./event-publisher.ts";
 import { ValuationPublisher } from "./valuation-publisher.ts";
 
 /**
- * What both publishers share. Events after `published`, up to `committed`, are those that the
- * previous process has not published.
+ * The options of both publishers. The events after `published`, up to `committed`, were not
+ * published by the previous process: the event publisher reads them from the journal.
  */
 interface PublishingOptions {
   readonly scope: Scope;

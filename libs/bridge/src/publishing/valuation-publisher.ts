@@ -1,6 +1,7 @@
 /**
- * Publishes valuations to `trading.valuations`, in order per account. If Kafka is too slow, only
- * the newest valuation of each account is kept: old valuations have no use.
+ * Publishes valuations to `trading.valuations`, in order per account. But a valuation that is sent
+ * again can follow a newer one of its chunk. While the queue is full, only the newest of an
+ * account's further valuations is kept: older ones have no use.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -11,7 +12,7 @@ import type { OutgoingValuation } from "../journal/ports.ts";
 
 /** Maximum number of valuations per chunk. */
 const CHUNK_VALUATIONS = 2_000;
-/** Maximum number of queued valuations; above it only the newest of each account is kept. */
+/** Maximum length of the queue. Of further valuations, the newest of each account is kept. */
 const MAX_QUEUED_VALUATIONS = 20_000;
 const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;

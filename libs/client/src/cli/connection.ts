@@ -14,7 +14,10 @@ const DEFAULT_PROFILE = "default";
 const OWNER_ONLY = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** A stored profile: a connection, and the secret of `kapi listen`, which needs no login. */
+/**
+ * A stored profile: a connection, and the secret of `kapi listen`. A profile that only
+ * `kapi listen` wrote has no connection.
+ */
 export interface Profile extends Partial<Connection> {
   readonly webhookSecret?: string | undefined;
 }
@@ -75,8 +78,9 @@ export interface GlobalOptions {
 
 /**
  * Returns the connection of a command. Environment variables win over profiles, and `--server` wins
- * over KAPI_SERVER. In a checkout, its own kapi wins over the default profile, so that a trial
- * there never reaches another kapi. @throws UsageError without an address or a key.
+ * over KAPI_SERVER. In a checkout of the repository, the kapi that `npm start` runs there wins over
+ * the default profile, so that a trial never reaches another kapi.
+ * @throws UsageError without an address or a key.
  */
 export async function connectionOf(
   surroundings: Surroundings,

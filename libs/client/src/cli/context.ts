@@ -102,8 +102,8 @@ interface ShownCommand extends Omit<QueuedCommand, "operation" | "result" | "get
 }
 
 /**
- * Queues a change, and shows its result or, with `--no-wait`, the queued command. Passwords of the
- * first answer are shown whatever the result is, because no later answer has them.
+ * Queues a change, and shows its result or, with `--no-wait`, the queued command. Passwords are
+ * shown whatever the result is: those of a new account are in no later answer.
  */
 export async function carryOut(
   { output, surroundings: { signal } }: Session,
@@ -141,7 +141,7 @@ function withoutRecords(result: object): Record<string, string | number | boolea
   return Object.fromEntries(plain) as Record<string, string | number | boolean | null>;
 }
 
-/** Runs a command that goes on until the user stops the program. Then it is done. */
+/** Runs a command that goes on until the user stops the program. The stop is not an error. */
 export async function untilStopped({ signal }: Surroundings, run: () => Promise<void>): Promise<void> {
   try {
     await run();
@@ -150,7 +150,7 @@ export async function untilStopped({ signal }: Surroundings, run: () => Promise<
   }
 }
 
-/** Shows the newest records of a list, or all of them. */
+/** Shows the first records of a list, as many as `--limit`, or with `--all` every record. */
 export async function showList<T>(
   { output }: Session,
   { limit, all }: ListOptions,

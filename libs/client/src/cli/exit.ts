@@ -4,13 +4,13 @@ import { AuthenticationError, issueText, KapiError, PermissionError } from "../e
 /** Exit codes of the command line; `kapi help exit-codes` shows them. */
 export const EXIT_CODES = {
   done: 0,
-  /** kapi rejected the request, or the command failed or expired. */
+  /** kapi rejected the request, the queued command failed or expired, or a check found a fault. */
   failed: 1,
-  /** Unknown command, or a missing or invalid option. */
+  /** Unknown command, a missing or invalid argument or setting, or a file that cannot be read. */
   usage: 2,
   /**
-   * The command is not final yet, the user stopped the program, kapi cannot be reached, or it
-   * answered 429 or 5xx: the same call can be repeated.
+   * The queued command is not final yet, the user stopped the program, kapi cannot be reached, or
+   * kapi answered 429 or 5xx. The same call can be repeated.
    */
   notFinal: 3,
   /**

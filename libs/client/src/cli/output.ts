@@ -17,6 +17,7 @@ export interface Column<T> {
 
 type Colour = "green" | "red" | "yellow" | "dim";
 
+/** Colours of states. Negative numbers are red. */
 const COLOURS: Readonly<Record<string, Colour>> = {
   succeeded: "green",
   active: "green",
@@ -69,7 +70,7 @@ export class Output {
     this.#surroundings.err(`${text}\n`);
   }
 
-  /** A table with columns as wide as their widest value. A terminal's width cuts its lines off. */
+  /** A table. Columns are as wide as their widest value. Lines are cut at a terminal's width. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
     if (rows.length === 0) return "None.\n";
     const cells = rows.map((row) => columns.map((column) => cellText(column.of(row)).replace(TIME, "$1 $2Z")));

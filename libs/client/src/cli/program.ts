@@ -37,12 +37,13 @@ Each command shows its options with --help. For scripts: kapi help exit-codes`;
 
 const EXIT_CODES_TEXT = `
 0  done
-1  kapi rejected the request, or the command failed or expired:
-   standard error has the reason
-2  unknown command, or a missing or invalid option
-3  no result yet: the command still runs, you stopped the program, kapi
-   cannot be reached, or it answered 429 or 5xx:
-   repeat the call with the same --key
+1  kapi rejected the request, the queued command failed or expired, or a
+   check found a fault; standard error has the reason
+2  unknown command, a missing or invalid argument or setting, or a file that
+   cannot be read
+3  no result yet: the queued command still runs, you stopped the program,
+   kapi cannot be reached, or kapi answered 429 or 5xx; repeat the call with
+   the same --key
 4  the key is not accepted, lacks a scope, or does not reach the server
 `;
 

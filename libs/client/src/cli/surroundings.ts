@@ -19,9 +19,9 @@ export interface Connection {
 export interface Surroundings {
   /** Environment variables by name. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Writes a result, which includes its line ends. */
+  /** Writes a result. `text` includes the line ends. */
   readonly out: (text: string) => void;
-  /** Writes an error or a note, which includes its line ends. */
+  /** Writes an error or a note. `text` includes the line ends. */
   readonly err: (text: string) => void;
   /** Asks for a line; the answer to a secret question is not shown. */
   readonly ask: (question: string, options?: { readonly isSecret: boolean }) => Promise<string>;

@@ -5,7 +5,7 @@ import type { QueuedCommand } from "./queued-command.ts";
  * the same key.
  */
 export class PartialBulkError extends Error {
-  /** The commands that were queued, in order, with the credentials that only this answer had. */
+  /** The queued commands, in order, with the credentials, which no later answer has. */
   readonly queued: readonly QueuedCommand<"account.create">[];
 
   constructor(queued: readonly QueuedCommand<"account.create">[], total: number, cause: unknown) {

@@ -26,8 +26,8 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
   /** Whether an earlier request with the same idempotency key queued the command. */
   readonly duplicate: boolean;
   /**
-   * The one-time passwords of a created account. Null for other operations, and for a repeated
-   * creation that kapi answered before: if that answer was lost, reset the passwords.
+   * The passwords of a created account, which only kapi's first answer has. Null for other
+   * operations, and if an earlier request got that answer: reset the passwords if it was lost.
    */
   readonly credentials: { readonly tradingPassword: string; readonly investorPassword: string } | null;
   /**

@@ -46,6 +46,7 @@ export const HASHED_FIELDS: Readonly<Record<RecordKind, readonly string[]>> = {
   transactions: TRANSACTION_FIELDS,
   deals: DEAL_FIELDS,
 };
+/** Fields that are hashed as text with two decimals. */
 const MONEY: ReadonlySet<string> = new Set([
   "amount",
   "balanceBefore",
@@ -55,6 +56,7 @@ const MONEY: ReadonlySet<string> = new Set([
   "swap",
   "closingBalance",
 ]);
+/** Fields that are hashed as the shortest decimal text. */
 const DECIMAL: ReadonlySet<string> = new Set(["volume", "price"]);
 const FORMAT = "kapi-digest/1";
 const CENT_DECIMALS = 2;
@@ -63,7 +65,7 @@ const EXPONENT_FORM = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/;
 
 export type RecordKind = "transactions" | "deals";
 
-/** The canonical text of one field of a record. */
+/** The canonical JSON text of a value, which is the field `name` of a record or a digest. */
 export function fieldText(name: string, value: unknown): string {
   if (typeof value === "number" && MONEY.has(name)) return JSON.stringify(value.toFixed(CENT_DECIMALS));
   if (typeof value === "number" && DECIMAL.has(name)) return JSON.stringify(numberText(value));

@@ -1,4 +1,4 @@
-/** Compares daily digests with the customer's own book, account by account. */
+/** Compares daily digests with the records that the customer has stored (the book), by account. */
 import { NotFoundError } from "../errors.ts";
 import type { AccountDigest, Deal, Money, Transaction } from "../generated/api.ts";
 import { fieldText, HASHED_FIELDS, recordsHash, type RecordKind } from "./hash.ts";
@@ -19,7 +19,7 @@ export interface BookDay {
   readonly hash?: string | undefined;
 }
 
-/** Limits the report of two books that differ in many accounts. */
+/** Limits the report if many accounts differ. */
 export interface ReconcileOptions {
   /** The comparison ends after this many differences; default 100. */
   readonly maxDifferences?: number | undefined;
@@ -50,15 +50,16 @@ export interface DigestDifference {
   /** The value in kapi; for `account` the account number, or null. */
   readonly kapi: string | number | null;
   /**
-   * The first transaction or deal that differs. Null if another part of the digest differs, if kapi
-   * no longer has the records, or if the records are equal by now.
+   * The first transaction or deal that differs. Null if another part of the digest differs, or if
+   * kapi no longer has the records. Null too if kapi's records, which are read after the digest,
+   * are equal to the book.
    */
   readonly record: RecordDifference | null;
 }
 
 /**
- * How a day in your book differs from kapi. If `differences` has the maximum number, later accounts
- * were not compared.
+ * How a day in your book differs from kapi. If `differences` has the maximum number, the other
+ * accounts may not have been compared.
  */
 export interface Reconciliation {
   /** The day in UTC, `YYYY-MM-DD`. */
@@ -160,7 +161,7 @@ function differentPart(
   return null;
 }
 
-/** Null if kapi no longer has the records, or if they are equal to the book by now. */
+/** Null if kapi no longer has the records, or if they are equal to the book when they are read. */
 async function firstDifferentRecord(
   source: DigestSource,
   kind: RecordKind,
@@ -203,7 +204,7 @@ async function recordsOf(
 const AMOUNT = /^-?[0-9]+(\.[0-9]{1,2})?$/;
 
 /**
- * An amount in cents: decimal text, or the number of a JSON document.
+ * Converts an amount to cents. The amount is decimal text, or a number of a JSON document.
  * @throws TypeError for anything else, because it would be compared wrongly.
  */
 function cents(amount: unknown): bigint {

@@ -57,7 +57,10 @@ function checkValuations(
     const where = `records[${index}]`;
     const { partition, offset, measuredAt } = record;
     if (before !== undefined && (partition !== before.partition || offset <= before.offset)) {
-      report(where, `offset ${offset} of partition ${partition} does not follow ${before.offset}`);
+      report(
+        where,
+        `offset ${offset} of partition ${partition} does not follow offset ${before.offset} of partition ${before.partition}`,
+      );
     }
     if (timeOf(measuredAt) < timeOf(from) || timeOf(measuredAt) > timeOf(to)) {
       report(where, `was measured at ${measuredAt}, outside of ${from} to ${to}`);
@@ -66,7 +69,10 @@ function checkValuations(
   }
 }
 
-/** A sample follows the sample before it, and has the values of its last valuation. */
+/**
+ * Reports a sample that does not follow the sample before it, or whose values are not those of its
+ * last valuation.
+ */
 function checkSample(
   sample: EvidenceSample,
   before: EvidenceSample | undefined,
@@ -115,7 +121,10 @@ function checkBreach(
   if (index === null) return;
   const breaching = valuations.find((each) => each.index === index)?.record;
   if (breaching === undefined) {
-    report("breach.valuationIndex", `records[${index}] is not a valuation in the order of time`);
+    report(
+      "breach.valuationIndex",
+      `records[${index}] is not a valuation, or was measured before a valuation with a lower offset`,
+    );
     return;
   }
   if (breaching.measuredAt !== at) {
@@ -151,8 +160,9 @@ function checkThreshold({ limit, parameters }: EvidenceRule, breach: EvidenceBre
 }
 
 /**
- * No earlier valuation reached the threshold after this reference and this version of the rule
- * began to apply. Deposits and withdrawals move the threshold: they are neither profit nor loss.
+ * Reports an earlier valuation that reached the threshold, if it was measured after this reference
+ * and this version of the rule began to apply. Deposits and withdrawals move the threshold: they
+ * are neither profit nor loss.
  */
 function checkFirst(
   rule: EvidenceRule,

@@ -71,8 +71,8 @@ export interface EvidenceBreach {
   readonly compared: "equity" | "balance";
   readonly side: "atOrBelow" | "atOrAbove";
   /**
-   * `value`: the loss or profit counts from it. `base`: a limit in percent is a share of it. `at`:
-   * when its values were measured.
+   * `value`: the loss or profit counts from this amount. `base`: a limit in percent is a share of
+   * this amount. `at`: when the trading server measured the values of the reference.
    */
   readonly reference: { readonly value: string; readonly base: string; readonly at: string };
   readonly threshold: string;

@@ -27,7 +27,7 @@ export interface TransportOptions {
   readonly timeoutMs?: number | undefined;
   /** Replaces the global `fetch`, for example in tests. */
   readonly fetch?: typeof fetch | undefined;
-  /** An abort ends all requests, and no request follows. A live stream ends with its `close()`. */
+  /** An abort ends all requests, and no request follows. It ends no live stream: call `close()`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -86,7 +86,7 @@ export class Transport {
   /**
    * Sends a request, and repeats it after 429, 5xx and lost connections, with the same idempotency
    * key. A request that is not `repeatable` is repeated only if it certainly had no effect.
-   * @throws KapiError for an answer that is an error, or for no answer.
+   * @throws KapiError for an answer that is an error, or for no answer; the reason of an abort.
    */
   async request<T>(options: RequestOptions): Promise<Answer<T>> {
     const url = `${this.baseUrl}${options.path}${queryText(options.query)}`;

@@ -87,8 +87,8 @@ const DEAL_COLUMNS: readonly Column<Deal>[] = [
 
 const PASSWORD_STDIN = "read the password from standard input (default: a generated one)";
 
-/** Operations that need nothing but the account. */
-const STATUS_CHANGES = {
+/** Commands that need nothing but the account. `change` is the method of the client. */
+const CHANGES_WITHOUT_OPTIONS = {
   enable: { change: "enable", description: "Enable an account that is close-only, disabled or archived" },
   flatten: { change: "flatten", description: "Close all positions of an account, and cancel its pending orders" },
   "close-only": {
@@ -165,7 +165,7 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
         session.server().account(account).update({ accountName, leverage }, queued),
       );
     });
-  for (const [name, { change, description }] of Object.entries(STATUS_CHANGES)) {
+  for (const [name, { change, description }] of Object.entries(CHANGES_WITHOUT_OPTIONS)) {
     addMutation(accounts, `${name} <account>`, description).action(
       async (account: string, options: MutationOptions) => {
         const session = await openSession(surroundings, options);
@@ -187,7 +187,7 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
       );
     });
   addMutation(accounts, "delete <account>", "Delete an account without open positions")
-    .option("--immediately", "delete with its history within the request; open positions are closed")
+    .option("--immediately", "close open positions, and delete account and history before the command returns")
     .action(async (account: string, options: MutationOptions & { immediately?: true }) => {
       const session = await openSession(surroundings, options);
       const resource = session.server().account(account);
@@ -195,7 +195,11 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
       const deleted = await resource.deleteImmediately();
       return session.output.print(deleted, () => session.output.fields(deleted));
     });
-  addMutation(accounts, "reset-password <account>", "Give an account a new password, which is shown once")
+  addMutation(
+    accounts,
+    "reset-password <account>",
+    "Give an account a new password, and show it; so does a repeat with the same --key",
+  )
     .option("--investor", "the investor password (default: the trading password)")
     .option("--password-stdin", PASSWORD_STDIN)
     .action(async (account: string, options: MutationOptions & PasswordOption & { investor?: true }) => {
@@ -296,14 +300,18 @@ function addHistory(accounts: Command, surroundings: Surroundings): void {
       const { since, until } = options;
       await showList(session, options, session.server().account(account).deals({ since, until, symbol }), DEAL_COLUMNS);
     });
-  addMutation(accounts, "export <account>", "Export the whole history as JSON lines, newest first")
+  addMutation(
+    accounts,
+    "export <account>",
+    "Export transactions, orders, positions and deals as JSON lines, newest first",
+  )
     .option("--from <time>", "records at or after this time", time)
     .option("--to <time>", "records at or before this time (default: now)", time)
     .action(async (account: string, options: MutationOptions & { from?: Date; to?: Date }) => {
       const { server } = await openSession(surroundings, options);
       const { from } = options;
       if (options.key !== undefined && options.to === undefined) {
-        throw new UsageError("--key needs --to: the same key names the export of the same period.");
+        throw new UsageError("--key needs --to, so that a repeat with the same key exports the same period.");
       }
       const to = options.to ?? new Date(surroundings.nowMs());
       const key = options.key ?? `export-${account}-${to.toISOString()}`;

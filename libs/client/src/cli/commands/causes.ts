@@ -14,10 +14,11 @@ const LOTS = 0.02;
 const FAR_PRICE = 0.5;
 const BALANCE = "1000";
 /**
- * For a margin call: the margin of these lots is nearly the whole balance. Commission and spread,
- * 150 and 400 dollars, take the equity below the margin at once.
+ * For a margin call, the balance is the margin of these lots and a reserve. Buying costs 150
+ * dollars of commission and 400 of spread, so the equity falls below the margin at once.
  */
 const MARGIN_CALL_LOTS = 50;
+/** In dollars: enough for the commission, but less than commission and spread together. */
 const MARGIN_CALL_RESERVE = 250;
 
 /** On which server and account an event is caused. */

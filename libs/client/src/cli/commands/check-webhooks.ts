@@ -23,7 +23,11 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
       .description("Send a receiver repeated, forged, old and unknown events, and report its answers"),
   )
     .requiredOption("--url <url>", "address of the receiver", address)
-    .requiredOption("--secret <secret>", "the secret that it verifies with, whsec_…", signingSecret)
+    .requiredOption(
+      "--secret <secret>",
+      "the secret with which the receiver verifies signatures, whsec_…",
+      signingSecret,
+    )
     .action(async (options: GlobalOptions & { url: string; secret: string }) => {
       const output = new Output(surroundings, options.json === true);
       const results = await checkReceiver(options).catch((error: unknown) => {

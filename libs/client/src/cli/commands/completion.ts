@@ -16,8 +16,9 @@ export function addCompletion(program: Command, surroundings: Surroundings): voi
 }
 
 /**
- * Words that may follow, by the words before: a command such as "accounts list" → its options; a
- * command with an option, "accounts list --status" → the values of the option.
+ * Words that may follow, by the words before. After a command such as "accounts list": its
+ * subcommands, the values of its arguments, and its options. After a command with an option, such
+ * as "accounts list --status": the values of the option.
  */
 type Tree = ReadonlyMap<string, readonly string[]>;
 

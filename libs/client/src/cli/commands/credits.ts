@@ -18,7 +18,7 @@ import type { Surroundings } from "../surroundings.ts";
 
 /** Pause between two reads of `kapi logs --follow`, in milliseconds; each read is billed. */
 const FOLLOW_PAUSE_MS = 2_000;
-/** The operation of these reads. */
+/** The operation of a read of usage lines. */
 const OWN_OPERATION = "listCreditUsage";
 /** Each read begins this long before the newest known line, in milliseconds. */
 const OVERLAP_MS = 60_000;
@@ -68,7 +68,10 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
     });
 }
 
-/** The newest lines. Without an operation, the lines of these reads are left out. */
+/**
+ * The newest usage lines. Without `--operation`, lines of {@link OWN_OPERATION} are left out: each
+ * read would show a line for the read before.
+ */
 async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<CreditUsage[]> {
   const lines: CreditUsage[] = [];
   for await (const line of kapi.credits.usage({ since, operation })) {

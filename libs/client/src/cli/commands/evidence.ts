@@ -34,7 +34,7 @@ export function addEvidence(program: Command, surroundings: Surroundings): void 
   withGlobalOptions(
     program
       .command("evidence <account> [breach]")
-      .description("Print the signed evidence of a breach, or of an interval: store it as a file"),
+      .description("Print the signed evidence of a breach or of an interval as JSON, to be stored in a file"),
   )
     .option("--from <time>", "beginning of the interval, within the last 24 hours", time)
     .option("--to <time>", "end of the interval, at most 10 minutes later", time)

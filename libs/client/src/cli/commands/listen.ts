@@ -15,9 +15,9 @@ import { kinds } from "./webhooks.ts";
 const SECRET_BYTES = 32;
 /** Delay before the next request after a page without events; each request is billed. */
 const POLL_MS = 1_000;
-/** Deadline of an answer, as for deliveries to public receivers. */
+/** Deadline of an answer: the default of kapi for deliveries. */
 const ANSWER_TIMEOUT_MS = 15_000;
-/** Delays before retries while the program does not answer. Then the event is skipped. */
+/** Delays before retries if the program does not answer. After the last, the event is skipped. */
 const RETRY_DELAYS_MS = [250, 500, 1_000, 2_000, 4_000] as const;
 const KIND_WIDTH = 24;
 
@@ -92,7 +92,10 @@ async function readOn({ kapi, output, surroundings }: Session, after: string, wa
   }
 }
 
-/** The secret of the profile, so that a receiver need not be configured at each start. */
+/**
+ * The secret of the profile, so that a receiver need not be configured at each start. With
+ * `--new-secret`, or if the profile has none, a new secret is stored.
+ */
 function secretOf({ output, surroundings }: Session, { profile, newSecret }: ListenOptions): string {
   const store = new ProfileStore(surroundings);
   const stored = store.read(profile);

@@ -12,6 +12,7 @@ interface LoginOptions extends GlobalOptions {
   readonly keyStdin?: true;
 }
 
+/** `kapi.`, and the 16 characters of the key id. */
 const SHOWN_KEY_CHARACTERS = "kapi.".length + 16;
 
 /** Adds `kapi login`, `logout` and `status` to the program. */

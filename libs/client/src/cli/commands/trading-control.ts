@@ -3,7 +3,7 @@ import type { Connection } from "../surroundings.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Calls the control API of a simulated trading server, which acts as its traders. */
+/** Trades on accounts of a simulated trading server, over its control API. */
 export class TradingControl {
   readonly #server: string;
   readonly #api: string;

@@ -22,7 +22,7 @@ interface TriggerOptions extends GlobalOptions {
 /** Adds `kapi trigger <kind>` to the program. */
 export function addTrigger(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
-    program.command("trigger").description("Make an event happen on a simulated server, and show it in the feed"),
+    program.command("trigger").description("Make an event happen on a demo server, and show it in the feed"),
   )
     .addArgument(new Argument("<kind>", "kind of event").choices([...Object.keys(CAUSES), TEST_KIND]))
     .option("--account <number>", "on this account (default: a new one)")

@@ -147,7 +147,7 @@ interface EventOptions extends GlobalOptions {
 function addEvents(program: Command, surroundings: Surroundings): void {
   const events = program.command("events").description("The feed of all events that webhooks send");
   withGlobalOptions(events.command("list").description("Events after a cursor, oldest first"))
-    .option("--after <cursor>", "cursor of an event (default: the oldest event that is kept)")
+    .option("--after <cursor>", "begin after this cursor (default: with the oldest event that is kept)")
     .option("--kinds <kinds>", "only these kinds, separated by commas (default: all except those of commands)", kinds)
     .option("--limit <n>", "maximum number of events, at most 1000", wholeNumber(1), DEFAULT_EVENTS)
     .action(async ({ after, kinds: wanted, limit, ...options }: EventOptions & { limit: number }) => {
