@@ -323,7 +323,7 @@ function outcomeOf(record: RecordReply, recordToken: string): RecordOutcome {
   }
 }
 
-/** Parses a message that this service stored. An invalid message is a defect of the service. */
+/** Parses a message that {@link admitAll} stored. An invalid message is a defect of kapi. */
 function messageFromWire(message: string | null): AnyCommandMessage | null {
   return message === null ? null : AnyCommandMessage.parse(JSON.parse(message));
 }

@@ -15,7 +15,7 @@ function isAllowed(allowedNetworks: string[] | null | undefined, address: string
 }
 
 describe("a key", () => {
-  it("without a list may be used from any network, also from an unknown one", () => {
+  it("without a list may be used from any address, also if the address is unknown", () => {
     expect(isAllowed(null, "192.0.2.1")).toBe(true);
     expect(isAllowed(undefined, "2001:db8::1")).toBe(true);
     expect(isAllowed(null, null)).toBe(true);

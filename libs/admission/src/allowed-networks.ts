@@ -1,7 +1,10 @@
 import type { KeyEntry } from "@kapi/contracts";
 import { ApiError, createNetworkSet, type NetworkSet } from "@kapi/http";
 
-/** The networks of each key that limits them. An entry is replaced, never changed. */
+/**
+ * The parsed `allowedNetworks` of a key, by its `KeyEntry`. A changed key is a new `KeyEntry`, so
+ * that parsed networks are never outdated.
+ */
 const networksOf = new WeakMap<object, NetworkSet>();
 
 /**

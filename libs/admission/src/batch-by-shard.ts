@@ -25,7 +25,7 @@ interface Waiting<Request, Answer> {
  * Returns a function that executes one request. Requests of one shard in one turn of the event loop
  * share a call, which reads and writes shared keys (shard state, wallet) once. Each shard has its
  * own call, because another shard's node may be down. The calls of all shards are sent in one turn,
- * so that they share a write. No batch waits for an earlier call. A failed call rejects the
+ * so that they share a network write. No batch waits for an earlier call. A failed call rejects the
  * requests of its batch.
  */
 export function batchByShard<Request, Answer>(

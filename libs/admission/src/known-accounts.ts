@@ -16,9 +16,9 @@ interface KnownAccountsOptions<A> {
 }
 
 /**
- * A cache of existing accounts, with the loaded value (`A`) of each, which never changes. Absence
- * is not cached: an account may be created at any moment. Code that learns of a deletion must call
- * `forget` (architecture, 3.4).
+ * A cache of existing accounts, with the loaded value (`A`) of each. A cached value never changes.
+ * Absence is not cached: an account may be created at any moment. Code that learns of a deletion
+ * must call `forget` (architecture, 3.4).
  */
 export interface KnownAccounts<A> {
   /** Null for an unknown account. */

@@ -107,13 +107,16 @@ export type AdmitReply =
       readonly records: readonly RecordReply[];
     };
 
-/** Settings that only tests change. */
+/**
+ * Only tests change `recordOpenMs`. Gateway and metrics set `usageStreamLimit` from the variable
+ * `USAGE_STREAM_LIMIT`.
+ */
 export interface AdmissionSettings {
   readonly recordOpenMs: number;
   readonly usageStreamLimit: number;
 }
 
-/** The settings of every process outside of tests. */
+/** The default settings. */
 export const ADMISSION_SETTINGS: AdmissionSettings = {
   recordOpenMs: RECORD_OPEN_MS,
   usageStreamLimit: USAGE_STREAM_LIMIT,

@@ -123,10 +123,10 @@ local function next_reservation_id(request, command_id)
     .. '-' .. string.sub(hex, 19, 30)
 end
 
--- Number of entries that a stream still has room for, by stream and limit (only tests change the
--- limit). Only these functions add entries, and they count the entries here, so XLEN is called only
--- once in up to MAX_ROOM entries. After failover and failback a stream may exceed the limit by
--- MAX_ROOM.
+-- Number of entries that a stream still has room for, by stream and limit (processes may
+-- have different limits). Only these functions add entries, and they count the entries here, so
+-- XLEN is called only once in up to MAX_ROOM entries. After failover and failback a stream may
+-- exceed the limit by MAX_ROOM.
 local ROOM = {}
 local MAX_ROOM = 1000
 
