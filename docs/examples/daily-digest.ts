@@ -4,10 +4,13 @@
  */
 import { createHash } from "node:crypto";
 
+/** The hashed fields of a transaction. */
 const TRANSACTION =
   "id accountNumber sequence type amount currency balanceBefore balanceAfter description requestId commandId " +
   "orderId positionId dealId reversalOf createdBy recordedAt createdAt";
+/** The hashed fields of a deal. */
 const DEAL = "id orderId positionId symbol side kind volume price commission realizedPnl swap executedAt";
+/** Fields that are hashed as text with two decimals. */
 const MONEY = new Set([
   "amount",
   "balanceBefore",
@@ -17,10 +20,11 @@ const MONEY = new Set([
   "realizedPnl",
   "swap",
 ]);
+/** Fields that are hashed as the shortest decimal text. */
 const DECIMAL = new Set(["volume", "price"]);
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-/** Without an exponent: JavaScript writes 0.0000001 as 1e-7. */
+/** The number as text without an exponent: JavaScript writes 0.0000001 as 1e-7. */
 const decimal = (value: number): string =>
   /e/.test(String(value)) ? value.toFixed(20).replace(/\.?0+$/, "") : String(value);
 

@@ -49,7 +49,7 @@ for (let failures = 0; ; failures += 1) {
   const longestMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
   await delay(Math.max(retryAfterMs, longestMs / 2 + (Math.random() * longestMs) / 2));
 }
-log("the key is not taken: it has to be replaced, or given the scope metrics:read");
+log("the key is not accepted: replace it, or give it the scope metrics:read");
 process.exitCode = 1;
 
 /**
