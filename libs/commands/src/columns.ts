@@ -19,8 +19,9 @@ export function column(values: readonly (string | number | null)[]): string {
 }
 
 /**
- * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`. `JSON.stringify` never
- * writes a line end, so the texts need no escaping. Null stays null.
+ * A column of JSON texts for `unnest(string_to_array($n, E'\n', ''))`. JSON without indentation has
+ * no line end, so the texts need no escaping. Null stays null.
+ * @throws if a text has several lines.
  */
 export function jsonLines(texts: readonly (string | null)[]): string {
   for (const text of texts) assert(text === null || !text.includes(LINE_END), "JSON on one line");

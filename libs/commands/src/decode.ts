@@ -102,7 +102,7 @@ const IdentifiedCommand = z.object({
   chargeId: z.uuid().optional().catch(undefined),
   /** Undefined: the time of the Kafka record, which was written right after the acceptance. */
   createdAt: z.iso.datetime().optional().catch(undefined),
-  /** Undefined: the operation's deadline after the acceptance. */
+  /** Undefined: `createdAt` plus the `deadlineMs` of the operation. */
   deadlineAt: z.iso.datetime().optional().catch(undefined),
   createdBy: MessageCreatedBy,
 });

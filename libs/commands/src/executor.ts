@@ -52,8 +52,9 @@ export type CommandOutcome<Effect> =
    */
   | { readonly kind: "unreachable"; readonly reason: string }
   /**
-   * A dependency of kapi is not ready (the database, a directory entry). Retried later; does not
-   * count for the breaker.
+   * The command must wait: a dependency of kapi is not ready (the database, a directory entry), the
+   * call was not sent, or the change is incomplete (a flatten while a market is closed). Retried
+   * later; does not count for the breaker.
    */
   | { readonly kind: "retry"; readonly reason: string }
   /**

@@ -11,7 +11,7 @@ export { type CommandWorker, type CommandWorkerOptions, startCommandWorker } fro
 export { MAX_BATCH_COMMANDS } from "./limits.ts";
 export { retryIfNotSent } from "./retry-if-not-sent.ts";
 
-/** The migrations of inbox, leases and outbox, for `directories` of the service's schema. */
+/** The migrations of inbox, leases and outbox: one of the `directories` that a service migrates. */
 export const COMMANDS_MIGRATIONS: MigrationDirectory = {
   name: "commands",
   path: fileURLToPath(new URL("../migrations", import.meta.url)),

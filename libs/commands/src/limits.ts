@@ -6,7 +6,10 @@ export const MAX_INBOX_BATCH = 1_000;
 export const MAX_PARTITIONS_PER_INSERT = 4;
 /** Maximum number of commands in one executor call; the limit of the trading-server contract. */
 export const MAX_BATCH_COMMANDS = 200;
-/** Maximum number of concurrent batches for one server. A higher number only makes them smaller. */
+/**
+ * Maximum number of concurrent batches for one server. Batches in the mode `expire` are not sent
+ * and do not count. A higher number only makes the batches smaller.
+ */
 export const MAX_BATCHES_PER_SERVER = 2;
 /**
  * While at most this many commands are running, a second batch starts at once: a quiet server
@@ -15,8 +18,8 @@ export const MAX_BATCHES_PER_SERVER = 2;
 export const FEW_COMMANDS = 8;
 /**
  * Otherwise a second batch starts when commands of this many accounts wait. Larger batches are
- * cheaper: at 64 deposits in flight, a deposit costs all processes together a sixth less than with
- * batches half as large, and takes no longer.
+ * cheaper: at 64 deposits in flight, a deposit takes a sixth less processor time of all processes
+ * together than with batches half as large, and becomes final no later.
  */
 export const MIN_SECOND_BATCH_COMMANDS = 100;
 /**
@@ -42,7 +45,10 @@ export const MAX_MOVED_ROWS = 1_000;
 export const LEASE_MS = 30_000;
 /** How often the leases are renewed. */
 export const LEASE_RENEWAL_MS = 10_000;
-/** Pause before a process tries to acquire a lost or unavailable lease again. */
+/**
+ * Pause before a process tries again to acquire a lost or unavailable lease, or to read the inbox
+ * after an error.
+ */
 export const REOPEN_DELAY_MS = 1_000;
 
 /** A command whose attempt lasts longer gets the state `leased`. */

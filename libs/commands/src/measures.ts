@@ -45,17 +45,17 @@ export function measureWorker(worker: string, { partitions, scheduler, clock }: 
   const stops = [
     observed(
       "commands.inbox.age",
-      "Time since the acceptance of the oldest open command that this process holds, by `worker`",
+      "Time since the acceptance of the oldest open command that this process has in memory, by `worker`",
       "s",
       () => [{ value: secondsSince(partitions.oldestMs(), clock), attributes: { worker } }],
     ),
     observed(
       "commands.inbox.overdue",
-      "Time since the deadline of the most overdue open command that this process holds; 0 if none is overdue, by `worker`",
+      "Time since the earliest deadline of the open commands that this process has in memory, or 0 before this deadline, by `worker`",
       "s",
       () => [{ value: secondsSince(partitions.earliestDeadlineMs(), clock), attributes: { worker } }],
     ),
-    observed("commands.inbox.loaded", "Open commands that this process holds, by `worker`", "{command}", () => [
+    observed("commands.inbox.loaded", "Open commands that this process has in memory, by `worker`", "{command}", () => [
       { value: partitions.loaded(), attributes: { worker } },
     ]),
     observed(

@@ -61,7 +61,7 @@ describe("the outcome resolver", () => {
     expect(resolver.resolve(sent, applied, "settle")).toMatchObject({ kind: "final", outcome: { kind: "succeeded" } });
   });
 
-  it("expires a queued command with a closed reference past its deadline, and fails it before", () => {
+  it("fails a command with a closed reference before its deadline; past it, expires it after `settle`, requeues it after `execute`", () => {
     expect(resolver.resolve(entry(PAST), { kind: "closed" }, "settle")).toMatchObject({
       outcome: { status: "expired" },
     });
@@ -99,7 +99,7 @@ describe("the outcome resolver", () => {
     });
   });
 
-  it("never makes a command final while settling gives no outcome", () => {
+  it("never makes a command final if `settle` gives no outcome or returns `refuse`", () => {
     for (const outcome of [{ kind: "unreachable", reason: "no answer" }, SERVER_DISABLED] as const) {
       expect(resolver.resolve(entry({ ...PAST, maybeSent: true }), outcome, "settle").kind).toBe("again");
     }

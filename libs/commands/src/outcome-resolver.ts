@@ -21,7 +21,10 @@ export interface FinalResolution<Effect> {
 /** What happens to a command after one call of the executor. */
 export type Resolution<Effect> =
   | FinalResolution<Effect>
-  /** The command is retried; `requeue`: the attempt is written to the inbox and published. */
+  /**
+   * The command is retried. With `requeue`, the state `queued` and the number of attempts are
+   * written to the inbox and published first.
+   */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
   /** The command applied; the booking of its event makes it final. Retried if none is booked. */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
@@ -81,7 +84,7 @@ export class OutcomeResolver<Effect> {
     }
   }
 
-  /** Resolves one command of a batch that threw. */
+  /** Resolves one command after the executor threw, or returned no valid outcome for it. */
   resolveFailure(entry: Entry, error: unknown, mode: BatchMode): Resolution<Effect> {
     if (mode === "execute") entry.maybeSent = true;
     const isUnreachable = this.#options.executor.isUnreachable(error);

@@ -42,7 +42,10 @@ export class PartitionLeases {
     return lease;
   }
 
-  /** Renews the leases that this process still holds; returns their partitions. */
+  /**
+   * Renews the leases whose token is still current, even if they have expired; returns their
+   * partitions.
+   */
   async renew(database: Queryable, leases: readonly Lease[]): Promise<ReadonlySet<number>> {
     if (leases.length === 0) return new Set();
     const rows = await database.query(RENEW_LEASES, [...this.#columns(leases), LEASE_MS]);
@@ -50,8 +53,8 @@ export class PartitionLeases {
   }
 
   /**
-   * Returns the partitions of `leases` that this process still holds, and locks them until the
-   * transaction ends.
+   * Returns the partitions of `leases` whose token is current and unexpired, and locks these leases
+   * until the transaction ends.
    */
   async lockHeld(transaction: Queryable, leases: readonly Lease[]): Promise<ReadonlySet<number>> {
     const rows = await transaction.query(CHECK_LEASES, this.#columns(leases));

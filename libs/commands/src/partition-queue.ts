@@ -170,8 +170,8 @@ export class PartitionQueue implements CommandPartition {
   }
 
   /**
-   * Reads spilled commands when there is room for as many as are in memory, so that a read returns
-   * many rows.
+   * Reads spilled commands when at most half of the server's limit is in memory, so that a read
+   * returns many rows.
    */
   #refill(server: ServerCommands): void {
     if (server.spilledFrom === null || server.reading || this.closed || this.lease === null) return;

@@ -89,7 +89,7 @@ export class Partitions {
   /**
    * Applies a new assignment of the group: opens its partitions and closes all others. The inbox of
    * a partition that stays assigned is read again, because another process may have held the
-   * partition in between. Holding the lease does not exclude that: after a pause, this process can
+   * partition in between. Holding the lease does not exclude that: a process that was frozen can
    * acquire an expired lease again before it rejoins the group. The offsets of the commands that
    * the other process wrote are committed, so Kafka does not deliver them again.
    */
@@ -201,8 +201,8 @@ export class Partitions {
 
   /**
    * Acquires the lease and reads the open commands; retries until both succeed or the partition is
-   * closed. If a member of a later generation holds the lease, it returns and retries in the
-   * background, because the next assignment waits for this one.
+   * closed. If a member of a later generation holds the lease, this method returns and the retry
+   * runs in the background, because the next assignment waits for this one.
    */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {

@@ -92,7 +92,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual(hot.slice(3));
   });
 
-  it("runs the changes of risk templates of a server one after the other, in batches with commands of accounts", async () => {
+  it("starts one change of a server's risk templates at a time, in a batch with commands of accounts", async () => {
     const { batches, scheduler } = setUp();
     const payload = { name: "a", accountRules: "keep" };
     const change = (): Entry =>
@@ -103,7 +103,7 @@ describe("the scheduler", () => {
     expect(at(batches, 0).entries).toEqual([first, other]);
   });
 
-  it("starts no later command of an account before the commands of its batch that are retried", async () => {
+  it("starts a later command of an account only with the retry of an earlier one", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const [first, second, third] = [entry("1001"), entry("1001"), entry("1001")];
     for (const one of [first, second]) scheduler.add(one);
@@ -168,14 +168,14 @@ describe("the scheduler", () => {
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
 
-  it("runs a late command before the commands of its account with a higher offset", async () => {
+  it("runs a command before the commands of its account with a higher offset, even if they were added first", async () => {
     const { batches, scheduler } = setUp();
-    const [running, early, late] = [entry("1001"), entry("1001"), entry("1001")];
+    const [running, lower, higher] = [entry("1001"), entry("1001"), entry("1001")];
     scheduler.add(running);
     await flush();
-    scheduler.add(late);
-    scheduler.add(early);
-    for (const [index, expected] of [running, early, late].entries()) {
+    scheduler.add(higher);
+    scheduler.add(lower);
+    for (const [index, expected] of [running, lower, higher].entries()) {
       expect(at(batches, index).entries).toEqual([expected]);
       scheduler.drop(expected);
       await at(batches, index).end("answered");
@@ -240,7 +240,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS + 1, 1]);
     });
 
-    it("and further ones at once, as long as the first one gets no answer", async () => {
+    it("and further batches at once, while the first one is slow", async () => {
       const { add, sizes, batches, clock } = await withUnderWay(FEW_COMMANDS + 1);
       clock.advance(SLOW_BATCH_MS);
       await add("2-", 1);
@@ -374,13 +374,13 @@ describe("the scheduler", () => {
 
   it("runs a command with an unexpected error in its own batch", async () => {
     const { batches, scheduler } = setUp();
-    const unexpectedErrors = entry("1001");
-    unexpectedErrors.unexpectedErrors = 1;
-    scheduler.add(unexpectedErrors);
+    const failed = entry("1001");
+    failed.unexpectedErrors = 1;
+    scheduler.add(failed);
     scheduler.add(entry("1002"));
     scheduler.add(entry("1003"));
     await flush();
     expect(batches.map(({ entries }) => entries.length).toSorted((a, b) => a - b)).toEqual([1, 2]);
-    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([unexpectedErrors]);
+    expect(batches.find(({ entries }) => entries.length === 1)?.entries).toEqual([failed]);
   });
 });

@@ -78,7 +78,7 @@ interface ServerQueue {
   probeTimer: NodeJS.Timeout | null;
 }
 
-/** Forms batches of the commands of one process; see the rules above. */
+/** Forms batches of the commands of one worker; see the rules above. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #servers = new Map<string, ServerQueue>();

@@ -132,7 +132,10 @@ export const ACQUIRE_LEASE: Statement<{ partition: number; token: number }> = st
    returning partition, token`,
 );
 
-/** $1 topic, $2 partitions, $3 tokens, $4 lease in ms. Returns the partitions still held. */
+/**
+ * $1 topic, $2 partitions, $3 tokens, $4 lease in ms. Returns the partitions whose token is
+ * current, even if their lease had expired.
+ */
 export const RENEW_LEASES: Statement<{ partition: number }> = statement(
   "commands_renew_leases",
   `update partition_lease l set expires_at = clock_timestamp() + $4 * interval '1 millisecond'
@@ -142,8 +145,8 @@ export const RENEW_LEASES: Statement<{ partition: number }> = statement(
 );
 
 /**
- * $1 topic, $2 partitions, $3 tokens. The fencing check: returns the partitions that are held and
- * not expired, and locks their leases until the transaction ends.
+ * $1 topic, $2 partitions, $3 tokens. The fencing check: returns the partitions whose token is
+ * current and unexpired, and locks their leases until the transaction ends.
  */
 export const CHECK_LEASES: Statement<{ partition: number }> = statement(
   "commands_check_leases",

@@ -5,9 +5,9 @@
  * commands from the inbox. It writes every new message to the inbox before it commits the offset,
  * and runs commands until the partition is revoked.
  *
- * Invariants: a command is in the inbox before it is sent anywhere. A command changes only under
- * the lease of its partition, or when its event is booked. Every command in memory is also in the
- * inbox, so a crash loses nothing.
+ * Invariants: a command is in the inbox before it is sent anywhere. The state of a command changes
+ * only under the lease of its partition, or when its event is booked. Every command in memory is
+ * also in the inbox, so a crash loses nothing.
  */
 import { hostname } from "node:os";
 
@@ -153,8 +153,8 @@ export async function startCommandWorker<Effect>(
 }
 
 /**
- * Writes rows to the inbox and returns the ids of the new ones. Partitions that arrive at the same
- * time share one statement.
+ * Writes rows to the inbox and returns the ids of the new ones. Batches of several partitions that
+ * arrive at the same time share one statement.
  */
 function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) => Promise<ReadonlySet<string>> {
   return batcher({

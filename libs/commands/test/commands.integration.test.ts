@@ -72,7 +72,7 @@ describe("commands", () => {
 
   it("reports a rejection by the trading server as failed, and charges for it", async () => {
     const message = commandMessage();
-    harness.tradingServer.behave(message.accountNumber ?? "", "refuse");
+    harness.tradingServer.behave(message.accountNumber ?? "", "reject");
     await harness.publish(message);
     expect(await harness.until(message.commandId, "failed")).toMatchObject({
       errorCode: "INSUFFICIENT_FUNDS",
@@ -155,7 +155,7 @@ describe("commands", () => {
     expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("runs every command once while partitions move between two workers", async () => {
+  it("makes every command final once while partitions move between two workers", async () => {
     const serverId = randomUUID();
     const messages = Array.from({ length: 3_000 }, () => commandMessage({ serverId }));
     const before = harness.tradingServer.applied.length;
@@ -232,7 +232,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(closed.commandId);
   });
 
-  it("expires a leased command if requeueing it could not be written in time", async () => {
+  it("expires a leased command if its return to `queued` could not be written before its deadline", async () => {
     const message = commandMessage({ deadlineAt: toIso(Date.now() + 3_000) });
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -284,7 +284,7 @@ describe("commands", () => {
     expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
   });
 
-  it("settles a command with a damaged fingerprint, also when it is read back from the inbox", async () => {
+  it("fails a command with a damaged fingerprint after it was read back from the inbox, and never runs it", async () => {
     const before = commandMessage();
     const { serverId, accountNumber } = before;
     const damaged = commandMessage({ serverId, accountNumber, fingerprint: "damaged" });
@@ -303,7 +303,7 @@ describe("commands", () => {
   it.each([
     ["queued", 0],
     ["leased", 1],
-  ])("settles a %s command that was stored without a fingerprint", async (status, version) => {
+  ])("fails a %s command whose unreadable message was stored without a fingerprint", async (status, version) => {
     const message = commandMessage({ fingerprint: "" });
     await harness.stopWorker();
     const text = JSON.stringify({ ...message, unreadable: true });
@@ -372,7 +372,7 @@ describe("commands", () => {
     expect(harness.eventsOf(last)).toHaveLength(1);
   });
 
-  it("runs more commands than fit in memory, each once and in the order of its account", async () => {
+  it("applies more commands than fit in memory, those of an account in their order", async () => {
     const serverId = randomUUID();
     const organizationId = randomUUID();
     const accounts = Array.from({ length: 300 }, () => anyAccountNumber());

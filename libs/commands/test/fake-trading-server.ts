@@ -6,7 +6,7 @@ import type { CommandExecutor, CommandOutcome, LeasedCommand } from "../src/inde
 class NoAnswer extends Error {}
 
 /** How calls with commands of an account behave. */
-export type Behaviour = "apply" | "refuse" | "unreachable" | "drop-answer" | "throw" | "hang" | "pending";
+export type Behaviour = "apply" | "reject" | "unreachable" | "drop-answer" | "throw" | "hang" | "pending";
 
 /**
  * Keeps outcomes by reference, as the trading-server contract requires: the first outcome of a
@@ -73,7 +73,7 @@ export class FakeTradingServer {
     switch (this.#behaviours.get(accountNumber ?? "") ?? "apply") {
       case "apply":
         return this.#apply(commandId);
-      case "refuse":
+      case "reject":
         return this.#keep(commandId, {
           kind: "failed",
           errorCode: "INSUFFICIENT_FUNDS",

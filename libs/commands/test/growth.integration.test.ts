@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 import { Harness } from "./harness.ts";
 
-/** The harness has 2 partitions. */
+/** Number of partitions after the growth. The harness starts with 2. */
 const AFTER = 6;
 const POSITIONS = statement<{ partition: number; log_offset: number }>(
   "test_positions",

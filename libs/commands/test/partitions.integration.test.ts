@@ -76,7 +76,7 @@ it("leaves a partition to the member of the later generation, also if the former
   await store.stop();
 });
 
-it("runs commands that another process inserted while it held the partition, also if this process keeps its lease", async () => {
+it("schedules commands that another process inserted before the partition was assigned again, also if the lease stays", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {

@@ -93,8 +93,9 @@ describe("a unit of work", () => {
     expect(await harness.row(commandId)).toMatchObject({ status: "succeeded", version: 1 });
   });
 
-  // A plan that reads all open commands for each final one gets slower with the backlog.
-  it("finds its commands only by their ids, even if many other commands wait", async () => {
+  // A plan that reads all open commands for each command that becomes final gets slower with the
+  // number of waiting commands.
+  it("finds its commands by the primary key, even if by the statistics nearly no command is open", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
       const plan = await genericPlanOf(harness.database, byKey);

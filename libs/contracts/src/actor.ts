@@ -36,7 +36,7 @@ export function actorToText(actor: Actor | null | undefined): string | null {
   return actor === null || actor === undefined ? null : `${actor.type}/${actor.id}`;
 }
 
-/** Parses the text of an actor; null for null, and for a type that this release does not know. */
+/** Parses the text of an actor; null for null, a malformed text or an unknown type. */
 export function actorFromText(text: string | null): Actor | null {
   if (text === null) return null;
   const slash = text.indexOf("/");

@@ -37,7 +37,10 @@ function replay(notice: Omit<ReplayFrame, "type" | "serverId" | "accountNumber">
 
 const kept = { firstAvailableSequence: FIRST, lastAvailableSequence: LAST } as const;
 
-/** The account of the OpenAPI examples. Sample 412 has the values of the account's record there. */
+/**
+ * Examples of the account that the OpenAPI examples also use. Sample 412 has the values that the
+ * OpenAPI example of this account has.
+ */
 export const LIVE_EXAMPLES = {
   subscribe: [
     {

@@ -38,7 +38,7 @@ describe("the page on live metrics", () => {
     for (const { examples } of messages) for (const { payload } of examples) expect(all).toContainEqual(payload);
   });
 
-  it("has every error code, every close code and every handshake error with its body", () => {
+  it("has every error code, every close code, and every handshake error with its text", () => {
     for (const code of LIVE_ERROR_CODES) expect(page).toContain(`| \`${code}\``);
     for (const code of Object.values(LIVE_CLOSE_CODES)) expect(page).toContain(`| ${code} `);
     const rows = page.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| `(\{"error":.*?\})` /gm);
@@ -65,7 +65,7 @@ describe("the page on live metrics", () => {
     ]);
   });
 
-  it("has no broken links, and the project's README links to it", () => {
+  it("links only to files that exist and to its own sections, and the project's README links to it", () => {
     for (const [, target = ""] of page.matchAll(/\]\(([^)]+)\)/g)) {
       const found = target.startsWith("#")
         ? anchors.has(target.slice(1))
