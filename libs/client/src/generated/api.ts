@@ -1,5 +1,5 @@
 /**
- * Types of the API, generated from its OpenAPI document by `npm run openapi`. Do not edit.
+ * Generated from the OpenAPI document of the API by `npm run openapi`. Do not edit.
  */
 
 /** An amount of money: a decimal number as text, such as "250.55". */
