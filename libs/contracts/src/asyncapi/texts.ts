@@ -14,7 +14,7 @@ const KIB = 1_024;
 /** Opens the document. Markdown. */
 export const INTRODUCTION = `
 Live valuations of your trading accounts over one WebSocket, for your own backend: subscribe to accounts, and get every
-sample of each under a consecutive sequence. Missed samples are replayed, or reported as no longer available.
+sample of each account, numbered without a gap. Missed samples are replayed, or reported as no longer available.
 
 The document describes the server: it *receives* what your client sends, and *sends* what your client gets.
 
@@ -53,7 +53,7 @@ const MONEY = "In units of the account's currency, with two decimals.";
 
 /** Descriptions of fields, by name. A field has the same meaning in every message. */
 export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
-  type: "Kind of the message: which fields it has.",
+  type: "Kind of the message. It determines the other fields.",
   sessionId: "Names this connection in our logs.",
   serverId:
     "The trading server of the account. In any letter case in your messages, in lower case in samples and notices.",
@@ -63,14 +63,14 @@ export const FIELD_TEXTS: Readonly<Record<FieldName, string>> = {
   firstAvailableSequence: "Sequence of the oldest available sample. `lastAvailableSequence + 1` if there is none.",
   lastAvailableSequence: "Sequence of the newest sample, 0 before the first.",
   replayTruncated:
-    "Samples after `afterSequence` are no longer available, or `afterSequence` is beyond the last sample. Reconcile before you continue.",
+    "True if samples that you have not received are no longer available, or if `afterSequence` is beyond the last sample. Reconcile before you continue.",
   replayCount: "How many samples follow before the live ones.",
   eventId: "The same for every subscriber: UUIDv5 of `<accountNumber>/metrics/<sequence>` in the namespace `serverId`.",
   sequence: "Counts the samples of the account from 1, without a gap.",
   measuredAt: "When the trading server measured the values, UTC.",
   balance: `All booked money, without open positions. ${MONEY}`,
   equity: `Balance plus unrealized profit. ${MONEY}`,
-  margin: `Money that open positions bind. ${MONEY}`,
+  margin: `The margin that open positions use. ${MONEY}`,
   freeMargin: `Equity less the margin in use. ${MONEY}`,
   marginLevel: "Equity in percent of the margin in use; 0 with none in use.",
   openPositionCount: "Number of open positions.",
@@ -94,6 +94,6 @@ export const ERROR_CODE_TEXTS: Readonly<Record<LiveErrorFrame["code"], string>> 
 export const CLOSE_CODE_TEXTS: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, string>> = {
   restart: "The process stops. Reconnect at once with `afterSequence`; another process answers.",
   keyRevoked: `The key was revoked, has expired or has lost its scope. The server closes the connection within ${LIVE_LIMITS.revocationSeconds} s of that. Do not reconnect with this key.`,
-  slowConsumer: `The connection took nothing for ${LIVE_LIMITS.slowConsumerSeconds} s. Reconnect with \`afterSequence\`, and read faster.`,
+  slowConsumer: `The connection accepted no data for ${LIVE_LIMITS.slowConsumerSeconds} s. Reconnect with \`afterSequence\`, and read faster.`,
   messageTooLarge: `A message was over ${LIVE_LIMITS.messageBytes / KIB} KiB. Fix the client, then reconnect.`,
 };

@@ -64,7 +64,10 @@ export interface DecodeFailure {
   readonly fault: string;
 }
 
-/** Parses JSON. The value is in a field, because any value can be JSON. */
+/**
+ * Parses JSON. The value is in the field `json`: the value itself could have the fields of a
+ * {@link DecodeFailure}.
+ */
 export function jsonOf(text: string): { readonly json: unknown } | DecodeFailure {
   try {
     return { json: JSON.parse(text) };

@@ -28,7 +28,8 @@ export function encodeSampleHeaders(range: SampleRange): Record<string, string> 
 
 /**
  * Decodes the headers of a record of `metrics.samples`. Returns null if a header is missing or is
- * not a whole number. `from` may be -1: the first sample of its account.
+ * not a whole number. `from` is -1 for the first sample of an account, and for its first sample
+ * after a move to another partition (decisions, 28).
  */
 export function decodeSampleHeaders(headers: Readonly<Record<string, string>>): SampleRange | null {
   const sequence = wholeNumber(headers[SAMPLE_HEADERS.sequence]);

@@ -14,8 +14,8 @@ const TWO_DECIMALS = 2;
 
 /**
  * An amount of money of a request, in units of the currency (dollars, not cents) with at most two
- * decimals, rounded to the number nearest to whole cents. So equal amounts have equal payloads and
- * fingerprints (decisions, 6.1).
+ * decimals. An error of binary fractions is removed: 0.1 + 0.2 becomes 0.3. So equal amounts have
+ * equal payloads and fingerprints (decisions, 6.1).
  */
 export const Amount = z
   .number()

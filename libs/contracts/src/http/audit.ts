@@ -37,9 +37,10 @@ export const AUDIT_ACTIONS = [
   "webhook.updated",
   "webhook.deleted",
   "webhook.secret_rotated",
+  // Commands, recorded with their outcome: first password resets by people and by keys.
   "account.password_reset",
   "account.investor_password_reset",
-  // Other commands of people, with their outcome.
+  // Other commands are recorded only if a person requested them.
   "account.disable",
   "account.enable",
   "account.close_only",
@@ -74,7 +75,7 @@ export const AuditEntry = z.object({
   /** Rises with every entry. Sent as `before`, it requests the page after this entry. */
   id: z.string(),
   at: z.iso.datetime(),
-  /** Null if the sign-in named no user. */
+  /** Null for failed sign-ins that named no known user. */
   organizationId: z.guid().nullable(),
   action: z.string(),
   /** Who did it; null if unknown, as for a failed sign-in. */
@@ -89,7 +90,10 @@ export const AuditEntry = z.object({
     .nullable(),
   /** Network address of the request; null if unknown. */
   address: z.string().nullable(),
-  /** What was changed; null if a failed sign-in named no user. */
+  /**
+   * What was changed, or the user of a failed sign-in. Null for failed sign-ins of unknown or of
+   * several users.
+   */
   subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }).nullable(),
   details: z.record(z.string(), z.unknown()),
 });

@@ -96,7 +96,7 @@ const VALUE_FILTERS = (Object.keys(ACCOUNT_FILTERS) as (keyof AccountFilters)[])
   (name) => name !== "status" && name !== "search",
 );
 
-/** Whether a list has filters other than `status` and `search`. */
+/** Whether a list has filters other than `status` and `search`: ranges of values or of times. */
 export function hasValueFilters(filters: AccountFilters): boolean {
   return VALUE_FILTERS.some((name) => filters[name] !== undefined);
 }
@@ -106,8 +106,8 @@ interface SortedQuery extends AccountFilters {
 }
 
 /**
- * Whether the newest accounts come first, without a filter by value. Only such a list may have
- * accounts without stored values.
+ * Whether the newest accounts come first, without filters other than `status` and `search`. Only
+ * such a list has accounts that were never opened, or are being deleted.
  */
 export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
   return sort === NEWEST_FIRST && !hasValueFilters(filters);
@@ -115,7 +115,8 @@ export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
 
 const withValues = {
   path: ["status"],
-  error: "must be active, close_only, disabled or archived with a sort or filter by value: others have no values",
+  error:
+    "must be active, close_only, disabled or archived in a list with another sort, or with a range of values or times: accounts in other states have no stored values",
 };
 const hasValues = (query: SortedQuery): boolean =>
   query.status === undefined || !STATUSES_WITHOUT_VALUES.includes(query.status) || isNewestFirst(query);
@@ -207,8 +208,8 @@ export const EquityPoint = z.object({
   lowest: z.number(),
   highest: z.number(),
   /**
-   * The deepest drawdown: `to` is the equity, and `from` the highest equity until then, from
-   * `before` on. Both are equal if the equity was at its highest in each minute.
+   * The deepest drawdown to an equity of this part. `to` is that equity. `from` is the highest
+   * equity before it, also in earlier parts and in `before`. Both are equal without a drawdown.
    */
   drawdown: z.object({ from: z.number(), to: z.number() }),
 });

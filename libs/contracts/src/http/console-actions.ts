@@ -33,15 +33,16 @@ export const TEMPLATE_ACTIONS = {
 } as const satisfies Readonly<Record<string, AccountActionContract>>;
 export type TemplateAction = keyof typeof TEMPLATE_ACTIONS;
 
-/** The operations that a person can call: on an account, and on a risk template. */
+/** The operations on an account that a person can call. */
 export const PERSON_OPERATIONS = Object.values(ACCOUNT_ACTIONS).map(({ operation }) => operation);
 export type PersonOperation = (typeof PERSON_OPERATIONS)[number];
+/** The operations on a risk template that a person can call. */
 export const PERSON_TEMPLATE_OPERATIONS = Object.values(TEMPLATE_ACTIONS).map(({ operation }) => operation);
 export type PersonTemplateOperation = (typeof PERSON_TEMPLATE_OPERATIONS)[number];
 
 /**
- * Body of an action: the fields of the operation's body without `requestId`, and the key. The page
- * keeps the key until it knows the outcome of the action, so that the action is carried out once.
+ * Body of an action: the fields of the operation's body without `requestId`, and an idempotency
+ * key. The page keeps the key until it knows the outcome, so that the action is carried out once.
  */
 export const AccountActionBody = z.looseObject({ idempotencyKey: z.uuid() });
 export type AccountActionBody = z.infer<typeof AccountActionBody>;

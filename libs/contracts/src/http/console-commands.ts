@@ -16,8 +16,9 @@ const ActorText = z
   .refine((text) => actorFromText(text) !== null, "must be <type>/<id>, such as key/mfrggzdfmztwq2lk");
 
 /**
- * Query of GET /servers/:serverId/commands of the console. `by` and `amount` are compared with the
- * commands one by one, so a page may have fewer commands than `limit`, or more: see {@link
+ * Query of GET /servers/:serverId/commands of the console. With `by` or `amount` the console reads
+ * 100 commands at a time and compares each of them. A page ends after the read with which it has
+ * `limit` commands, and may have more. It has fewer if the search stopped first: see {@link
  * FoundCommandsAnswer}.
  */
 export const ConsoleCommandsQuery = ListCommandsQuery.extend({
@@ -37,7 +38,7 @@ export const FoundCommandsAnswer = z.object({
   commands: z.array(Command),
   /** The next page; null at the end of the list. */
   nextCursor: z.string().nullable(),
-  /** The time of the last compared command; null at the end of the list. */
+  /** `createdAt` of the last compared command; null at the end of the list. */
   searchedTo: z.iso.datetime().nullable(),
 });
 export type FoundCommandsAnswer = z.infer<typeof FoundCommandsAnswer>;

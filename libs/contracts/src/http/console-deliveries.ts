@@ -32,8 +32,8 @@ const ListedDelivery = WebhookDelivery.omit({ attempts: true, eventId: true, typ
 });
 
 /**
- * Answer of GET /events/:eventId: an event of the last 30 days, with a delivery for each endpoint
- * that got it. Deliveries of deleted endpoints are left out.
+ * Answer of GET /events/:eventId: an event of the last 30 days, with its deliveries in every
+ * status, one for each endpoint. Deliveries to deleted endpoints are left out.
  */
 export const EventDeliveriesAnswer = z.object({
   event: RecordedEvent.extend({

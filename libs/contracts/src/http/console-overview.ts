@@ -22,7 +22,7 @@ export const NearLimit = z.object({
   /** The value that is compared, and the value at which the rule is breached. */
   value: z.number(),
   threshold: z.number(),
-  /** The distance between them in percent of the limit. */
+  /** The distance between them, in percent of the rule's limit: the loss that breaches the rule. */
   leftPercent: z.number(),
   measuredAt: z.iso.datetime(),
 });
@@ -100,7 +100,7 @@ export const ConsoleOverview = z.object({
   credits: partOf({
     available: z.int(),
     lowBalance: z.boolean(),
-    /** Credits of about the last 24 hours. */
+    /** Credits used in about the last 24 hours, minus refunds. */
     perDay: z.number(),
     /** Days until the credits are used up at this rate; null without use. */
     daysLeft: z.number().nullable(),
@@ -140,7 +140,7 @@ export const ListNearLimitsQuery = z.object({
 });
 export type ListNearLimitsQuery = z.infer<typeof ListNearLimitsQuery>;
 
-/** Answer of GET /near-limits, the nearest first: of each account its nearest limit. */
+/** Answer of GET /near-limits: the nearest limit of each account, nearest first. */
 export const NearLimitsAnswer = z.object({
   limits: z.array(NearLimit),
   total: z.int().min(0),

@@ -169,7 +169,7 @@ export const ConsoleKey = z.object({
 });
 export type ConsoleKey = z.infer<typeof ConsoleKey>;
 
-/** A key in the list, with its last use; null: not used since kapi logs requests. */
+/** A key in the list, with its last use; null: no use since kapi began to log requests. */
 export const ListedConsoleKey = ConsoleKey.extend({ lastUse: KeyUse.omit({ keyId: true }).nullable() });
 export type ListedConsoleKey = z.infer<typeof ListedConsoleKey>;
 

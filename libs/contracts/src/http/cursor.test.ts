@@ -53,7 +53,7 @@ describe("a query of a list", () => {
   const cursor = encodeCursor("orders", { scope: "s", page: 2, after: [8] });
   const valid = ListOrdersQuery.parse({ cursor });
 
-  it("has the default page beside a cursor, as generated clients send it, and is the query without it", () => {
+  it("may have page 1 together with a cursor, as generated clients send it: the page is dropped", () => {
     expect(ListOrdersQuery.parse({ cursor, page: "1" })).toEqual(valid);
     expect(pageStart("orders", ListOrdersQuery.parse({ cursor, page: "1" })).page).toBe(2);
   });
@@ -68,7 +68,7 @@ describe("a query of a list", () => {
   });
 });
 
-it("a page shows its limit, and a cursor to the record after it only if there is one", () => {
+it("a page has at most `limit` records, and a cursor only if another record follows", () => {
   const start = pageStart("orders", { limit: 2 });
   const page = (rows: readonly number[]) => cursorPage("orders", "s", start, { rows, total: 9 }, (row) => [row]);
   expect(page([9, 8]).pagination).toEqual({ page: 1, limit: 2, total: 9, totalPages: 5, nextCursor: null });

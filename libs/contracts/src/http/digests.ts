@@ -47,7 +47,7 @@ export type DigestContent = z.infer<typeof DigestContent>;
 export const AccountDigest = DigestContent.extend({
   date: DigestDate,
   hash: Hash,
-  /** Counts the changes of the digest, from 1. */
+  /** 1 for the first version of the digest; each change adds 1. */
   revision: z.int().min(1),
   createdAt: z.iso.datetime(),
   revisedAt: z.iso.datetime().nullable(),

@@ -20,8 +20,8 @@ const MAX_EVIDENCE_POSITIONS = 10_000;
 const MAX_MISSING_PARTS = 100;
 /** Maximum length of a name, such as a symbol or the id of a position, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 250;
-/** Maximum number of digits of a decimal number. */
-const MAX_DIGITS = 40;
+/** Maximum length of a decimal number, with its sign and decimal point. */
+const MAX_DECIMAL_CHARACTERS = 40;
 
 /** Half of a surrogate pair has no UTF-8 form, so its hash would differ between programs. */
 const Name = z
@@ -33,7 +33,7 @@ export const MoneyText = z.string().regex(/^(?!-0\.00$)-?(0|[1-9][0-9]{0,15})\.[
 /** A decimal number without exponent: `1.08451`. */
 export const DecimalText = z
   .string()
-  .max(MAX_DIGITS)
+  .max(MAX_DECIMAL_CHARACTERS)
   .regex(/^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/, "must be such as 1.08451");
 const Time = z.iso.datetime();
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits");
@@ -83,7 +83,7 @@ export type EvidenceRecord = z.infer<typeof EvidenceRecord>;
 /** Valuations in the order of the log, then samples in the order of their sequences. */
 export const EvidenceRecords = z.array(EvidenceRecord).max(MAX_EVIDENCE_RECORDS);
 
-/** A limit: a share of the reference in percent, or an amount of money. */
+/** A limit: a share of `base` of {@link EvidenceReference} in percent, or an amount of money. */
 export const EvidenceLimit = z.object({ unit: z.enum(["percent", "amount"]), value: DecimalText });
 export const EvidenceUnit = EvidenceLimit.shape.unit;
 
@@ -94,9 +94,8 @@ export const EvidenceRule = z.object({
   type: Name,
   action: Name,
   /**
-   * This version became active with the account's values of that moment. `activeFrom` is the time
-   * at which they were measured. Valuations that were measured later were compared with this
-   * version.
+   * When the trading server measured the account's values with which this version became active.
+   * Valuations that were measured later were compared with this version.
    */
   activeFrom: Time,
   limit: EvidenceLimit,
@@ -136,7 +135,10 @@ export const EvidenceBreach = z.object({
    * account had when the rule was set reached it, or if `missing` names valuations.
    */
   valuationIndex: z.int().min(0).nullable(),
-  /** The value furthest beyond the threshold since the breach, and when it was measured. */
+  /**
+   * The value furthest beyond the threshold in the minute after the breach, and when the trading
+   * server measured it.
+   */
   extremeValue: MoneyText,
   extremeAt: Time,
   /** Sequence of the sample that includes the valuation; null if no sample does. */

@@ -24,7 +24,10 @@ export const RISK_TEMPLATE_STATUSES = ["active", "close_only", "disabled", "arch
 export const RiskTemplateStatus = z.enum(RISK_TEMPLATE_STATUSES);
 export type RiskTemplateStatus = z.infer<typeof RiskTemplateStatus>;
 
-/** The accounts that a template applies to: those that meet every condition. */
+/**
+ * Selects the accounts that meet every condition. The template applies to them unless an older
+ * template also selects them, or their rules were set on the account.
+ */
 export const RiskTemplateSelection = z
   .object({
     status: z
@@ -62,7 +65,7 @@ export type DeleteRiskTemplateQuery = z.infer<typeof DeleteRiskTemplateQuery>;
 /** Whether a template is still being applied to accounts. */
 export const RiskTemplateProgress = z.enum(["applying", "applied"]);
 
-/** Numbers of accounts. */
+/** Numbers of accounts, by their progress. */
 export const RiskTemplateAccounts = z.object({
   /** Accounts that have this version. */
   applied: z.int().min(0),

@@ -104,7 +104,10 @@ export const MaxLossRule = z.object({
   trailing: RiskBasis.optional(),
   /** The value at the start; absent: the initial balance of the account. */
   startValue: Amount.positive().optional(),
-  /** Only with `trailing`: the threshold never rises above this equity. */
+  /**
+   * Only with `trailing`: the threshold never rises above this equity, plus the deposits minus the
+   * withdrawals since the rule was set.
+   */
   lockAt: Amount.optional(),
 });
 
@@ -164,7 +167,7 @@ export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
 export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
 
 /**
- * A rule that was breached in a period, or whose share of the limit for a warning was reached.
+ * The breach of a rule in a period, or the warning that `warnAt` percent of its limit were reached.
  * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
  * `threshold`, so that both can be compared with `value`.
  */
@@ -199,7 +202,10 @@ export const EvidenceStatus = z.enum(["pending", "stored", "none"]);
 /** What evidence a breach has (decisions, 20), and what it shows. */
 export const BreachEvidenceState = z.object({
   status: EvidenceStatus,
-  /** Sequence of the live sample that includes the breach; null unless stored, or if none does. */
+  /**
+   * Sequence of the live sample that includes the breach. Null if evidence is not stored, or if no
+   * sample includes the breach.
+   */
   sequence: z.int().min(1).nullable(),
   /** The value furthest beyond the threshold in the minute after the breach; null unless stored. */
   extremeValue: z.number().nullable(),

@@ -122,7 +122,10 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ accountNumbers: z.array(AccountNumber).max(MAX_ACCOUNTS) }),
     answer: z.object({ accounts: z.array(TradingAccount.nullable()) }),
   },
-  /** What metrics shows of accounts in its lists, in the order of the request; null: deleted. */
+  /**
+   * The names and creation times by which metrics searches and sorts accounts, in the order of the
+   * request; null: deleted.
+   */
   describeAccounts: {
     method: "POST",
     path: "/internal/accounts/descriptions",
@@ -187,7 +190,7 @@ export const ACCOUNT_ROUTES = {
     query: QuotesQuery,
     answer: z.object({ quotes: z.array(Quote).nullable() }),
   },
-  /** How many accounts of a server a risk template applies to. */
+  /** How many accounts of a server the selection of a risk template matches. */
   countSelectedAccounts: {
     method: "POST",
     path: `${SERVER}/accounts/selected/count`,
@@ -195,7 +198,7 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ selection: RiskTemplateSelection }),
     answer: z.object({ accounts: z.int().min(0) }),
   },
-  /** The accounts that a risk template applies to, in the order of their numbers. */
+  /** The accounts that the selection of a risk template matches, in the order of their numbers. */
   listSelectedAccounts: {
     method: "POST",
     path: `${SERVER}/accounts/selected`,

@@ -16,7 +16,7 @@ const OperationCall = z.object({
 
 export const GATEWAY_ROUTES = {
   /**
-   * An operation of the management API on an account, for the person that the caller headers name.
+   * An operation of the management API on an account, for the person that `x-kapi-actor` names.
    * The answer, 202 or 200, and the errors are those of the operation.
    */
   callAccountOperation: {

@@ -149,7 +149,11 @@ export const METRICS_ROUTES = {
    * upgrade: 400.
    */
   followWindows: { method: "GET", path: "/internal/windows", callers: ["metrics"], answer: z.never() },
-  /** The number of sockets that one process serves, and the bytes that it buffers for them. */
+  /**
+   * The sockets that one process serves, their subscriptions, and how many of them are stalled.
+   * `bufferedBytes` counts the unsent bytes of all sockets, and `mostBufferedBytes` those of the
+   * socket with the most.
+   */
   readLiveLoad: {
     method: "GET",
     path: "/internal/live/load",

@@ -49,7 +49,8 @@ const NewServer = z.object({
 });
 
 /**
- * Records as the console and the operator's command line show them, with fields of later releases.
+ * Records as the console and the operator's command line show them. Fields of later releases are
+ * kept.
  */
 const ShownKey = z.looseObject({
   keyId: z.string(),

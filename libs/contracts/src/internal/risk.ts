@@ -19,7 +19,10 @@ const MAX_ROWS = 101;
 const ServerIds = z.array(Guid).max(MAX_SERVERS);
 const Rows = z.int().min(1).max(MAX_ROWS);
 
-/** The gateway checks that the account exists. */
+/**
+ * The risk service checks neither the account nor its owner. The gateway checks that the account
+ * exists; the console checks only that the organization has the server.
+ */
 export const RISK_ROUTES = {
   getRiskRules: { method: "GET", path: `${ACCOUNT}/risk-rules`, callers: CUSTOMER_CALLERS, answer: RiskRulesAnswer },
   listRiskBreaches: {
@@ -76,7 +79,7 @@ export const RISK_ROUTES = {
     query: TemplateAccountsQuery,
     answer: TemplateAccountsAnswer,
   },
-  /** Accounts by the distance from their nearest limit of losses that is not breached. */
+  /** Accounts by the distance from their nearest loss limit. Breached limits are left out. */
   listNearLimits: {
     method: "POST",
     path: "/internal/near-limits",

@@ -27,7 +27,10 @@ export interface InternalRoute {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Fastify form: `:name` for a parameter, one of {@link PATH_PARAMETERS}. */
   readonly path: `/internal/${string}`;
-  /** Who may call the route; every other caller gets 401. */
+  /**
+   * Who may call the route; every other caller gets 401. Callers of release 0.1.0 may call almost
+   * every route: see `INTERNAL_TOKEN` in `libs/http`.
+   */
   readonly callers: readonly Caller[];
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;

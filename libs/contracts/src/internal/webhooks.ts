@@ -1,6 +1,6 @@
 /**
- * The internal routes of the webhooks service: one per webhook operation of the management API,
- * with the same answer, reads of the console, and the routes of the audit outbox.
+ * The internal routes of the webhooks service. Each webhook operation of the management API has a
+ * route with the same answer. Further routes are reads of the console and the audit outbox.
  */
 import {
   CreateWebhookBody,

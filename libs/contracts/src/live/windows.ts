@@ -6,6 +6,7 @@ import { AccountNumber, Guid } from "../values.ts";
 /** Maximum number of accounts in one message of a stream process. */
 export const MAX_ACCOUNTS_PER_MESSAGE = 500;
 
+/** The number that a stream process gives an account on one connection. */
 const Channel = z.int().min(0).max(0xffff_ffff);
 export const FollowRequest = z.object({
   channel: Channel,

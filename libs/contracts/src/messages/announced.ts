@@ -6,9 +6,9 @@
 import type { TradingEvent } from "./trading-event.ts";
 
 /**
- * Whether the account service publishes an account event for the trading event, for which finance
- * events may have to wait. False for the trading events of commands, such as a new leverage: their
- * account events are published too, but no other event waits for them.
+ * Whether later finance events wait for the account event of this trading event. False also for
+ * trading events such as a new leverage: account publishes an account event with the command, but
+ * no finance event waits for it.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {

@@ -118,7 +118,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   trailing:
     "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set.",
   startValue: `Value at the start. Absent: the initial balance of the account. ${MONEY}`,
-  lockAt: `Only with \`trailing\`: the threshold never rises above this value. ${MONEY}`,
+  lockAt: `Only with \`trailing\`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. ${MONEY}`,
   warnAt: "Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning.",
   account: "The account, with its live values.",
   accountId: "Id of the account, a UUID. It never changes.",
@@ -352,7 +352,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   updatedAt: "When it was last changed, UTC.",
   url: "Address that events are sent to, at most 2,048 characters.",
   usage: "The lines, newest first.",
-  usedMargin: `Money that open positions bind. ${MONEY}`,
+  usedMargin: `The margin that open positions use. ${MONEY}`,
   version: "Counts the changes of the account, from 1.",
   volume: "Volume, in lots.",
   "Position.volume": "Volume that was opened, in lots.",
