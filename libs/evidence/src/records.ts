@@ -68,7 +68,7 @@ export function toSampleEvidence(
 
 /**
  * A rule in one version.
- * @param activeFrom the time after which all valuations were compared with the rule.
+ * @param activeFrom every valuation that was measured after this time was compared with the rule.
  */
 export function toEvidenceRule(rule: RiskRule, version: number, activeFrom: string): EvidenceRule {
   const { id, type, action } = rule;

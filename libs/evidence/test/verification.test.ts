@@ -43,7 +43,7 @@ describe("evidence", () => {
     }
   });
 
-  it("is verified with any text and any values of its records", () => {
+  it("is verified with any well-formed symbol and any equity; half a surrogate pair is rejected", () => {
     const name = fc.string({ unit: "binary", maxLength: 250 }).filter((text) => text.length <= 250);
     const equity = fc.integer({ min: -1e12, max: 1e12 });
     fc.assert(
@@ -198,7 +198,7 @@ describe("the key of a document", () => {
     expect(problemOf(BREACH, retired("2026-11-26T09:31:40.999Z"))).toBe("retired_key");
   });
 
-  it("is published before it signs, and signs only when it is the first of the ring", () => {
+  it("is published before it signs, and signs once it is the current key of the ring", () => {
     const later = keyring("2027-01", 9);
     const keys = new Map([...RING.keys, ...later.keys]);
     const published = publicKeys({ currentKeyId: "2026-11", keys }, []);
@@ -207,7 +207,7 @@ describe("the key of a document", () => {
     expect(problemOf(buildEvidence(breachClaim(), RECORDS, next), published)).toBeNull();
   });
 
-  it("has an id of its own, also if it is retired", () => {
+  it("has an id of its own, also if it is retired; malformed keys are rejected", () => {
     const retired = { keyId: "2026-11", publicKey: Buffer.alloc(32, 1), retiredAt: "2026-01-01T00:00:00.000Z" };
     expect(() => publicKeys(RING, [retired])).toThrow("its own id");
     expect(() => verifyEvidence(BREACH, { keys: [...KEYS.keys, ...KEYS.keys] })).toThrow(TypeError);

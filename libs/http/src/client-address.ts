@@ -6,9 +6,10 @@ import { createNetworkSet } from "./network-set.ts";
 const FORWARDED_FOR = "x-forwarded-for";
 
 /**
- * Returns a function that finds the network address of a request without Fastify: of the socket, or
- * behind `trustedProxies` (addresses or networks) the last address of X-Forwarded-For that is no
- * trusted proxy. Null: unknown.
+ * Returns a function that finds the network address of a caller, for requests that Fastify does not
+ * handle, such as WebSocket upgrades. It is the address of the socket. If that is one of
+ * `trustedProxies` (addresses or networks), it is the last address of X-Forwarded-For that is no
+ * trusted proxy; the first address if all are trusted. Null: unknown.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],

@@ -4,7 +4,7 @@
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
-  /** The status of its response, if there was one. */
+  /** The status of the response; undefined without a response, or if its body is not JSON. */
   readonly status: number | undefined;
 
   constructor(message: string, options: { status?: number; cause?: unknown } = {}) {

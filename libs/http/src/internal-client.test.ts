@@ -144,7 +144,7 @@ describe("a call to another service", () => {
     expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
   });
 
-  it("waits although the calls that waited before it have expired", async () => {
+  it("can wait once earlier calls have expired: they no longer count as waiting", async () => {
     const narrow = client({ connections: 1, maxWaitingCalls: 2 });
     const ended = new AbortController();
     const running = narrow.request("GET", "/internal/silent", undefined, { signal: ended.signal });
@@ -189,7 +189,7 @@ describe("a call to another service", () => {
     expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2"]);
   });
 
-  it("finds every connection free after many concurrent calls", async () => {
+  it("succeeds among 200 concurrent calls on 4 connections", async () => {
     const narrow = client({ connections: 4 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => narrow.request("GET", "/internal/number")));
     expect(responses.every(({ status }) => status === 200)).toBe(true);

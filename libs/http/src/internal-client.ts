@@ -24,7 +24,7 @@ import { DependencyError } from "./dependency-error.ts";
 
 export type { InternalResponse } from "./call.ts";
 
-/** Default number of connections to one service from one process. */
+/** Default maximum number of connections to one service from one process. */
 const DEFAULT_CONNECTIONS = 64;
 /** Default maximum number of calls that wait for a connection; a further call fails at once. */
 const DEFAULT_MAX_WAITING_CALLS = 10_000;
@@ -56,7 +56,7 @@ const MAX_RESENDS = 2;
  */
 const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
-/** Set for a call that differs from the defaults of its client. */
+/** Options of one call that differ from the defaults of its client. */
 export interface CallOptions {
   /** The deadline of this call, in milliseconds. */
   readonly timeoutMs?: number;
@@ -102,8 +102,8 @@ export interface InternalClient {
    */
   json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
   /**
-   * Returns the response as a stream. `timeoutMs` is the deadline of its head, and then of each
-   * chunk that the reader waits for.
+   * Returns the response as a stream. `timeoutMs` is the deadline of its head, in each attempt, and
+   * then of each chunk that the reader waits for.
    */
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
@@ -129,7 +129,10 @@ export interface InternalClientOptions {
   readonly connections?: number;
   /** Maximum number of calls that wait for a connection. Default 10,000. */
   readonly maxWaitingCalls?: number;
-  /** The limits of `connections` and `maxWaitingCalls` for one organization. Default: no share. */
+  /**
+   * The limits of `connections` and `maxWaitingCalls` for one organization. Default: one
+   * organization may use them all.
+   */
   readonly organizationShare?: OrganizationShare;
 }
 
@@ -315,8 +318,8 @@ class PooledClient implements InternalClient {
 }
 
 /**
- * Adds the `traceparent` of the call's span. Without one, the other side records nothing: only
- * requests from outside start a trace.
+ * Adds the `traceparent` of the call's span, and the request id. Without a `traceparent` the other
+ * side records nothing: only requests from outside start a trace.
  */
 function withTraceHeaders(options: CallOptions, span: Span | null): CallOptions {
   if (span === null) return options;

@@ -58,7 +58,8 @@ export function serveRaw<R extends InternalRoute>(
 
 /**
  * Calls a route and parses its response.
- * @throws DependencyError for a status other than 2xx.
+ * @throws DependencyError if the call fails, for a status other than 2xx, and for a body that does
+ * not match the schema.
  */
 export function callRoute<R extends InternalRoute>(
   client: InternalClient,

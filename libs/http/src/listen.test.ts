@@ -89,14 +89,14 @@ describe("stopping a server", () => {
     await stop();
     await cut;
   });
+});
 
-  it("a start fails if the address is in use", async () => {
-    const { listening, stop } = await start();
-    const logger = createLogger({ service: "test", level: "silent" });
-    const second = createHttpServer({ logger, health: new Health() });
-    await expect(startListening(second, { host: "127.0.0.1", port: listening.port })).rejects.toThrow("EADDRINUSE");
-    await stop();
-  });
+it("startListening rejects if the address is in use", async () => {
+  const { listening, stop } = await start();
+  const logger = createLogger({ service: "test", level: "silent" });
+  const second = createHttpServer({ logger, health: new Health() });
+  await expect(startListening(second, { host: "127.0.0.1", port: listening.port })).rejects.toThrow("EADDRINUSE");
+  await stop();
 });
 
 /** Polls until a new connection is refused; the test's own time limit is the deadline. */

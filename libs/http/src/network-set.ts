@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 const IPV6 = 6;
 
-/** Whether an address is one of some addresses, or in one of some networks. */
+/** Whether the set has an address, by itself or in one of the set's networks. */
 export type NetworkSet = (address: string) => boolean;
 
 /** The set of `networks`: valid addresses, and networks in CIDR notation. */

@@ -22,7 +22,8 @@ export function issuesFromResponse({
 
 /**
  * The upstream error to pass on to the caller: code (of the header), text, issues and Retry-After.
- * @throws DependencyError if the response has no code of the table of errors.
+ * @throws DependencyError if the response has no code of the table of errors, or not the body of an
+ * error.
  */
 export function errorFromResponse(path: string, { status, headers, body }: InternalResponse): ApiError {
   const code = headers[HEADERS.errorCode];

@@ -78,7 +78,7 @@ describe("the trace of a request", () => {
   });
 });
 
-describe("a call of another service", () => {
+describe("a call to another service", () => {
   /** Calls within a request of this process; returns what the other side received. */
   async function call(url: string): Promise<unknown> {
     const { value: client, stop } = startInternalClient({

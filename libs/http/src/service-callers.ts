@@ -79,7 +79,7 @@ export function mayCall(
   return typeof caller === "string" && callersOf(owner, route)?.some((allowed) => allowed === caller) === true;
 }
 
-/** A service of 0.1.0, which does not name itself. To be removed in the release after the next. */
+/** A service of 0.1.0, which does not name itself. Removed in the second release after 0.1.0. */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
 /** Whether release 0.1.0 lacks the route: it has no routes of the audit log and of former users. */

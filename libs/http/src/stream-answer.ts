@@ -9,7 +9,7 @@ import type { FastifyReply } from "fastify";
  */
 export const STREAM_IDLE_TIMEOUT_MS = 150_000;
 
-/** Streams `body` as the response; for routes that other services call. */
+/** Streams `body` as the response, to a reader that may pause {@link STREAM_IDLE_TIMEOUT_MS}. */
 export function sendStream(reply: FastifyReply, body: Readable): FastifyReply {
   // For this response only: after it, the server's timeouts apply again.
   reply.raw.setTimeout(STREAM_IDLE_TIMEOUT_MS);

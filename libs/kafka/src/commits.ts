@@ -19,7 +19,7 @@ export interface Commit {
   readonly offset: () => bigint;
   /** The offset after the last message of the batch. */
   readonly end: bigint;
-  /** The id of the topic that the offset belongs to. */
+  /** The id of the topic that the offset belongs to; null: not known. */
   readonly topicId: string | null;
   /** Whether the commit may still be sent: its generation has not ended. */
   readonly isCurrent: () => boolean;

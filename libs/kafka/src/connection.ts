@@ -70,7 +70,10 @@ export interface ClientTuning {
  * reader has its own.
  */
 export interface KafkaConnection {
-  /** Every producer of this connection obeys it. Absent in jobs and tests that grow no topics. */
+  /**
+   * Every producer of this connection asks the watch whether it may send. Absent in jobs, in the
+   * operator's command line and in most tests: their producers send at any time.
+   */
   growth?: GrowthWatch;
   readonly logger: Logger;
   readonly topicPrefix: string;

@@ -1,6 +1,6 @@
 import { delay } from "@kapi/kernel";
 
-/** Resolves as `promise` does, or rejects with the error of `late` after `timeoutMs`. */
+/** Settles as `promise` does, or rejects with the error of `late` after `timeoutMs`. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number, late: () => Error): Promise<T> {
   const cancel = new AbortController();
   const timeout = delay(timeoutMs, cancel.signal).then(() => {

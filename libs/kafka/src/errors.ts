@@ -23,7 +23,10 @@ export class ProduceError extends Error {
   }
 }
 
-/** The message is larger than its topic allows. It is not in the log, and a retry always fails. */
+/**
+ * The message is larger than a request of the producer and `maxMessageBytes` of its topic allow. It
+ * is not in the log, and a retry always fails.
+ */
 export class MessageTooLarge extends ProduceError {
   constructor(bytes: number, maxBytes: number) {
     super("not-sent", `a message of ${bytes} bytes is larger than ${maxBytes}`);
