@@ -22,13 +22,13 @@ export interface RepeatOptions {
    */
   readonly backOff?: BackOff;
   readonly logger: { readonly warn: (fields: object, text: string) => void };
-  /** Between 0 and 1; for the jitter of pauses. Default Math.random. */
+  /** Between 0 and 1; for the jitter of pauses after failed rounds. Default Math.random. */
   readonly random?: () => number;
 }
 
-/** Repeated work that runs. {@link StartedRepetition} ends it. */
+/** Repeated work that runs until `stop` of its {@link StartedRepetition} is called. */
 export interface Repetition {
-  /** Why the last round failed, for a readiness check; null if it succeeded. */
+  /** Why the last round failed, for a readiness check; null if it succeeded, or if none has ended. */
   readonly failing: () => string | null;
   /** Ends the pause: the next round begins at once, or right after the running round. */
   readonly wake: () => void;

@@ -15,7 +15,10 @@ export interface RetryOptions {
   readonly timeoutMs?: number;
   /** When it is aborted, a pause ends at once and no further attempt begins. */
   readonly signal?: AbortSignal;
-  /** Called after each failure that is followed by another attempt; `failures` counts from 1. */
+  /**
+   * Called after each failure before the pause; `failures` counts from 1. Not called if the failure
+   * allows no further attempt.
+   */
   readonly onFailure?: (error: unknown, failures: number) => void;
   /** Between 0 and 1; for the jitter of pauses. Default Math.random. */
   readonly random?: () => number;

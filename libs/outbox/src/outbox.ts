@@ -63,7 +63,10 @@ export class Outbox {
   readonly #polling: StartedRepetition;
   /** Why the poller left rows behind; null if it left none. */
   #waiting: string | null = null;
-  /** The poller reads rows after this id. Kafka accepted none of the rows up to it; 0: all rows. */
+  /**
+   * The next round reads only rows with a higher id, because Kafka accepted no row of the last
+   * batch. 0: it reads from the oldest row.
+   */
   #afterId = 0;
   #stopped = false;
 
@@ -184,9 +187,10 @@ export class Outbox {
   }
 
   /**
-   * Publishes one batch, each row on its own, so that a failed row does not repeat other rows. Row
-   * locks keep two pollers from publishing a row twice. Resolves with true if more leftovers may
-   * exist.
+   * Publishes one batch, each row on its own, so that a failed row does not cause other rows to be
+   * published again. Row locks keep two pollers from publishing a row twice. Resolves with true if
+   * the next round begins at once: Kafka accepted the whole batch, or no row is left after an
+   * `#afterId` above 0.
    *
    * Rows that cannot be published must not hold up newer rows of other partitions. So after a batch
    * of which Kafka accepted no row, the next batch has newer rows. As soon as Kafka accepts a row,
@@ -206,7 +210,7 @@ export class Outbox {
       if (kept > 0) this.#waiting = `${kept} of ${found.length} rows wait for Kafka`;
       else if (afterId === 0) this.#waiting = null;
       this.#afterId = published.length > 0 ? 0 : (batch.at(-1)?.id ?? 0);
-      // Behind the newest row, the oldest follow without a pause.
+      // No rows are left after this id: the next round reads the oldest rows, without a pause.
       if (batch.length === 0) return afterId > 0;
       if (published.length === 0) return false;
       await transaction.query(DELETE_ROWS, [published]);
@@ -217,9 +221,9 @@ export class Outbox {
 }
 
 /**
- * Resolves as `work` does, which may take longer than PostgreSQL lets a session be idle in a
- * transaction. If the session ended while a row waits for Kafka, the delete would fail, and every
- * accepted row of the batch would be published again.
+ * Runs a statement at an interval until `work` ends, and returns the result of `work`. Otherwise
+ * PostgreSQL could end the session, because it is idle in its transaction for too long. Then the
+ * delete would fail, and every accepted row of the batch would be published again.
  */
 async function keptAlive<T>(transaction: Transaction, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => transaction.execute(KEEP_ALIVE, []), KEEP_ALIVE_INTERVAL_MS);

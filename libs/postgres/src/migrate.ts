@@ -22,7 +22,7 @@ const TABLE_LOCK_TIMEOUT_MS = 1_000;
 const TABLE_LOCK_TRIES = 60;
 const TABLE_LOCK_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
-/** Timeout of one migration file. */
+/** Timeout of each statement of a migration file. */
 const FILE_TIMEOUT_MS = 600_000;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 const SERVICE_DIRECTORY = "service";
@@ -42,7 +42,7 @@ export interface MigrationDirectory {
 export interface MigrateOptions extends ServerOptions {
   /** Created if it does not exist. Unqualified names in the files mean this schema. */
   readonly schema: string;
-  /** The role with which the service reads and writes rows, if it does not run the migrations. */
+  /** The role with which the service reads and writes rows, if another role runs the migrations. */
   readonly serviceRole?: string;
   /** Tables in which `serviceRole` may insert and select rows, but not change or delete them. */
   readonly appendOnly?: readonly string[];
@@ -63,8 +63,8 @@ interface MigrationFile {
 /**
  * Brings `schema` up to date: runs each file (0001_x.sql, by number) that was not applied yet. Each
  * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
- * start together take turns. A waiting file delays running processes for at most
- * {@link TABLE_LOCK_TIMEOUT_MS}. If an applied file has changed, or two files of a folder have one
+ * start together take turns. A file that waits for a table in its transaction delays running
+ * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. If an applied file has changed, or two files of a folder have one
  * number, it throws before it applies any file.
  *
  * A role that may not create tables in the schema, such as a service's own role, only checks the
@@ -212,7 +212,7 @@ async function applyInTransaction(client: Client, file: MigrationFile): Promise<
 
 /** Runs a file of one statement, with `if not exists`: it may run again after a failure. */
 async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
-  // An interrupted build leaves an invalid index, which still has the name.
+  // An interrupted build leaves an invalid index. `if not exists` would skip the build because of it.
   const { rows } = await client.query<{ index: string }>(
     `select quote_ident(pg_class.relname) as index
      from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace

@@ -55,8 +55,8 @@ export interface PoolOptions extends ServerOptions {
   readonly statementTimeoutMs?: number;
   /**
    * Each connection plans a statement once, without its values. Otherwise PostgreSQL plans each
-   * call again if it expects a cheaper plan, for example because an array parameter is short. With
-   * 16 partitions this planning takes 0.6 ms of the 0.7 ms of a call.
+   * call again if it expects a cheaper plan, for example because an array parameter is short. For
+   * a table with 16 partitions, planning takes 0.6 ms of the 0.7 ms of a call.
    */
   readonly genericPlans?: boolean;
   readonly logger: Logger;
@@ -228,7 +228,10 @@ class PoolDatabase implements Database {
     }
   }
 
-  /** If one connection is dead or leads to a standby, all older connections are suspect. */
+  /**
+   * If one connection is dead or leads to a standby, the pool no longer uses connections that last
+   * answered before now.
+   */
   #note(error: unknown): void {
     if (isConnectionLost(error) || isReadOnly(error)) this.#pulse.lost();
   }

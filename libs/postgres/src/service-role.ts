@@ -61,7 +61,7 @@ export async function grantRows(
       `alter default privileges for role ${name} in schema ${schema} grant ${numbers} to ${role}`,
     ]),
     `revoke insert, update, delete on ${schema}.schema_migrations from ${role}`,
-    // The grant above and the default privileges include these rights.
+    // The grant above and the default privileges include update and delete.
     ...appendOnly.map((table) => `revoke update, delete, truncate on ${schema}.${table} from ${role}`),
   ];
   await client.query(["begin", ...statements, "commit"].join(";\n"));

@@ -82,7 +82,7 @@ test("files of a library's folder are applied to the same schema, and recorded w
   ]);
 });
 
-test("a file with an invalid name, or two files with one number, are rejected before any change", async () => {
+test("a file with an invalid name, and two files with one number, are rejected", async () => {
   await write("1_create.sql", "select 1");
   await expect(up()).rejects.toThrow("1_create.sql");
   await rm(path.join(directory, "1_create.sql"));
@@ -91,7 +91,7 @@ test("a file with an invalid name, or two files with one number, are rejected be
   await expect(up()).rejects.toThrow("two migrations numbered 0001");
 });
 
-test("a file that waits for a table does not block other users, and is applied when the table is free", async () => {
+test("a file that waits for a table blocks other readers only for a moment, and is applied when the table is free", async () => {
   await write("0001_create.sql", "create table items (id int primary key)");
   await up();
   await write("0002_more.sql", "alter table items add column name text");
@@ -102,7 +102,7 @@ test("a file that waits for a table does not block other users, and is applied w
     const migrated = up();
     const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter table items%'";
     while ((await asAdmin(waits)).length === 0) await delay(POLL_MS);
-    // This read starts after the migration's, and is answered before the reader's transaction ends.
+    // This read waits behind the migration, and is answered before the reader's transaction ends.
     expect(await asAdmin(`select count(*)::int as items from ${schema}.items`)).toEqual([{ items: 0 }]);
     await reader.query("commit");
     await migrated;
@@ -234,7 +234,7 @@ describe("a service with its own role", () => {
     expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
-  test("creates tables only with the owner's functions, and reads and writes their rows", async () => {
+  test("creates tables with the owner's functions, even if a temporary table has the name, and inserts rows", async () => {
     await asOwner();
     await run("select make_table('items_20260101')");
     await run("insert into items_20260101 (name) values ('one')");
@@ -244,7 +244,7 @@ describe("a service with its own role", () => {
     ]);
   });
 
-  test("reads and writes tables of functions whose owner did not run the last migrations", async () => {
+  test("inserts rows into a table that a function creates whose owner did not run the migrations", async () => {
     await migrate({ connectionString: connectionString(), schema, directory, logger });
     const owner = `${name}_owner`;
     await asAdmin(`create role ${owner}`);

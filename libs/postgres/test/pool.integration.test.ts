@@ -37,7 +37,7 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
-test("an idle transaction ends before Kafka's session timeout; an idle stream may last longer", async () => {
+test("the limit of an idle transaction is below Kafka's session timeout, and that of an idle stream is above", async () => {
   const KAFKA_SESSION_MS = 10_000;
   const limit = statement<{ limit_ms: number }>(
     "idle_limit",

@@ -21,7 +21,8 @@ export type { RedisConnection, RedisOptions } from "./connection.ts";
  * Connects and loads the function libraries. The client never resends a call that may have run: a
  * debit whose reply was lost would run again. It queues no call while it is disconnected. Every
  * call has a deadline.
- * @throws Error one line with address and reason if this Redis cannot be used.
+ * @throws Error with the reason if this Redis cannot be used, and with its address if no
+ * connection is possible or the mode is wrong.
  */
 export function startRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
   return options.cluster === true ? startClusterConnection(options) : startNodeConnection(options);
@@ -30,7 +31,7 @@ export function startRedis(options: RedisOptions): Promise<Started<RedisConnecti
 async function startNodeConnection(options: RedisOptions): Promise<Started<RedisConnection>> {
   const url = typeof options.url === "string" ? options.url : (options.url[0] ?? "");
   const redis = createClient(url, options, reconnectDelay);
-  redis.on("error", (error: Error) => options.logger.warn({ err: error }, "redis connection"));
+  redis.on("error", (error: Error) => options.logger.warn({ err: error }, "the connection to Redis has an error"));
   try {
     await connect(redis, url);
     if (await isClusterNode(redis)) throw unusable(url, "it is a node of a cluster: set REDIS_CLUSTER=on");

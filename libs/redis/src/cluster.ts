@@ -46,9 +46,11 @@ export async function startClusterConnection(options: RedisOptions): Promise<Sta
   const urls = typeof options.url === "string" ? [options.url] : options.url;
   const url = await firstThatAnswers(urls, options);
   const cluster = createCluster(url, urls, options);
-  cluster.on("error", (error: Error) => options.logger.warn({ err: error }, "redis cluster"));
+  cluster.on("error", (error: Error) =>
+    options.logger.warn({ err: error }, "the client of the Redis Cluster has an error"),
+  );
   cluster.on("node error", (error: Error, node: string) =>
-    options.logger.warn({ error: error.message, node }, "redis cluster node"),
+    options.logger.warn({ error: error.message, node }, "the connection to a node of the Redis Cluster has an error"),
   );
   try {
     await ready(cluster, url);
@@ -143,8 +145,8 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
 }
 
 /**
- * Checks a master and loads the libraries; false if it does not answer. That affects only its own
- * keys: the first call that finds the libraries missing loads them.
+ * Checks a master and loads the libraries; false if the master does not answer. Then only its own
+ * keys are unavailable. Later, the first call that finds the libraries missing loads them.
  */
 async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
   try {

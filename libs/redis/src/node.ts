@@ -120,7 +120,7 @@ export function keepPinging(clients: () => readonly Redis[]): Pings {
   return {
     check: () => {
       const silentMs = Math.round(performance.now() - answeredMs);
-      return silentMs > SILENT_AFTER_MS ? `no node answers for ${silentMs} ms` : null;
+      return silentMs > SILENT_AFTER_MS ? `no node has answered for ${silentMs} ms` : null;
     },
     stop: () => clearInterval(timer),
   };

@@ -73,7 +73,7 @@ async function measureOne(master: Pick<Redis, "time">): Promise<Measurement> {
 
 /**
  * The median, so that one wrong clock has no effect. Of two middle values, the one nearer to
- * `offsetMs`.
+ * `offsetMs`; the lower one if `offsetMs` is null.
  * @throws if half of the masters or fewer answered.
  */
 function median(answers: readonly PromiseSettledResult<Measurement>[], offsetMs: number | null): Measurement {

@@ -121,7 +121,7 @@ async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
   return proxy;
 }
 
-test("a frozen connection to one node of a cluster is replaced, and the other nodes answer all the time", async () => {
+test("a frozen connection to one node of a cluster is replaced, and the other nodes answer meanwhile", async () => {
   const [first, node, third] = cluster.masters;
   if (first === undefined || node === undefined || third === undefined) throw new Error("the cluster has masters");
   const proxy = await proxyOf(node);

@@ -12,8 +12,8 @@ export type CompanionCheck = (given: Given) => string | null;
 const checks = z.registry<{ readonly check: CompanionCheck }>();
 
 /**
- * Adds a check against the other variables to `field`, which `loadConfig` runs if the variable is
- * set. Unlike a refinement of a schema, the check applies in every schema that uses the field.
+ * Adds to `field` a check against the other variables. `loadConfig` runs the check if the variable
+ * of the field is set. Unlike a refinement of a schema, the check applies in every schema that uses the field.
  */
 export function alongside<F extends z.ZodType>(field: F, check: CompanionCheck): F {
   checks.add(field, { check });

@@ -59,7 +59,7 @@ const keyring = z.string().transform((text, context): Keyring => {
   return { currentKeyId, keys };
 });
 
-/** A public key that no longer signs; `retiredAt` is ISO 8601 in UTC, with milliseconds. */
+/** The public part of a key that no longer signs. `retiredAt`: ISO 8601, UTC, milliseconds. */
 interface RetiredKey {
   readonly keyId: string;
   readonly publicKey: Buffer;
@@ -153,8 +153,8 @@ export const configFields = {
   metrics: onOrOff,
   /**
    * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready,
-   * in milliseconds. So every load balancer notices before the first connection is refused. 0 if
-   * nothing checks the readiness.
+   * in milliseconds. So every load balancer notices before the first connection is refused.
+   * Use 0 if nothing checks the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
   /** KAFKA_TOPIC_PREFIX: comes before the name of every topic. */
@@ -199,7 +199,8 @@ export const configFields = {
    */
   keyring,
   /**
-   * Public keys "<id>:<base64url>:<time>" that no longer sign, with the time of their retirement.
+   * The public parts "<id>:<base64url>:<time>" of keys that no longer sign, with the time of their
+   * retirement.
    */
   retiredKeys,
   /**

@@ -1,8 +1,8 @@
 /**
  * The settings of every process for Kafka, Redis and PostgreSQL, and the certificate authorities of
  * trading servers. A service spreads these fields into its schema. @kapi/kafka, @kapi/redis and
- * @kapi/postgres derive their options from them. Certificates and keys are PEM texts, or mounted
- * files, which the same variables with _FILE name.
+ * @kapi/postgres derive their options from them. Certificates and keys are PEM texts.
+ * A variable with the suffix _FILE names a mounted file that contains the text.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
@@ -19,8 +19,8 @@ const BROKER = /^[^\s:/,]+:\d{1,5}$/;
 const NEXT_REDIS_URL = /,\s*(?=rediss?:\/\/)/;
 const VERIFIED = "verify-full";
 /**
- * Allowed values of `sslmode`. Other values do not verify the server, in this or the next version
- * of pg.
+ * Allowed values of `sslmode`: TLS that verifies the server, or no TLS. In this or the next version
+ * of pg, every other value allows TLS that does not fully verify the server.
  */
 const SSL_MODES: ReadonlySet<string> = new Set([VERIFIED, "disable"]);
 
@@ -138,8 +138,8 @@ const redis = {
 const postgres = {
   /**
    * Address of the database, with user and password. With `?sslmode=verify-full` connections are
-   * encrypted, and the server's certificate must be for the host of the address. `disable` is the
-   * only other mode.
+   * encrypted, and the server's certificate must be for the host of the address. Without
+   * `sslmode`, or with `disable`, they are not encrypted. Other modes are rejected.
    */
   POSTGRES_URL: postgresUrl,
   /**

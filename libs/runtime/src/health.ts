@@ -21,7 +21,7 @@ export class Health {
   readonly #readiness = new Map<string, HealthCheck>();
   #stopping = false;
 
-  /** From now on, each of these services of one process, by name, answers probes for all. */
+  /** From now on, each of `services` answers probes for all of them. They share a process. */
   static join(services: ReadonlyMap<string, Health>): void {
     for (const health of services.values()) health.#process = services;
   }
