@@ -34,7 +34,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("works on for STOP_DELAY_MS after the signal, without being ready, and then stops", async () => {
+  it("works on after the signal if STOP_DELAY_MS is set, without being ready, and then stops", async () => {
     const child = run(
       `start: async ({ scope, logger, health }) => {
         let stillAtWork = 0;
@@ -84,7 +84,7 @@ describe("a process", () => {
     expect(stdout).toContain("lost");
   });
 
-  it("stops at a signal during its start, without a failed start", async () => {
+  it("stops at a signal during its start, and does not log that the start failed", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       const received = Promise.withResolvers();
       const undone = Promise.withResolvers();
@@ -136,7 +136,7 @@ describe("a process", () => {
 });
 
 describe("a process of several services", () => {
-  it("gives each service its own settings, and stops those services first that clients call", async () => {
+  it("gives each service its own settings, and stops services with `stopsFirst` before the others", async () => {
     const child = runSeveral(
       `[
         { service: "first-one", schema, start: component },
@@ -194,7 +194,7 @@ describe("a process of several services", () => {
 const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
 
 describe("a process with tracing", () => {
-  it("logs the trace and the request with each line, and sends its last spans before it ends", async () => {
+  it("logs a line of a request with its trace and request id, and sends its last spans before it ends", async () => {
     const child = run(
       `start: async ({ logger }) => {
         const span = startRequestSpan("GET /demo", undefined, "r-9");
@@ -214,7 +214,7 @@ describe("a process with tracing", () => {
   });
 });
 
-/** Starts a child process with runMain; `start` is the source text of properties of its options. */
+/** Starts a child process with runMain; `start` is the source text of properties of the program. */
 function run(start: string, env: Record<string, string> = WELL_CONFIGURED, args: readonly string[] = []): ChildProcess {
   return spawnProgram(`await runMain({ service: "demo", schema, ${start} });`, env, args);
 }

@@ -21,7 +21,7 @@ export const PROCESS_STOP_DEADLINE_MS = 25_000;
  */
 const HEAP_GROWING_PERCENT = 200;
 
-/** Interval of a timer that keeps the process alive: Node does not wait for signals. */
+/** Interval of a timer that keeps the process alive: handlers of signals alone do not. */
 const STAY_ALIVE_MS = 2 ** 30;
 const STOP_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 type StopSignal = (typeof STOP_SIGNALS)[number];
@@ -41,7 +41,7 @@ export const ProcessSchema = z.object({
 });
 type ProcessSettings = Readonly<z.output<typeof ProcessSchema>>;
 
-/** All settings of migrations: their job has no other setting or secret of its service. */
+/** Settings of migrations. Their job needs no other setting and no secret of its service. */
 export const MigrationSchema = z.object({
   ...connectionFields.postgres,
   /**
@@ -115,12 +115,13 @@ interface RunningService {
  * 2. Starts the requested telemetry, then `program.start`. Logs "ready", or
  *    "started, not ready yet".
  * 3. Waits for SIGTERM or SIGINT. A second signal exits at once.
- * 4. Turns readiness off, waits STOP_DELAY_MS, stops all components, exits 0. The stop takes at
- *    most {@link PROCESS_STOP_DEADLINE_MS}.
+ * 4. Turns readiness off, stops all components, exits 0. If the start was complete, it waits
+ *    STOP_DELAY_MS before the components stop. The stop takes at most
+ *    {@link PROCESS_STOP_DEADLINE_MS}.
  *
- * With the argument "migrate" the process only runs the migrations, with the settings of PostgreSQL
- * only, and exits 0. Exit code 1: a failed start, stop or migration, `fatal`, an uncaught
- * exception, an unhandled rejection.
+ * With the argument "migrate" the process only runs the migrations and exits 0. Of the service's
+ * settings it needs only those of PostgreSQL. Exit code 1: a wrong configuration, a failed start,
+ * stop or migration, a second signal, `fatal`, an uncaught exception, an unhandled rejection.
  */
 export function runMain<S extends z.ZodObject>(program: ServiceProgram<S>): Promise<void> {
   return runProcess(program.service, [{ program, env: process.env }]);
@@ -129,7 +130,8 @@ export function runMain<S extends z.ZodObject>(program: ServiceProgram<S>): Prom
 /**
  * Runs several services in one process, as {@link runMain} runs one service. All services start at
  * the same time. If one of them fails, the process ends. Each service has its own settings ({@link
- * variablesOf}), log lines and components. The health probes of each answer for all services.
+ * variablesOf}), log lines and components. The health probes of every service report on all
+ * services of the process.
  * @param name of the process in its log lines and in OpenTelemetry.
  */
 export function runTogether(name: string, programs: readonly ServiceProgram[]): Promise<void> {
@@ -197,7 +199,7 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
     if (state === "starting") state = "started";
   });
   const received = await Promise.race([signal, started.then(() => signal)]);
-  // A process that never was ready got no requests, so it can stop without a delay.
+  // During its start a process is not ready and gets no requests, so it stops without a delay.
   const delayMs = state === "started" ? read.own.STOP_DELAY_MS : 0;
   state = "stopping";
   logger.info({ signal: received, delayMs }, "stopping");
@@ -228,8 +230,8 @@ function endAtOnce(logger: Logger, error: unknown): void {
 }
 
 /**
- * Reads the fields of every process, and the fields of each service from its variables. Prints all
- * problems at once; returns null if there are any.
+ * Reads the settings of the process ({@link ProcessSchema}), and the settings of each service from
+ * its variables. Prints all problems at once; returns null if there are any.
  */
 function readConfigs<S extends z.ZodObject>(
   name: string,

@@ -1,8 +1,9 @@
 /**
  * The metrics of a process, through OpenTelemetry's API. Without the SDK nothing is recorded, and a
- * call costs almost nothing. An instrument is created at its first use, because an instrument that
- * is created before the SDK starts never records anything. docs/reference/metrics.md is generated
- * from the calls of these functions, so name, description and unit are always literals.
+ * call costs almost nothing. An instrument that is created before the SDK starts never records
+ * anything. So a counter, gauge or histogram is created at its first use, and {@link observed} is
+ * called after `startTelemetry`. docs/reference/metrics.md is generated from the calls of these
+ * functions, so name, description and unit are always literals.
  */
 import { type Attributes, metrics, type ObservableResult } from "@opentelemetry/api";
 
@@ -38,7 +39,8 @@ export interface Observation {
 let measuring = false;
 
 /**
- * Sets whether the SDK records measurements. `startTelemetry` calls it once, before the first one.
+ * Sets whether the SDK records measurements. `startTelemetry` calls this function before the first
+ * measurement.
  */
 export function enableMeasuring(on: boolean): void {
   measuring = on;

@@ -52,7 +52,7 @@ function plainOf(value: unknown, above: readonly object[]): unknown {
   if (above.includes(value)) return CIRCULAR;
   if (above.length >= MAX_DEPTH) return TOO_DEEP;
   if (value instanceof Error) return errorFields(value, above);
-  // Objects with their own JSON form: dates, URLs, buffers.
+  // Dates, URLs and buffers write their own JSON: the check of names does not look into it.
   if ("toJSON" in value) return value;
   if (Array.isArray(value)) return value.map((one: unknown) => plainOf(one, [...above, value]));
   return fieldsOf(value, above);

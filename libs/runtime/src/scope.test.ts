@@ -56,7 +56,7 @@ describe("a scope", () => {
       await gate.promise;
       return { value: 1, stop: async () => void log.push("stop slow") };
     });
-    const refused = expect(slow).rejects.toThrow("slow was stopped again: the process is stopping");
+    const refused = expect(slow).rejects.toThrow("slow was stopped right after its start: the process is stopping");
     await scope.stop();
     gate.resolve();
     await refused;

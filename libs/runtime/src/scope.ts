@@ -13,7 +13,7 @@ interface Component {
 }
 
 /**
- * Owns the components that a process has started. Stops them in reverse order, each within a
+ * Owns the components that a service has started. Stops them in reverse order, each within a
  * deadline. A component that fails to stop does not prevent other components from stopping. If a
  * start fails, all components before it are stopped.
  */
@@ -29,7 +29,9 @@ export class Scope {
   /**
    * Starts a component and owns its stop. Returns the component's value.
    * @throws an Error with the failure of `start` as its cause, after all earlier components have
-   * stopped; an Error if the scope is stopping, after the component was stopped again.
+   * stopped; an AggregateError if one of these did not stop. If the scope's stop has already begun:
+   * an Error, and the component is not started. If the scope's stop begins during `start`: an
+   * Error, after the component was stopped.
    */
   async start<T>(name: string, start: () => Promise<Started<T>> | Started<T>): Promise<T> {
     if (this.#stopped !== null) throw new Error(`${name} was not started: the process is stopping`);
@@ -42,7 +44,7 @@ export class Scope {
     }
     if (this.#stopped !== null) {
       await this.#stopOne({ name, stop: () => started.stop() });
-      throw new Error(`${name} was stopped again: the process is stopping`);
+      throw new Error(`${name} was stopped right after its start: the process is stopping`);
     }
     this.#components.push({ name, stop: () => started.stop() });
     return started.value;

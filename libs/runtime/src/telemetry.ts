@@ -1,6 +1,6 @@
 /**
- * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Other
- * processes save its memory and loading time.
+ * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Without such
+ * a request the SDK is not loaded, which saves memory and time.
  *
  * Traces: by OpenTelemetry's variables OTEL_EXPORTER_OTLP_ENDPOINT,
  * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER. Further variables, such as
@@ -19,7 +19,7 @@ import { measureProcess } from "./process-measures.ts";
 import { samplingOf } from "./sampling.ts";
 import { enableTracing } from "./tracing.ts";
 
-/** Maximum time for sending the last spans at the end of the process; later spans are lost. */
+/** Maximum time to send the last spans at the end of the process. Unsent spans are then lost. */
 const FLUSH_DEADLINE_MS = 3_000;
 const TRACES_ASKED_BY = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"];
 const NO_EXPORTER = "none";
@@ -73,8 +73,8 @@ export function metricsAddress(env: Environment): MetricsAddress | null {
 }
 
 /**
- * Returns the metrics in Prometheus' text format, for the HTTP server; null if the HTTP server
- * serves no metrics.
+ * Returns the function with which the HTTP server reads the metrics, in Prometheus' text format.
+ * Null if the HTTP server serves no metrics.
  */
 export function metricsText(): (() => Promise<string>) | null {
   return prometheusText;

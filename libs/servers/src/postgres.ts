@@ -122,8 +122,8 @@ export function giveToServer(fileOrFolder: string): void {
 }
 
 /**
- * Creates a new database cluster. UTF-8 with byte order gives the same sort order on every machine.
- * Every connection needs a password.
+ * Creates a new database cluster. Texts are UTF-8 and are sorted by their bytes, so the sort order
+ * is the same on every machine. Every connection needs a password.
  */
 async function initialise(context: ServerContext, initdb: string, data: string): Promise<void> {
   rmSync(data, { recursive: true, force: true });
@@ -154,8 +154,8 @@ interface AsUser {
 
 /**
  * Root starts the program as nobody. Parent folders may be closed to nobody (a home folder, a
- * temporary folder), so the process keeps the capability to search folders. The secure bit makes
- * this capability also count for access checks.
+ * temporary folder), so the process keeps the capability CAP_DAC_OVERRIDE, which ignores the
+ * permissions of folders and files. The secure bit makes this capability also count for access(2).
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };

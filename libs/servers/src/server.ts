@@ -19,7 +19,10 @@ export interface ServerContext {
   readonly secrets: Secrets;
   readonly report: Report;
   readonly packages: DebianPackages;
-  /** No data is kept after the run: containers have no volume. */
+  /**
+   * The data need not outlive the run: containers have no volume. The data of processes stays in
+   * `stateDir`, until the caller deletes it.
+   */
   readonly ephemeral: boolean;
 }
 

@@ -94,8 +94,8 @@ export class TcpProxy {
   }
 
   /**
-   * Half-open: existing connections are silent until the mode changes. New connections follow the
-   * current mode.
+   * Half-open: existing connections are silent until the next call of `pass` or of a fault. New
+   * connections follow the current mode.
    */
   freeze(): void {
     for (const connection of this.#connections) connection.apply("blackhole", 0);
@@ -106,7 +106,7 @@ export class TcpProxy {
     await this.#change("drop replies");
   }
 
-  /** Delays all data by `delayMs`, in each direction. */
+  /** Delays all data by `delayMs`, in each direction. Ends the other faults. */
   async delay(delayMs: number): Promise<void> {
     this.#delayMs = delayMs;
     await this.#change("pass");

@@ -11,7 +11,7 @@ export type NodeState = "running" | "paused" | "down";
 /** One node of a cluster: a process of this machine, reached through a proxy. */
 export interface ClusterNode {
   readonly name: string;
-  /** Between the clients and this node. */
+  /** Between the clients and this node. The nodes of a PostgreSQL pair have one common proxy. */
   readonly proxy: NodeProxy;
   readonly state: NodeState;
   /** Starts the node with its data, and waits until it answers. A paused node is only resumed. */

@@ -1,9 +1,9 @@
 /**
  * A PostgreSQL primary with a streaming standby. Clients reach the primary through one proxy, whose
  * target follows the primary; the standby reads from the primary through another proxy. Replication
- * is synchronous while a standby follows: a commit is acknowledged when the standby has it on disk
- * too, so a failover loses no acknowledged commit. While the standby is unavailable, commits wait
- * until `detachStandby`. In production, a cluster manager detaches the standby.
+ * is synchronous: a commit is acknowledged when the standby has it on disk too, so a failover loses
+ * no acknowledged commit. If the standby is unavailable, commits wait until the standby is back, or
+ * until a call of `detachStandby`. In production, a cluster manager detaches the standby.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -40,8 +40,8 @@ export interface PostgresPair {
   readonly primary: ClusterNode;
   readonly standby: ClusterNode;
   /**
-   * Kills the primary, promotes the standby and points the proxy to the new primary. The new
-   * primary has no standby until `rejoin`.
+   * Kills the primary, promotes the standby and points both proxies to the new primary. The new
+   * primary has no standby until `rejoin`, so its commits do not wait.
    */
   failover(): Promise<void>;
   /**
@@ -156,7 +156,7 @@ class Pair implements PostgresPair {
     const [primary, standby] = [this.#primary, this.#standby];
     await standby.kill();
     await this.#on(primary, async (client) => {
-      await waitForStandbys(client, "");
+      await setSynchronousStandbys(client, "");
       const former = "select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active";
       await client.query(former);
       const slot = `select pg_create_physical_replication_slot($1, true)
@@ -172,7 +172,7 @@ class Pair implements PostgresPair {
   }
 
   async detachStandby(): Promise<void> {
-    await this.#on(this.#primary, (client) => waitForStandbys(client, ""));
+    await this.#on(this.#primary, (client) => setSynchronousStandbys(client, ""));
   }
 
   async settled(): Promise<void> {
@@ -180,7 +180,7 @@ class Pair implements PostgresPair {
   }
 
   async stop(): Promise<void> {
-    // The standby first: a primary shuts down only after its standby has received all data.
+    // The standby first: in its shutdown, a primary waits until a connected standby has all data.
     await endNodes(this.#context, [this.#standby]);
     await endNodes(this.#context, [this.#primary]);
     this.#proxies.stop();
@@ -188,7 +188,7 @@ class Pair implements PostgresPair {
 
   async #waitForStandby(names: string): Promise<void> {
     await this.#on(this.#primary, async (client) => {
-      await waitForStandbys(client, names);
+      await setSynchronousStandbys(client, names);
       await waitUntil("the standby streaming", STREAMING_DEADLINE_MS, async () => {
         const { rows } = await client.query(
           "select from pg_stat_replication where sync_state = 'sync' and state = 'streaming'",
@@ -215,8 +215,8 @@ class Pair implements PostgresPair {
   }
 }
 
-/** Sets the names of the standbys that commits wait for. */
-async function waitForStandbys(client: Client, names: string): Promise<void> {
+/** Sets the names of the standbys that commits wait for: "*" for any standby, "" for none. */
+async function setSynchronousStandbys(client: Client, names: string): Promise<void> {
   await client.query(`alter system set synchronous_standby_names = '${names}'`);
   await client.query("select pg_reload_conf()");
 }

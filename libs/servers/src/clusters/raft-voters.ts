@@ -23,8 +23,8 @@ export interface Voter {
 
 /**
  * Makes `voter` a member of the quorum, unless it is one already. Asks the `controllers`
- * (host:port) one after another, because only the leader accepts the request. A broker is not
- * asked: brokers may forward the request to a former leader.
+ * (host:port) one after another, because only the leader accepts the request. The request is not
+ * sent to a broker's listener: brokers may forward the request to a former leader.
  */
 export async function addVoter(
   controllers: readonly string[],

@@ -2,7 +2,7 @@
  * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node
  * announces the address of its proxy. Clients and replicas connect through the proxy. The cluster
  * bus is direct, so a fault of a proxy causes no failover. A node that is silent on the bus for 3 s
- * counts as failed, and its replica takes over.
+ * counts as failed. If the node is a master, its replica takes over.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";
@@ -28,7 +28,10 @@ export interface RedisNode extends ClusterNode {
   readonly id: string;
   /** Whether the node reports that it is a master. */
   isMaster(): Promise<boolean>;
-  /** Sends one command ("CLUSTER INFO") directly to the node. Returns the raw reply. */
+  /**
+   * Sends a command, such as "CLUSTER INFO", and QUIT directly to the node. Returns both replies as
+   * raw text.
+   */
   ask(command: string): Promise<string>;
   /**
    * Makes this replica the master (failback). If its current master runs, the master hands over

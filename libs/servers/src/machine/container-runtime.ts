@@ -13,7 +13,7 @@ export async function testcontainers(): Promise<typeof Testcontainers> {
   return import("testcontainers");
 }
 
-/** Stops and removes a container of an earlier run. Ignores a container that does not exist. */
+/** Stops and removes a container. Does nothing if the container or the Docker engine is missing. */
 export async function removeContainer(id: string): Promise<void> {
   const { getContainerRuntimeClient } = await testcontainers();
   try {

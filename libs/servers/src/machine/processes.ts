@@ -28,7 +28,7 @@ export function raisePriority(): void {
   try {
     setPriority(RAISED_PRIORITY);
     // With autogroups, Linux first shares the processors among sessions, then among the processes
-    // of a session. Every process that is started here has its own session.
+    // of a session. Every process that `spawnProcess` starts has its own session.
     if (existsSync(OWN_SESSION)) writeFileSync(OWN_SESSION, String(RAISED_PRIORITY));
   } catch {
     // Not permitted.
@@ -130,7 +130,8 @@ export function resumeProcess(id: ProcessId): void {
 
 /**
  * Kills a process (SIGKILL), paused or not. Its descendants are resumed after that: those of
- * PostgreSQL then end by themselves. Returns when the process has ended, or after `deadlineMs`.
+ * PostgreSQL then end by themselves. Returns when the process has ended, at the latest after twice
+ * `deadlineMs`.
  */
 export async function killProcess(id: ProcessId, deadlineMs: number): Promise<void> {
   if (!isAlive(id)) return;

@@ -51,7 +51,8 @@ export class StateRecord {
     if (previous !== null) {
       if (isAlive(previous.owner)) {
         throw new LocalError(
-          `kapi already runs here (process ${previous.owner.pid}); stop it with Ctrl-C there, or with npm stop.`,
+          `kapi already runs with the state folder ${stateDir} (process ${previous.owner.pid}). ` +
+            "Stop it with Ctrl-C in its terminal, or with npm stop.",
         );
       }
       await endAll(previous.started);
