@@ -225,9 +225,9 @@ class BatchingProducer implements Producer, GrowingProducer {
   }
 
   /**
-   * The queue of a partition. While messages of the partition wait or are under way, it is the queue
-   * that has them; `#moveToLeaders` moves these messages when the leader changes. Else it is the
-   * queue of the current leader.
+   * The queue of a partition. While messages of the partition wait or are under way, it is the
+   * queue that has them; `#moveToLeaders` moves these messages when the leader changes. Else it is
+   * the queue of the current leader.
    */
   #queueOf(state: PartitionState): BrokerQueue {
     if (state.brokerQueue !== null && state.waiting > 0) return state.brokerQueue;

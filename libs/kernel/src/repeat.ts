@@ -28,7 +28,9 @@ export interface RepeatOptions {
 
 /** Repeated work that runs until `stop` of its {@link StartedRepetition} is called. */
 export interface Repetition {
-  /** Why the last round failed, for a readiness check; null if it succeeded, or if none has ended. */
+  /**
+   * Why the last round failed, for a readiness check; null if it succeeded, or if none has ended.
+   */
   readonly failing: () => string | null;
   /** Ends the pause: the next round begins at once, or right after the running round. */
   readonly wake: () => void;

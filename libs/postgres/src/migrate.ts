@@ -64,8 +64,8 @@ interface MigrationFile {
  * Brings `schema` up to date: runs each file (0001_x.sql, by number) that was not applied yet. Each
  * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
  * start together take turns. A file that waits for a table in its transaction delays running
- * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. If an applied file has changed, or two files of a folder have one
- * number, it throws before it applies any file.
+ * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. If an applied file has
+ * changed, or two files of a folder have one number, it throws before it applies any file.
  *
  * A role that may not create tables in the schema, such as a service's own role, only checks the
  * schema: `migrate` throws if a file was not applied yet.
@@ -212,7 +212,8 @@ async function applyInTransaction(client: Client, file: MigrationFile): Promise<
 
 /** Runs a file of one statement, with `if not exists`: it may run again after a failure. */
 async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
-  // An interrupted build leaves an invalid index. `if not exists` would skip the build because of it.
+  // An interrupted build leaves an invalid index. `if not exists` would skip the build because of
+  // it.
   const { rows } = await client.query<{ index: string }>(
     `select quote_ident(pg_class.relname) as index
      from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace

@@ -13,7 +13,8 @@ const checks = z.registry<{ readonly check: CompanionCheck }>();
 
 /**
  * Adds to `field` a check against the other variables. `loadConfig` runs the check if the variable
- * of the field is set. Unlike a refinement of a schema, the check applies in every schema that uses the field.
+ * of the field is set. Unlike a refinement of a schema, the check applies in every schema that uses
+ * the field.
  */
 export function alongside<F extends z.ZodType>(field: F, check: CompanionCheck): F {
   checks.add(field, { check });

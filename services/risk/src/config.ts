@@ -20,8 +20,9 @@ export const ConfigSchema = z.object({
    */
   EVIDENCE_SIGNING_KEYS: configFields.keyring,
   /**
-   * The public parts of evidence keys that no longer sign, each as
-   * `<id>:<publicKey>:<time of retirement>`, separated by commas. Keep a key for 400 days, as long as the evidence that it signed.
+   * The public parts of evidence keys that no longer sign, each as `<id>:<publicKey>:<time of
+   * retirement>`, separated by commas. Keep a key for 400 days, as long as the evidence that it
+   * signed.
    */
   EVIDENCE_KEYS_RETIRED: configFields.retiredKeys.optional(),
   /**

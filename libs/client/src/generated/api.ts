@@ -267,7 +267,7 @@ export interface components {
             balance: Money;
             /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
             equity: Money;
-            /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+            /** @description The margin that open positions use. In units of the account's currency, with two decimals. */
             usedMargin: Money;
             /** @description Equity that is not bound by open positions. In units of the account's currency, with two decimals. */
             freeMargin: Money;
@@ -616,7 +616,7 @@ export interface components {
             balance: Money;
             /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
             equity: Money;
-            /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+            /** @description The margin that open positions use. In units of the account's currency, with two decimals. */
             usedMargin: Money;
             /** @description Equity that is not bound by open positions. In units of the account's currency, with two decimals. */
             freeMargin: Money;
@@ -2766,7 +2766,7 @@ export interface components {
             trailing?: components["schemas"]["RiskBasis"];
             /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
-            /** @description Only with `trailing`: the threshold never rises above this value. In units of the account's currency, with two decimals. */
+            /** @description Only with `trailing`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. In units of the account's currency, with two decimals. */
             lockAt?: Money;
         };
         /** @description A profit that is reported like a breach. */
@@ -3212,7 +3212,7 @@ export interface components {
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
-                /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+                /** @description The margin that open positions use. In units of the account's currency, with two decimals. */
                 usedMargin: Money;
                 /** @description Equity in percent of the used margin; 0 with no margin in use. */
                 marginLevel: number;
@@ -3958,7 +3958,7 @@ export interface components {
                 accountSequence: number | null;
                 /** @description Balance plus profit and swap of the open positions. In units of the account's currency, with two decimals. */
                 equity: Money;
-                /** @description Money that open positions bind. In units of the account's currency, with two decimals. */
+                /** @description The margin that open positions use. In units of the account's currency, with two decimals. */
                 usedMargin: Money;
                 /** @description Equity in percent of the used margin; 0 with no margin in use. */
                 marginLevel: number;
