@@ -13,6 +13,7 @@ const REDIS_TIMEOUT_MS = 600;
 /** The time that running requests have at a stop. */
 const STOPPED_WITHIN_MS = 8_000;
 const MANY = 5_000;
+const MAX_WAITING = 10_000;
 
 const refund = vi.fn<(request: RefundRequest) => Promise<typeof REFUNDED>>();
 const logger = createLogger({ service: "test", level: "silent" });
@@ -77,4 +78,18 @@ it("a stop retries waiting refunds for a limited time, and logs each refund that
   expect(stoppedAtMs - begunAtMs).toBeLessThan(STOPPED_WITHIN_MS);
   expect(refund.mock.calls.length).toBeGreaterThan(0);
   expect(error).toHaveBeenCalledTimes(MANY);
+});
+
+it("at most 10,000 refunds wait, also while a round retries them; further ones are given up", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  refund.mockImplementation(() => delay(REDIS_TIMEOUT_MS).then(() => Promise.reject(new Error("no Redis"))));
+  for (let index = 0; index < MAX_WAITING; index += 1) refunds.add(requestOf(uuidV7(clock.nowMs())));
+  await vi.advanceTimersByTimeAsync(ROUND_MS + REDIS_TIMEOUT_MS / 2);
+  expect(refund).toHaveBeenCalled();
+  for (let index = 0; index < MANY; index += 1) refunds.add(requestOf(uuidV7(clock.nowMs())));
+  expect(error).toHaveBeenCalledTimes(MANY);
+  refund.mockReset().mockResolvedValue(REFUNDED);
+  const stopping = stop();
+  await vi.advanceTimersByTimeAsync(STOPPED_WITHIN_MS);
+  await stopping;
 });

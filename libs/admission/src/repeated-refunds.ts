@@ -50,6 +50,8 @@ export function startRepeatedRefunds(dependencies: {
   let isStopping = false;
   let tryUntilMs = Number.POSITIVE_INFINITY;
   let waiting: RefundRequest[] = [];
+  /** Refunds of the running round that have not been attempted yet. */
+  let due: RefundRequest[] = [];
 
   const giveUp = ({ requestId, chargeId, operation }: RefundRequest, error?: unknown): void => {
     givenUp.add(1);
@@ -69,10 +71,11 @@ export function startRepeatedRefunds(dependencies: {
     }
   };
   const round = async (): Promise<void> => {
-    const due = waiting;
+    due = waiting;
     waiting = [];
-    for (let from = 0; from < due.length; from += MAX_AT_ONCE) {
-      const left = await Promise.all(due.slice(from, from + MAX_AT_ONCE).map(attempt));
+    while (due.length > 0) {
+      const left = await Promise.all(due.slice(0, MAX_AT_ONCE).map(attempt));
+      due = due.slice(MAX_AT_ONCE);
       waiting.push(...left.flat());
     }
   };
@@ -80,7 +83,7 @@ export function startRepeatedRefunds(dependencies: {
   return {
     value: {
       add: (request) => {
-        if (waiting.length >= MAX_WAITING || isLate(request)) giveUp(request);
+        if (waiting.length + due.length >= MAX_WAITING || isLate(request)) giveUp(request);
         else waiting.push(request);
       },
     },
