@@ -15,6 +15,8 @@ const options: PlanOptions = {
     LOG_LEVEL: "debug",
     MARKET_SEED: "7",
     INTERNAL_TOKEN: "of the shell",
+    CONSOLE_SMTP_URL: "smtp://mail.example.com",
+    CONSOLE_OIDC_CLIENT_SECRET_FILE: "/of/the/user",
     SERVICE_TOKEN_FILE: "/of/the/shell",
     KAFKA_TOPIC_PREFIX: "of-the-shell.",
   },

@@ -89,6 +89,7 @@ function internalUrl(ports: Ports, service: string): string {
  * `givenSecrets` name it, and the user has set it.
  */
 const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "CONSOLE_OIDC_CLIENT_SECRET"];
+const GIVEN_VARIABLES = OTHER_SECRETS.flatMap((variable) => [variable, `${variable}_FILE`]);
 
 /**
  * The data from which the environments of all processes of a stack are computed. They come from a
@@ -142,9 +143,10 @@ export function combinedEnvironment(
   extra: Readonly<Record<string, Environment>>,
 ): Environment {
   const { LOG_LEVEL = "info" } = options.base;
+  const given = Object.fromEntries(GIVEN_VARIABLES.map((name) => [name, options.base[name]]));
   const planned = services.map((service) => ({
     service,
-    variables: { ...serviceEnvironment(service, { ...options, base: { LOG_LEVEL } }), ...extra[service] },
+    variables: { ...serviceEnvironment(service, { ...options, base: { ...given, LOG_LEVEL } }), ...extra[service] },
   }));
   const names = new Set(planned.flatMap(({ variables }) => Object.keys(variables)));
   const own = planned.flatMap(({ service, variables }) =>
@@ -177,7 +179,7 @@ export function programEnvironment(program: string, options: PlanOptions): Envir
     redis: { REDIS_URL: servers.redisUrl, ...(servers.redisCluster === true ? { REDIS_CLUSTER: "on" } : {}) },
   };
   const named = [secrets, ...Object.values(addresses)].flatMap((variables) => Object.keys(variables));
-  const everything = [...named, ...OTHER_SECRETS].flatMap((variable) => [variable, `${variable}_FILE`]);
+  const everything = [...named.flatMap((variable) => [variable, `${variable}_FILE`]), ...GIVEN_VARIABLES];
   return {
     ...Object.fromEntries(everything.map((variable) => [variable, undefined])),
     ...Object.fromEntries(uses.servers.flatMap((server) => Object.entries(addresses[server] ?? {}))),
