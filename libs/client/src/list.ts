@@ -32,7 +32,7 @@ export class List<T> implements AsyncIterable<T> {
 
   /** Reads one page. */
   page(options: PageOptions = {}): Promise<Page<T>> {
-    return this.#readPage({ limit: RECORDS_PER_PAGE, ...options });
+    return this.#readPage({ ...options, limit: options.limit ?? RECORDS_PER_PAGE });
   }
 
   /** Reads the first record, or null if the list is empty. */

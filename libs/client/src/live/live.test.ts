@@ -86,6 +86,18 @@ describe("following an account", () => {
     await live.close();
   });
 
+  it("reads the account, and continues with new samples, if the stored place is beyond the last sample", async () => {
+    publish(3);
+    const live = open(() => Promise.resolve(placeAt(10)));
+    const { handler, seen } = collector();
+    live.follow(ACCOUNT, handler);
+    await pass();
+    publish(1);
+    await pass();
+    expect(seen).toEqual(["missed 11-3", "4"]);
+    await live.close();
+  });
+
   it("continues after every disconnect, whatever its code", async () => {
     const live = open();
     const { handler, seen } = collector();

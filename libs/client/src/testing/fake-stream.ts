@@ -173,7 +173,7 @@ export class FakeStream {
     }
     const first = samples[0]?.sequence ?? sequence + 1;
     const isBeyond = afterSequence > sequence;
-    const replayed = isBeyond ? samples : samples.filter((sample) => sample.sequence > afterSequence);
+    const replayed = samples.filter((sample) => sample.sequence > afterSequence);
     const notice = {
       type: "account.metrics.replay",
       ...account,
