@@ -38,7 +38,7 @@ export interface OpenApiDocument {
   readonly [field: string]: unknown;
 }
 
-/** Returns the document, which is always the same. */
+/** Builds the document: from the code alone, so every call returns an equal one. */
 export function openApiDocument(): OpenApiDocument {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const [id, operation] of Object.entries(OPERATIONS) as [OperationId, OperationContract][]) {
@@ -175,7 +175,7 @@ function sharedParameters(): JsonSchema {
       name: "commandId",
       in: "path",
       required: true,
-      description: "`command.id` of the answer that queued it.",
+      description: "`command.id` of the answer to the request that queued the command.",
       schema: parameterSchema(z.guid()),
       example: EXAMPLE_PARAMETERS.commandId,
     },

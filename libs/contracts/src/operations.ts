@@ -40,13 +40,13 @@ import type { Scope } from "./scopes.ts";
 import { RISK_OPERATIONS } from "./risk-operations.ts";
 import { WEBHOOK_OPERATIONS } from "./webhook-operations.ts";
 
-/** One row of the interface's operation table, and the shapes of its request and of its answer. */
+/** One row of {@link OPERATIONS}, with the schemas of its request and of its answer. */
 export interface OperationContract {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Fastify form: `:name` for a path parameter. */
   readonly path: string;
   readonly scope: Scope;
-  /** Requires the header `Idempotency-Key` (marked IK in the interface). */
+  /** Requires the header `Idempotency-Key`. */
   readonly idempotencyKey: boolean;
   readonly price: PriceClass;
   readonly success: readonly number[];
@@ -108,7 +108,7 @@ const QUEUED = {
   answer: CommandEnvelope,
 } as const;
 
-/** The operations served over HTTP, by the interface's own names. */
+/** The operations served over HTTP, by their `operationId` in the OpenAPI document. */
 export const OPERATIONS = {
   getCreditBalance: {
     method: "GET",
@@ -244,7 +244,7 @@ export const OPERATIONS = {
     errors: [400, 401, 402, 403, 500],
     server: true,
     group: "Accounts",
-    summary: "Deletes an account with everything known of it, within the request",
+    summary: "Deletes an account, with its history and snapshots, within the request",
     answer: DeletedAccountAnswer,
   },
   enableAccount: {
@@ -262,7 +262,8 @@ export const OPERATIONS = {
   archiveAccount: {
     ...QUEUED,
     path: `${ACCOUNT}/archive`,
-    summary: "Queues the archiving of an account without open positions: no login, no trade, no finance",
+    summary:
+      "Queues the archiving of an account without open positions: no login, no trading, no deposits or withdrawals",
     body: RequestBody,
   },
   queueAccountDeletion: {

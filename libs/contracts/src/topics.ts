@@ -60,7 +60,12 @@ export const TOPICS = {
     key: ACCOUNT_KEY,
     partitionsAs: "trading.valuations",
   },
-  metricsLatest: { name: "metrics.latest", cleanup: "compact", key: ACCOUNT_KEY, partitionsAs: "trading.valuations" },
+  metricsLatest: {
+    name: "metrics.latest",
+    cleanup: "compact",
+    key: `${ACCOUNT_KEY}; a marker: partition/<number>`,
+    partitionsAs: "trading.valuations",
+  },
   organizationDirectory: { name: "organization.directory", cleanup: "compact", key: "entity id" },
   accountEvents: { name: "account.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },

@@ -91,7 +91,7 @@ export const WEBHOOK_OPERATIONS = {
     ...CHANGE,
     path: `${ENDPOINT}/rotate-secret`,
     errors: WITHOUT_400,
-    summary: "Gives an endpoint a new secret, shown in this answer only; for 24 hours both sign",
+    summary: "Gives an endpoint a new secret, shown in this answer only; the old secret signs too for 24 hours",
     answer: WebhookSecretAnswer,
   },
   testWebhook: {

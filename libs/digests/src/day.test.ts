@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { addDays, daysBetween, utcDay } from "./day.ts";
 
-it("days are those of UTC", () => {
+it("days are those of UTC, and are counted across the ends of months and years", () => {
   expect(utcDay("2026-03-02T23:59:59.999999Z")).toBe("2026-03-02");
   expect(utcDay(new Date("2026-03-03T00:30:00+02:00"))).toBe("2026-03-02");
   expect(addDays("2026-02-28", 1)).toBe("2026-03-01");

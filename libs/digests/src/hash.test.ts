@@ -87,7 +87,7 @@ it("the hash of a day is that of the example in the documentation, for any value
   );
 });
 
-it("the hash of a digest covers the day, the account and all of its content", () => {
+it("the hash of a digest covers the server, the day, the account and all content of the digest", () => {
   const serverId = "0190a5c0-2222-7aaa-8bbb-cccccccccccc";
   const content = {
     accountNumber: "10000001",
@@ -105,15 +105,20 @@ it("the hash of a digest covers the day, the account and all of its content", ()
     { closingBalance: 87.51 },
     { transactions: { ...transactions, count: 2 } },
     { transactions: { ...transactions, amount: 0 } },
+    { transactions: { ...transactions, hash: NO_RECORDS_HASH } },
+    { deals: { ...deals, count: 2 } },
+    { deals: { ...deals, commission: 0 } },
+    { deals: { ...deals, realizedPnl: 0.01 } },
     { deals: { ...deals, swap: 0.01 } },
     { deals: { ...deals, hash: NO_RECORDS_HASH } },
   ]) {
     expect(digestHash(serverId, "2026-03-02", { ...content, ...changed })).not.toBe(hash);
   }
   expect(digestHash(serverId, "2026-03-03", content)).not.toBe(hash);
+  expect(digestHash(TRANSACTION.id, "2026-03-02", content)).not.toBe(hash);
 });
 
-it("a number has no exponent, and is the same number", () => {
+it("the text of a number has no exponent, and is read as the same number", () => {
   const values = [1.08451, 0.01, 1e-7, 1.5e-10, -2, 0, 1e21, 1.25e22, -1.2e-7];
   expect(values.map(numberText)).toEqual([
     "1.08451",

@@ -3,21 +3,24 @@ import { type Database, type Queryable, type Statement, statement, type Transact
 
 import { addDays } from "./day.ts";
 
-/** The digests of a server's accounts. Days as `YYYY-MM-DD`. */
+/** How far the digests of a server's accounts are made. Days as `YYYY-MM-DD`. */
 export interface ServerProgress {
   readonly serverId: string;
   /** The first day that has digests. */
   readonly firstDay: string;
   /** The last day whose digests are all made; before `firstDay` if there is none yet. */
   readonly madeThrough: string;
-  /** The account number up to which the next day is made. */
+  /** The last account of the next day that has its digest; empty if none has. */
   readonly afterAccount: string;
 }
 
-/** The progress of a server, and whether late records wait that belong to a day that is made. */
+/** The progress of a server, and whether days that are made have late records to include. */
 export type ServerState = ServerProgress & { readonly hasLateRecords: boolean };
 
-/** A record of `day` that was booked on a later day. */
+/**
+ * The note of a record of `day` that was booked on a later day: a row of `late_records`. The record
+ * itself, a transaction or a deal, is in the service's own table.
+ */
 export interface LateRecord {
   readonly serverId: string;
   readonly accountNumber: string;
@@ -54,7 +57,7 @@ const FIND_SERVERS: Statement<ProgressRow & { readonly has_late_records: boolean
    ) as has_late_records
    from digest_servers s where server_id = any($1::uuid[])`,
 );
-/** $1 server, $2 last day that is made, $3 last account of the next day. */
+/** $1 server, $2 last day that is made, $3 last account of the next day that has its digest. */
 const SAVE_PROGRESS: Statement<never> = statement(
   "digests-save-progress",
   "update digest_servers set made_through = $2::date, after_account = $3 where server_id = $1",
@@ -71,8 +74,8 @@ const NOTE_LATE: Statement<never> = statement(
    select * from unnest($1::uuid[], $2::date[], $3::text[])`,
 );
 /**
- * $1 server, $2 last day, $3 maximum number of records that are looked at. All late records of the
- * accounts in these records are deleted and returned.
+ * $1 server, $2 last day, $3 maximum number of notes that are looked at. All notes up to the last
+ * day, of the accounts in these notes, are deleted and returned.
  */
 const TAKE_LATE: Statement<{ day: string; account_number: string }> = statement(
   "digests-take-late-records",
@@ -121,7 +124,7 @@ export async function findServers(queryable: Queryable, serverIds: readonly stri
   return rows.map((row) => Object.assign({ hasLateRecords: row.has_late_records }, fromRow(row)));
 }
 
-/** Saves how far a server is made. The caller holds its lock. */
+/** Saves how far the digests of a server are made. The caller holds the lock of the server. */
 export function saveProgress(tx: Transaction, serverId: string, madeThrough: string, afterAccount: string): void {
   tx.execute(SAVE_PROGRESS, [serverId, madeThrough, afterAccount]);
 }
@@ -149,9 +152,9 @@ export function noteLateRecords(tx: Pick<Transaction, "execute">, records: reado
 }
 
 /**
- * Deletes the late records up to `lastDay` of at most `limit` accounts, and returns the accounts
- * with the earliest day of each. Statements that follow in the transaction see the records
- * themselves.
+ * Deletes the notes up to `lastDay` of at most `limit` accounts, and returns the accounts with the
+ * earliest day of each. Later statements of the transaction see the transactions or deals that were
+ * noted.
  */
 export async function takeLateRecords(
   tx: Transaction,
@@ -163,8 +166,8 @@ export async function takeLateRecords(
 }
 
 /**
- * Deletes at most `limit` late records of a day whose digest is not made yet: statements that
- * follow in the transaction, and later transactions, see the records themselves. Returns how many.
+ * Deletes at most `limit` notes of a day, of accounts whose digest is not made yet, and returns how
+ * many. Their digest needs no note: whoever makes it later sees the transactions or deals.
  */
 export async function dropLateRecords(
   tx: Transaction,
@@ -173,7 +176,7 @@ export async function dropLateRecords(
   return (await tx.query(DROP_LATE, [serverId, day, afterAccount, limit])).length;
 }
 
-/** The accounts of a day that have no digest yet. */
+/** The accounts of a day that have no digest yet, and how many of their notes to delete. */
 interface LateDay {
   readonly serverId: string;
   readonly day: string;
@@ -182,7 +185,7 @@ interface LateDay {
   readonly limit: number;
 }
 
-/** Like {@link takeLateRecords}: the earliest day of all late records of an account, or null. */
+/** Deletes all notes of an account, and returns their earliest day; null if there were none. */
 export async function takeLateRecordsOf(
   tx: Transaction,
   serverId: string,
@@ -194,7 +197,7 @@ export async function takeLateRecordsOf(
 /** `pending`: the day will be made. `none`: the server has no digests of the day. */
 export async function findDay(database: Database, serverId: string, day: string): Promise<"made" | "pending" | "none"> {
   const [progress] = await findServers(database, [serverId]);
-  // A server without digests begins with the day before the current one: see the maker.
+  // The maker has not added the server yet, and begins with the newest day that is over.
   if (progress === undefined) return "pending";
   if (day < progress.firstDay) return "none";
   return day <= progress.madeThrough ? "made" : "pending";

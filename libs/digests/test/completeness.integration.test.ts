@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-it("a day is complete once every event that was published in time has its effect, and not before", async () => {
+it("a day is complete once the group has committed every event that was published in time, and not before", async () => {
   const completeness = new DayCompleteness(kafka, GROUP);
   for (const key of ["a", "b", "c", "d"]) await publish(key);
   expect(await completeness.has("2026-03-02")).toBe(false);

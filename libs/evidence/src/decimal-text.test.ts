@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { decimalText, moneyText } from "./decimal-text.ts";
 
-it("money has exactly two decimals, and is exact", () => {
+it("the text of money has exactly two decimals, and is exact", () => {
   expect([0, 5, -5, -1_250, 950_000, Number.MAX_SAFE_INTEGER].map(moneyText)).toEqual([
     "0.00",
     "0.05",
@@ -23,7 +23,7 @@ it("money has exactly two decimals, and is exact", () => {
   expect(() => moneyText(0.5)).toThrow("safe integer");
 });
 
-it("a decimal number has no exponent, and is the same number", () => {
+it("the text of a decimal number has no exponent, and is read as the same number", () => {
   expect([1.08451, 0.01, 1e-7, 1.5e-10, -2, -0, 1e20].map(decimalText)).toEqual([
     "1.08451",
     "0.01",

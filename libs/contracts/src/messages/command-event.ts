@@ -3,7 +3,10 @@ import { z } from "zod";
 import { CallerAddress, MessageCreatedBy } from "../actor.ts";
 import { CommandErrorCode, CommandOperation, CommandStatus } from "../http/commands.ts";
 
-/** What becomes of the reserved credits of a command (decisions, 7.2); only on final states. */
+/**
+ * Whether the reserved credits of a command are consumed or released (decisions, 7.2). Only an
+ * event of a final state has a settlement.
+ */
 export const Settlement = z.object({
   chargeId: z.uuid(),
   credits: z.int().min(0),

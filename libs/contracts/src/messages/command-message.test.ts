@@ -53,7 +53,7 @@ const PAYLOADS: Readonly<Record<CommandOperation, Record<string, unknown>>> = {
   "risk.delete_template": { name: "phase-1", accountRules: "keep" },
 };
 
-it.each(COMMAND_OPERATIONS)("%s has a message with the payload of its row in COMMANDS", (operation) => {
+it.each(COMMAND_OPERATIONS)("a message of %s is parsed with the payload of its row in COMMANDS", (operation) => {
   const message = former(operation, PAYLOADS[operation]);
   const amountMinor = moneyOf(operation, PAYLOADS[operation]);
   expect(amountMinor === null).toBe(COMMANDS[operation].money === null);
@@ -68,14 +68,14 @@ it.each([
   [8_388_607.29, 838_860_729],
   [999_999_999.99, 99_999_999_999],
   [1_000_000_000, 100_000_000_000],
-])("%f from release 0.1.0 is read as %i minor units, and shown as the caller sent it", (amount, amountMinor) => {
+])("%f from release 0.1.0 is read as %i minor units, and its payload is unchanged", (amount, amountMinor) => {
   const message = former("finance.withdraw", { amount });
   expect(CommandMessage.parse(message)).toEqual({ ...message, amountMinor });
   const creation = former("account.create", { ...CREATION, initialBalance: amount });
   expect(CommandMessage.parse(creation)).toEqual({ ...creation, amountMinor });
 });
 
-it("every amount in a message of release 0.1.0 is read to the exact cent", () => {
+it("amounts from 0.01 to 1,000,000,000 in messages of release 0.1.0 are read to the exact cent", () => {
   for (let cents = 1; cents < 100_000_000_000; cents += 9_999_991) {
     const { payload, ...rest } = CommandMessage.parse(former("finance.deposit", { amount: cents / 100 }));
     expect("amountMinor" in rest ? rest.amountMinor : payload).toBe(cents);

@@ -49,8 +49,9 @@ export const ServerEntry = z.object({
   status: z.enum(["active", "disabled", "removed"]),
   tradingServerUrl: z.url(),
   /**
-   * The server's token, sealed for this server. Account and finance open it to call the server,
-   * organization to compare it. Undefined if the server was registered without a token.
+   * The token of the server, encrypted for this server id. Account and finance decrypt the token to
+   * call the server. Organization decrypts it to see whether a registration changes the token.
+   * Undefined if the server was registered without a token.
    */
   sealedToken: Sealed.optional(),
   configuration: z.object({

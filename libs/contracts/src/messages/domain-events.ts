@@ -38,7 +38,8 @@ const EventFields = {
 const AccountEventFields = {
   ...EventFields,
   /**
-   * Counts the account events of an account, of all kinds, from 1 without a gap (decisions, 11).
+   * Counts the records of `account.events` of an account, from 1 without a gap. Not the
+   * `accountSequence` of webhook events, which counts transactions too (decisions, 11).
    */
   accountSequence: z.int().min(1),
 };

@@ -9,8 +9,8 @@ export const MAX_REQUESTS_PER_RECORD = 200;
 const MAX_REQUEST_ID_CHARACTERS = 200;
 
 /**
- * One request of an authenticated caller. It has no query string, body, header or secret. The
- * organization is that of the record.
+ * One request of an authenticated caller, without its query string, body, headers (except
+ * `X-Request-Id`) and secrets. `organizationId` of the record names the organization.
  */
 export const LoggedRequest = z.object({
   /** UUIDv7: its time is the time of the request. */
@@ -47,7 +47,7 @@ export const OmittedRequests = z.object({
 });
 export type OmittedRequests = z.infer<typeof OmittedRequests>;
 
-/** The last use of a key since the process published its previous records. */
+/** A key that was used since the process published its previous records, and its last use. */
 export const KeyUse = z.object({ keyId: z.string(), at: z.iso.datetime(), address: z.string().nullable() });
 export type KeyUse = z.infer<typeof KeyUse>;
 

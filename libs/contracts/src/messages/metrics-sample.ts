@@ -19,8 +19,8 @@ export const SAMPLE_HEADERS = {
 
 /**
  * Value of a record of `metrics.latest`: an account's newest accepted sample. `window` describes
- * the oldest sample that the writer still held. From there a reader can apply the acceptance rule
- * to the log again.
+ * the oldest sample that the writer still had in memory. From this sample on, a reader can apply
+ * the acceptance rule to the log again.
  */
 export const SampleCheckpoint = z.object({
   sequence: z.int().min(1),
@@ -46,16 +46,15 @@ export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCh
  */
 export const OFFSETS_PER_GENERATION = 2 ** 44;
 
-/** Key of a partition's marker in `metrics.latest`; the marker is on this partition. */
+/** Key of the marker of a partition. The marker is in the same partition of `metrics.latest`. */
 export function markerKey(partition: number): string {
   return `partition/${partition}`;
 }
 
 /**
- * Value of a marker ({@link markerKey}). Every sample of the
- * partition below `samplesOffset` is in the checkpoints. Before the marker was written, its writer
- * had read `metrics.latest` up to `latestOffset`. Records from `latestOffset` on may be from
- * another writer.
+ * Value of a marker ({@link markerKey}). The checkpoints include every sample of the partition
+ * below the offset `samplesOffset`. Before the marker was written, its writer had read
+ * `metrics.latest` up to `latestOffset`. Records from `latestOffset` on may be from another writer.
  */
 export const PartitionCheckpoint = z.object({ samplesOffset: z.int().min(0), latestOffset: z.int().min(0) });
 export type PartitionCheckpoint = z.infer<typeof PartitionCheckpoint>;

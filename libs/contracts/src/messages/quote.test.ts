@@ -22,7 +22,7 @@ describe("the query of quotes", () => {
     ["65 characters", "S".repeat(MAX_SYMBOL_LENGTH + 1)],
     ["a control character", "EUR\nUSD"],
     ["a character beyond ASCII", "€USD"],
-    ["a list of lists", ["EURUSD", "XAUUSD"]],
+    ["a repeated parameter", ["EURUSD", "XAUUSD"]],
   ])("is rejected with %s", (_what, symbols) => {
     expect(QuotesQuery.safeParse({ symbols, at: AT }).error?.issues[0]?.path[0]).toBe("symbols");
   });

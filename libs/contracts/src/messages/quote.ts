@@ -18,7 +18,7 @@ export const MIN_QUOTE_RETENTION_MS = 5 * 60_000;
 
 /**
  * A symbol that quotes can be requested for: visible ASCII characters and spaces, without a comma.
- * Callers leave out other symbols.
+ * kapi requests no quotes of other symbols.
  */
 export const QuoteSymbol = z
   .string()
@@ -31,12 +31,12 @@ export const Quote = z.object({
   symbol: QuoteSymbol,
   bid: z.number(),
   ask: z.number(),
-  /** When the quote began to hold, by the clock of the trading server. */
+  /** Since when the quote is valid, by the clock of the trading server. */
   measuredAt: z.iso.datetime(),
 });
 export type Quote = z.infer<typeof Quote>;
 
-/** Query of a read of quotes. Repeated symbols count once. Times have milliseconds. */
+/** Query of a read of quotes. Repeated symbols count once. `at` is cut to milliseconds. */
 export const QuotesQuery = z.object({
   /** Symbols in the spelling of the trading server, separated by commas. */
   symbols: z

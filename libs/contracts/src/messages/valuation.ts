@@ -19,8 +19,8 @@ export const Valuation = z.object({
   openPositionCount: z.int().min(0),
   /**
    * Deposits minus withdrawals since the account was created, without the initial balance. Risk
-   * rules compare values without it, so that a payout is no loss. Optional: a bridge of release
-   * 0.1.0 does not send it.
+   * rules do not count this money as profit or loss, so a payout is no loss. Optional: a bridge of
+   * release 0.1.0 does not send this field.
    */
   netDepositsMinor: Minor.optional(),
 });

@@ -13,7 +13,7 @@ const AT = "2026-03-02T10:05:00.000Z";
 const OPENED_AT = "2026-03-02T09:15:00.000Z";
 
 type Event = z.input<typeof WebhookEvent>;
-/** The data of each shape that has the kind `K`. */
+/** The `data` of the event `E` if `E` can have the kind `K`. */
 type DataIn<E extends Event, K extends WebhookKind> = E extends unknown
   ? K extends E["type"]
     ? E["data"]
@@ -98,9 +98,9 @@ const dailyLoss = (id: string) => ({
 });
 
 /**
- * One history of an account. Numbers without an example: the transaction of the initial balance
- * (2), the other events of the entry (6, 7), and those of the partial close (10 to 12) and of the
- * exit (16).
+ * One history of an account. Values of `accountSequence` without an example: the transaction of the
+ * initial balance (2), the other events of the entry (6, 7), and those of the partial close (10 to
+ * 12) and of the exit (16).
  */
 const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   "account.created": account(1, 1, "active"),

@@ -5,7 +5,7 @@ type Shape = (typeof WebhookEvent.options)[number];
 /** The schema of events of a kind. */
 function shapeOf(kind: WebhookKind): Shape {
   const found = WebhookEvent.options.find((option) => option.shape.type.safeParse(kind).success);
-  if (found === undefined) throw new Error(`${kind} has no shape`);
+  if (found === undefined) throw new Error(`WebhookEvent has no schema for events of the kind ${kind}`);
   return found;
 }
 

@@ -114,6 +114,6 @@ function operationIdOf(kind: WebhookKind): string {
 
 function schemaOf(kind: WebhookKind): z.ZodType {
   const schema = Object.values(EVENTS).find((candidate) => candidate.shape.type.safeParse(kind).success);
-  if (schema === undefined) throw new Error(`${kind} has no shape`);
+  if (schema === undefined) throw new Error(`EVENTS has no schema for events of the kind ${kind}`);
   return schema;
 }

@@ -1,4 +1,7 @@
-/** Examples of evidence. The hashes and the signatures are real ones of a key that nobody uses. */
+/**
+ * Examples of evidence. The hashes are those of the examples. The signatures are by a key that
+ * nobody uses.
+ */
 import type { BreachEvidence, IntervalEvidence } from "../http/evidence.ts";
 import type { z } from "zod";
 

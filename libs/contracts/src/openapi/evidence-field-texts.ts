@@ -22,13 +22,13 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "BreachEvidence.to": "End of the interval, inclusive, UTC.",
   "IntervalEvidence.from": "Beginning of the interval in which the valuations were measured, UTC.",
   "IntervalEvidence.to": "End of the interval, inclusive, UTC.",
-  missing: "What the document does not have, and why.",
+  missing: "The parts that the document lacks, and why.",
   "BreachEvidence.createdAt": "When the document was signed, UTC.",
   "IntervalEvidence.createdAt": "When the document was signed, UTC.",
   "BreachEvidence.rule": "The rule in the version that was breached.",
   breach: "Why the rule was breached.",
   "BreachEvidence.positions":
-    "The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`; null if kapi could not get them.",
+    "The positions that were open at `breach.extremeAt`; if no position was open then, those at `breach.at`; null if kapi could not get them.",
   "BreachEvidence.records": "The valuations in the order of the log, then the samples in the order of their sequences.",
   "IntervalEvidence.records":
     "The valuations in the order of the log, then the samples in the order of their sequences.",
@@ -60,7 +60,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceRule.type": "Kind of the rule.",
   "EvidenceRule.action": "What kapi did at the breach.",
   "EvidenceRule.activeFrom":
-    "Time of the account's values with which this version became active, UTC. Later valuations were compared with it.",
+    "When the first values were measured that were compared with this version, UTC. All later valuations were compared with this version too.",
   "EvidenceRule.limit": "The limit of the rule.",
   unit: "Unit of the limit.",
   "EvidenceLimit.value": "The limit as decimal text.",
@@ -96,7 +96,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   algorithm: "Algorithm.",
   headerHash: "SHA-256 of the header in canonical form, as hex.",
   recordHashes: "The hash of each record, chained to the hash before it, as hex.",
-  lastHash: "The last hash of the chain, as hex. It fixes the whole content.",
+  lastHash: "The last hash of the chain, as hex. It changes if any part of the content changes.",
   "EvidenceSignature.keyId": "Id of the key, see `/.well-known/kapi-evidence-keys.json`.",
   "EvidenceSignature.value": "The signature in base64url.",
 };

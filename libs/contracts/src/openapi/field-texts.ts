@@ -1,7 +1,7 @@
 /**
- * Descriptions of the fields of the OpenAPI document, with unit and meaning. A name has one meaning
- * wherever it occurs; `<Schema>.<field>` overrides it for one schema, `<Union>.<field>` for all
- * variants of a union, and `EventData.<field>` for `data` of all events.
+ * Descriptions of the fields of the OpenAPI document, with unit and meaning. The text of `<field>`
+ * applies wherever no other text does. `<Schema>.<field>` replaces it for one schema,
+ * `<Union>.<field>` for all variants of a union, `EventData.<field>` for `data` of all events.
  */
 import { EVIDENCE_FIELD_TEXTS } from "./evidence-field-texts.ts";
 
@@ -39,8 +39,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "RiskRulesResult.activeFrom": "Since when valuations are compared with the rules, UTC.",
   "RiskRulesResult.version": "Version of the rules.",
   "AccountRiskRules.version": "Counts the changes of the rules, from 1; 0 for an account that never had rules.",
-  "AccountRiskRules.rules": "The rules; empty after they were removed.",
-  "AccountRiskRules.commandId": "Id of the command that set the rules; null for version 0.",
+  "AccountRiskRules.rules": "The rules; empty for version 0, and after they were removed.",
+  "AccountRiskRules.commandId": "Id of the command that made this version; null for version 0.",
   "SetRiskRules.rules": "All rules of the account, 1 to 10. They replace the earlier rules.",
   rules: "The rules, 1 to 10.",
   "AccountRiskRules.template": "The template that the rules came from; null for rules that were set on the account.",
@@ -96,7 +96,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   rule: "The rule as it was.",
   ruleVersion: "Version of the rules.",
   period: "The day of a daily rule, by the local date of its start; `lifetime` for any other rule.",
-  reference: `Value from which the loss or profit counts, with the deposits and withdrawals since. ${MONEY}`,
+  reference: `Value from which the loss or profit counts, with the deposits and withdrawals since then. ${MONEY}`,
   threshold: `Value at which the rule is breached. ${MONEY}`,
   value: `Value that was compared. ${MONEY}`,
   "RiskBreach.commandId": "Id of the command of the action; null for `notify`.",
@@ -107,17 +107,17 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "RiskRule.id": "Your id of the rule, unique among the rules of the account.",
   "RiskRule.type": "Kind of the rule.",
   "RiskRule.limit": "The loss that breaches the rule. A loss that equals the limit breaches it.",
-  target: "The profit that reaches the target.",
+  target: "The profit at which the rule counts as breached.",
   percent: "Share of the reference in percent, above 0 and at most 100, with at most four decimals.",
   "RiskLimit.amount": `Amount of money, above 0. ${MONEY}`,
-  basis: "Value at the start of the day from which the loss counts; `higher`: of equity and balance.",
+  basis: "Value at the start of the day from which the loss counts; `higher`: the higher one of equity and balance.",
   "ProfitTargetRule.basis": "Value that must reach the target.",
   timeZone: "IANA name of the time zone of the day, such as `Europe/Prague`.",
   dayStart:
     "Local time at which a day starts. If daylight saving time skips it, the day starts at the first instant after the gap; if it is repeated, at its first occurrence.",
   trailing:
-    "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set.",
-  startValue: `Value at the start. Absent: the initial balance of the account. ${MONEY}`,
+    "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set, and at least from `startValue`.",
+  startValue: `Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. ${MONEY}`,
   lockAt: `Only with \`trailing\`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. ${MONEY}`,
   warnAt: "Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning.",
   account: "The account, with its live values.",
@@ -166,7 +166,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   createdBy: "Who caused it; null or absent if nobody did through kapi.",
   credentials: "Access data of the account.",
   "CommandEnvelope.credentials": "The one-time passwords of a new account: in the first answer only.",
-  "PasswordResetEnvelope.credentials": "The one-time passwords of a new account: absent after a password reset.",
+  "PasswordResetEnvelope.credentials": "Always absent: only the creation of an account returns these passwords.",
   credits: "Credits that the request cost or reserved; negative if they were returned.",
   currency: "Currency of all amounts of the account or server.",
   currencySymbol: "Symbol of the currency.",
@@ -300,7 +300,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "CommandEvent.result":
     "What the command returns; null also for a large result, such as an export: `getCommand` returns it.",
   resultOmitted: "Whether the result was too large for the event.",
-  results: "One envelope for each account, in their order.",
+  results: "One envelope for each account, in the order of `accounts` of the request.",
   reversalOf: "Id of the transaction that this one reverses; null if it reverses none.",
   secret: "The signing secret, `whsec_…`: in this answer only.",
   sequence: "Number of the live sample that the snapshot was taken from.",

@@ -250,8 +250,8 @@ export const BODIES = {
 } as const satisfies Record<string, z.ZodType>;
 
 /**
- * Records that requests contain too: a field with a default is optional, so that a record of an
- * answer can be sent back.
+ * Schemas that answers and requests contain. The document has their form in requests, in which a
+ * field with a default is optional. So a client can send such a record of an answer back.
  */
 const RECORDS_IN_BODIES = {
   RiskLimit,
@@ -271,7 +271,7 @@ const LIST_OF_KINDS: JsonSchema = {
 
 const FUNDS_AMOUNT: JsonSchema = { minimum: 0.01, exclusiveMinimum: undefined, multipleOf: 0.01 };
 
-/** JSON Schema of rules that are functions in zod. */
+/** Keywords that zod's JSON Schema lacks or has wrong; `undefined` removes a keyword. */
 const RULES = new Map<z.ZodType, JsonSchema>([
   [CreateTradingAccountBody.shape.initialBalance, { multipleOf: 0.01 }],
   [CreateTradingAccountBody.shape.password, { format: "password" }],
@@ -282,10 +282,10 @@ const RULES = new Map<z.ZodType, JsonSchema>([
   [UpdateServerConfigurationBody.shape.supportedLeverage, { uniqueItems: true }],
   // At least one field, besides the required ones.
   [UpdateServerConfigurationBody, { minProperties: 1 }],
-  // Accepts anything, because the operation has no status for an invalid value.
-  [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [UpdateTradingAccountBody, { minProperties: 2 }],
   [UpdateWebhookBody, { minProperties: 1 }],
+  // Accepts anything, because the operation has no status for an invalid value.
+  [GetCommandQuery.shape.wait, { type: ["integer", "string"], default: 0, pattern: undefined, description: undefined }],
   [WebhookKinds, { uniqueItems: true }],
   [WebhookServerIds, { uniqueItems: true }],
   ...RISK_SCHEMA_RULES,

@@ -21,8 +21,9 @@ the command is final, or after 20 seconds. Once it is \`succeeded\`, every read 
 
 Queued operations need an \`Idempotency-Key\`: one per change, repeated only to retry it. A retry returns 200 with the
 earlier command, \`duplicate: true\` and the header \`Idempotent-Replayed\`. A repeated bulk returns 202 again, with
-\`duplicate: true\` for each item. The same key for a different request is rejected: 409 for creations, else 400.
-A request that is rejected with a 4xx status does not use up its key. After a 5xx status or a lost answer, retry with the same key.
+the same header, and \`duplicate: true\` for each item. The same key for a different request is rejected: 409 for
+creations, else 400. A request that is rejected with a 4xx status does not use up its key. After a 5xx status or a lost
+answer, retry with the same key.
 
 ## Credits
 
@@ -93,7 +94,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   flattenAccount:
     "Positions are closed at the market. While the market of a position is closed, the command is retried until its deadline. If the account still has open positions then, the command fails with `ACCOUNT_HAS_OPEN_POSITIONS`. Positions that it has closed stay closed; `errorMessage` names them. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
   setAccountCloseOnly:
-    "The trading server rejects new positions, new pending orders and more volume from then on, and cancels the pending orders that would open or increase a position. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow it more. `result`: `{status, changed, cancelled}`.",
+    "The trading server rejects new positions, new pending orders and more volume from then on, and cancels the pending orders that would open or increase a position. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow more than this status. `result`: `{status, changed, cancelled}`.",
   setRiskRules:
     "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period, and its reference if it still measures from the same value. A rule that is removed and added again starts anew. A loss that exceeds a limit already is a breach at once.",
   deleteRiskRules:
@@ -117,7 +118,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   createTradingAccount:
     "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, or the server is disabled.",
   bulkCreateTradingAccounts:
-    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` once all commands are final), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
+    "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` the answer comes when all commands are final, or after 30 seconds), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
     "Values come from the trading server, or from the newest live sample if the server cannot be reached: `metricsMeasuredAt` shows when they were measured. `credentials` never holds a password.",
   updateTradingAccount:
