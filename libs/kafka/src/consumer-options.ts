@@ -20,9 +20,10 @@ export interface ConsumerOptions {
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
   /**
    * Called after every join with this process's partitions of each topic (an empty list if it has
-   * none), unless a newer join has already replaced the assignment. The batches of the earlier generation have ended before the call; batches of the new
-   * generation wait until the promise resolves. `generation` is the number of the group's new
-   * generation. It rises with every rebalance.
+   * none), unless a newer join has already replaced the assignment. The batches of the earlier
+   * generation have ended before the call; batches of the new generation wait until the promise
+   * resolves. `generation` is the number of the group's new generation. It rises with every
+   * rebalance.
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;
   /**
