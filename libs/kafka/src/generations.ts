@@ -21,9 +21,12 @@ type Announce = (
 
 /** A batch that may run in the current generation. */
 export interface AdmittedBatch {
-  /** Resolves when `onAssigned` has handled the assignment of the generation. */
+  /** Resolves when the announcement of the generation's assignment has ended or failed. */
   readonly ready: Promise<void>;
-  /** Whether the group is still in the generation of this batch. */
+  /**
+   * Whether the batch may run. False before `ready`, after a failed announcement, in a later
+   * generation and after `stop`.
+   */
   isCurrent(): boolean;
   /** Must be called once when the batch has ended. */
   leave(): void;
@@ -35,7 +38,7 @@ export interface Member {
   readonly generationId: number;
 }
 
-/** The patched kafkajs names the member in the event of a join, and on each fetched batch. */
+/** The member that the patched kafkajs names in a `GROUP_JOIN` event, or on a fetched batch. */
 export function memberOf(named: object): Member {
   const { memberId = "", generationId = -1 } = named as Partial<Member>;
   return { memberId, generationId };

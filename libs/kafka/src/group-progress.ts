@@ -23,7 +23,8 @@ export async function topicEnd(kafka: KafkaConnection, topic: TopicContract): Pr
 /**
  * Whether every record before `end` is committed by the group, or deleted. A record is committed
  * after its effect is durable.
- * @returns "recreated" if the topic was deleted and made again after `end` was read.
+ * @returns "recreated" if the topic no longer has the id of `end`: it was deleted after `end` was
+ * read, and perhaps made again.
  */
 export async function hasGroupReached(
   kafka: KafkaConnection,

@@ -47,6 +47,7 @@ export class GroupTopics {
    * The assignment with the ids of its topics. Compares these ids with the ids that this consumer
    * knew, and with the committed ids of the group. Waits for an unavailable coordinator; the
    * consumer's `check` reports the wait. Returns early if another generation has begun.
+   * With `restartBeyondEnd`, returns the assignment unchanged.
    * @throws TopicRecreated if a topic was deleted and made again.
    */
   async check(
@@ -73,7 +74,8 @@ export class GroupTopics {
     for (const { topic } of assignment) {
       const name = this.#kafka.topicName(topic);
       const id = await topicIdFrom(coordinator, name);
-      // A topic that is being deleted may be made again with another id.
+      // The topic is being deleted. If it is made again, the check after a later join compares
+      // its new id.
       if (id === null) continue;
       this.#compare(name, this.#ids.get(name), id);
       this.#ids.set(name, id);

@@ -23,7 +23,7 @@ const READ_TIMEOUT_MS = 10_000;
 /** Pauses while a broker does not know all partitions. */
 const BACK_OFF = { firstMs: 50, maxMs: 500 };
 
-/** The newest record of `partition.growth`; null if the topics never grew. */
+/** The newest record of `partition.growth`; null if no growth was ever announced. */
 export async function readPartitionGrowth(kafka: KafkaConnection): Promise<PartitionGrowth | null> {
   let newest: PartitionGrowth | null = null;
   const all = { topic: TOPICS.partitionGrowth, partition: 0, fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
@@ -50,8 +50,8 @@ export interface TopicSize {
 
 /**
  * The numbers of partitions of {@link GROWING_TOPICS}.
- * @throws if a topic does not exist, or a replica is not in sync. A broker that is cut off could
- * still show an old record of `partition.growth` to some processes.
+ * @throws if one of these topics or `partition.growth` does not exist, or has a replica that is not
+ * in sync: the broker of this replica may be cut off, and show an old record of `partition.growth`.
  */
 export async function topicSizes(kafka: KafkaConnection): Promise<readonly TopicSize[]> {
   const topics: readonly TopicContract[] = [...GROWING_TOPICS, TOPICS.partitionGrowth];
@@ -94,7 +94,8 @@ export function assertGrown(kafka: KafkaConnection, topic: TopicContract, before
  * number or more stay as they are. Resolves when every broker knows the partitions and their
  * leaders. A process that asked a broker without this knowledge would use only the former
  * partitions.
- * @throws what {@link topicSizes} throws, or if the cluster cannot be used.
+ * @throws what {@link topicSizes} throws; or if the cluster cannot be used, or a broker does not
+ * know all partitions within {@link CREATE_TIMEOUT_MS}.
  */
 export async function growTopics(kafka: KafkaConnection, partitions: number): Promise<void> {
   const smaller = (await topicSizes(kafka)).filter((one) => one.partitions < partitions);

@@ -131,7 +131,8 @@ class FollowingWatch implements GrowthWatch {
       this.#options.logger.warn(fields, "the growth of topics cannot be read yet: messages wait until it can");
     }
     this.#pending = null;
-    // A process that does not know the record chooses partitions anew as soon as it reads it.
+    // If the record could not be read, `#partitions` stays 0. Then the first record with the phase
+    // `done` makes all producers choose their partitions again.
     if (this.#verifiedMs !== Number.NEGATIVE_INFINITY) this.#partitions = await this.#partitionsNow();
     this.#running = this.#follow();
   }

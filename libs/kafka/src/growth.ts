@@ -11,7 +11,7 @@ export interface GrowingProducer {
 
 /** What a process knows about the growth of topics. */
 export interface GrowthWatch {
-  /** The newest record; null if the topics never grew. */
+  /** The newest record; null if no growth was ever announced. */
   readonly growth: PartitionGrowth | null;
   /** Whether a producer may send now. `isSource`: see `ProducerOptions`. */
   mayPublish(isSource: boolean): boolean;

@@ -13,12 +13,15 @@ interface PartitionLag {
   answeredMs: number;
 }
 
-/** The lag of a consumer or a reader behind the ends of its partitions, as of the last fetches. */
+/** The lag of a consumer behind the ends of its partitions, as of the last fetches. */
 export class Lag {
   /** By `topic/partition`. */
   readonly #partitions = new Map<string, PartitionLag>();
 
-  /** Records the end of a partition, as a fetch reported it, and the first fetched offset. */
+  /**
+   * Records the end of a partition, as a fetch reported it. `first` is the first fetched offset:
+   * the position of a partition that has no entry yet.
+   */
   fetched(topic: string, partition: number, end: bigint, first: bigint, nowMs: number): void {
     const lag = this.#partitions.get(`${topic}/${partition}`);
     if (lag === undefined)
@@ -36,7 +39,7 @@ export class Lag {
   }
 
   /**
-   * Describes a partition whose messages wait although no handler has answered for longer than
+   * Describes a partition with unhandled messages whose handler has not answered for longer than
    * `limitMs`. Returns null if there is none.
    */
   stalled(limitMs: number, nowMs: number): string | null {

@@ -10,7 +10,10 @@ import { fetchBytesOf } from "./topics.ts";
 
 /** Retries of kafkajs before a read fails; their pauses take about 0.7 s together. */
 const RETRIES = 5;
-/** Maximum time that the broker holds an empty fetch. The range ends before the end of the log. */
+/**
+ * Maximum time that the broker holds an empty fetch. Such a fetch is rare: the range never extends
+ * beyond the end of the log.
+ */
 const MAX_WAIT_MS = 100;
 const MAX_BYTES = 10 * 1024 * 1024;
 const READ_UNCOMMITTED = 0;
@@ -39,8 +42,8 @@ export interface LogRangeOptions {
  * are skipped.
  * @returns whether the range begins at the beginning of a log from which records were deleted: then
  * earlier records of the range may be missing.
- * @throws if the cluster does not answer, or after `timeoutMs`. `onMessages` may have got some of
- * the records before.
+ * @throws if the topic does not exist or the cluster does not answer, or after `timeoutMs`.
+ * `onMessages` may have got some of the records before.
  */
 export async function readLogRange(
   kafka: KafkaConnection,
@@ -84,7 +87,7 @@ async function locate(
   };
   const begin = await offsetOf({ fromBeginning: true });
   const end = await offsetOf({ fromBeginning: false });
-  /** The end of the log if no record was created at this time or later. */
+  /** The offset of the first record created at this time or later; the end if there is none. */
   const offsetAt = async (fromTimestamp: number): Promise<bigint> => {
     const offset = await offsetOf({ fromTimestamp });
     return offset < 0n ? end : offset;

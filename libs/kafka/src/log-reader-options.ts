@@ -24,8 +24,8 @@ export interface LogReaderOptions {
   /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
   readonly busyIntervalMs?: number;
   /**
-   * Maximum time that the broker holds an empty fetch. An added partition waits for that fetch.
-   * Default 2,000.
+   * Maximum time that the broker holds an empty fetch. The broker answers the first fetch of an
+   * added partition only after the held one. Default 2,000.
    */
   readonly idleWaitMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -46,7 +46,7 @@ export interface LogReader {
    * Reads more partitions, which it does not read yet: from these offsets, or from their beginning.
    * Resolves when all records that were in them at the call have been handled.
    * @throws PositionBeyondEnd for an offset beyond the end of the log; the error of the cluster if
-   * it does not name the offsets. No partition was added then.
+   * the ends of the partitions cannot be read. No partition was added then.
    */
   add(from: ReadonlyMap<number, bigint | "beginning">): Promise<void>;
   /** Stops reading partitions. Resolves when no record of them is being handled any more. */

@@ -102,7 +102,7 @@ class FetchingReader implements LogReader {
 
   position(partition: number): bigint {
     const position = this.#positions.get(partition);
-    if (position === undefined) throw new RangeError(`${this.#topic} has no partition ${partition}`);
+    if (position === undefined) throw new RangeError(`partition ${partition} of ${this.#topic} is not read`);
     return position;
   }
 
@@ -130,7 +130,7 @@ class FetchingReader implements LogReader {
     if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
     if (this.#positions.size === 0) return null;
     const silentMs = this.#clock.nowMs() - this.#lastActivityMs;
-    return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} tried nothing for ${silentMs} ms` : null;
+    return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} fetched nothing for ${silentMs} ms` : null;
   }
 
   /** Called when a fetch was answered, or while the reader waits for brokers or leaders. */
@@ -138,7 +138,7 @@ class FetchingReader implements LogReader {
     this.#lastActivityMs = this.#clock.nowMs();
   }
 
-  /** Determines the first positions and the ends that count as caught up; reads until `stop`. */
+  /** Determines the first positions and the ends that count as caught up; begins to read. */
   async start(): Promise<void> {
     const deadline = AbortSignal.timeout(START_DEADLINE_MS);
     const { from } = this.#options;
@@ -273,7 +273,7 @@ class FetchingReader implements LogReader {
       const fetched = await unlessOver(coming ?? this.#fetch(nodeId, partitions), over);
       // Far from the end, the broker prepares the next records while these are handled.
       coming = fetched.some(isFarFromEnd) ? this.#fetch(nodeId, partitions, new Map(fetched.map(endOf))) : null;
-      // The next round awaits this fetch and reports its failure.
+      // The next iteration of this loop awaits the fetch and reports its failure.
       coming?.catch(() => undefined);
       const somethingCame = fetched.some(({ messages }) => messages.length > 0);
       for (const partition of fetched) if (!over.aborted) await this.#handle(partition, somethingCame);
@@ -382,7 +382,7 @@ class FetchingReader implements LogReader {
       }
       this.#options.logger.warn(
         { topic: this.#topic, error: asError(failure).message },
-        "the cluster is not reachable",
+        "the metadata and offsets could not be read; trying again",
       );
       if (isUnreachable(failure)) this.noteActivity();
     }

@@ -162,7 +162,7 @@ export class PartitionSender {
   }
 
   #logFailure(error: unknown): void {
-    this.#logger.info({ error: asError(error).message }, "messages were not published; trying again");
+    this.#logger.info({ error: asError(error).message }, "a request of the producer failed");
   }
 }
 

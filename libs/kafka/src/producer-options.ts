@@ -3,7 +3,7 @@ import type { Clock } from "@kapi/kernel";
 
 import type { Position } from "./pending-message.ts";
 
-/** The limits of a producer. All are optional. */
+/** Options of a producer. */
 export interface ProducerOptions {
   /** Maximum number of messages in one request. Default 1,000. */
   readonly maxBatchMessages?: number;
@@ -41,7 +41,7 @@ export interface OutgoingMessage {
   /** null: a tombstone, after which compaction removes the key. An empty value keeps it. */
   readonly value: string | Buffer | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Only for a topic with the partition numbers of another topic. Default: chosen by the key. */
+  /** Only for a topic with `partitionsAs` in its contract. Default: chosen by the key. */
   readonly partition?: number;
   /**
    * The parent of the send's span, if the message belongs to a trace. The active span is never

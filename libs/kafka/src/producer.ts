@@ -43,9 +43,9 @@ const DISCONNECT_DEADLINE_MS = 1_000;
 const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
-/** Maximum size of a record in addition to its key, value and headers. */
+/** The most bytes that a record needs besides its key, value and headers. */
 const RECORD_OVERHEAD_BYTES = 40;
-/** Size of the trace header: its name, its 55 characters, and two lengths. */
+/** Size of the trace header: its name, the 55 characters of its value, and two lengths. */
 const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 /**
@@ -53,7 +53,8 @@ const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
  * that come while a request to their broker is under way. At most one request is under way to a
  * broker, and at most one with messages of a partition. This keeps the order without Kafka's
  * idempotent producer, with which kafkajs loses acknowledged messages. A broker that hangs holds up
- * only the partitions that it leads. `stop` sends waiting messages, within a deadline.
+ * only the partitions that it leads. `stop` sends waiting messages, within a deadline; it rejects
+ * them if the growth of topics pauses this producer.
  */
 export async function startProducer(kafka: KafkaConnection, options: ProducerOptions = {}): Promise<Started<Producer>> {
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
@@ -224,8 +225,9 @@ class BatchingProducer implements Producer, GrowingProducer {
   }
 
   /**
-   * The queue of a partition. It may change to the queue of the current leader only while no
-   * message of the partition waits.
+   * The queue of a partition. While messages of the partition wait or are under way, it is the
+   * queue that has them; `#moveToLeaders` moves them when the leader changes. Else it is the queue
+   * of the current leader.
    */
   #queueOf(state: PartitionState): BrokerQueue {
     if (state.brokerQueue !== null && state.waiting > 0) return state.brokerQueue;

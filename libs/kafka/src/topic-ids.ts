@@ -16,7 +16,7 @@ const METADATA = { apiKey: 3, apiName: "Metadata", apiVersion: 12 };
 const NO_ERROR = 0;
 const UNKNOWN_TOPIC = 3;
 const NO_TAGS = Buffer.from([0]);
-/** The request creates no topic and asks for no authorized operations. */
+/** The end of the request: do not create the topic; no authorized operations; no tags. */
 const NOTHING_MORE = Buffer.from([0, 0, 0]);
 const UUID_BYTES = 16;
 const REQUEST_TIMEOUT_MS = 5_000;

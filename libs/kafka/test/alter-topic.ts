@@ -6,7 +6,7 @@ import type { KafkaConnection } from "../src/connection.ts";
 /** Not imported by name, since Node does not find these in kafkajs. */
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
-/** Adds settings to an existing topic, by name ("retention.ms"); keeps its own settings. */
+/** Changes settings of an existing topic, by name ("retention.ms"); its other settings stay. */
 export async function alterTopic(
   kafka: KafkaConnection,
   topic: TopicContract,

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => drop());
 
-test("a member of a release without assignment by process shares its group's partitions with a member that has it", async () => {
+test("a member with assignment by process shares the partitions of a group with a member of a release without it", async () => {
   const owned = new Map<string, readonly number[]>();
   const member = (name: string, isAssignedByProcess: boolean): Promise<Started<Consumer>> =>
     startConsumer(kafka, {

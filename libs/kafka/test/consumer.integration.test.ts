@@ -148,7 +148,7 @@ test("a batch with a retryable error is retried from the same message, while oth
   expect(tries.every(([first]) => first === blocked[0])).toBe(true);
 });
 
-test("an unknown error of the handler stops the consumer, once, and the messages are read again", async () => {
+test("an unknown error of the handler stops the consumer and is reported once; the next consumer reads the messages again", async () => {
   const topic = TOPICS.accountEvents;
   const values = await publish(topic, 3, 1);
   const errors: Error[] = [];

@@ -14,7 +14,10 @@ let drop: () => Promise<void>;
 let producer: Started<Producer>;
 let partition: number;
 
-/** Times between the records with the values "before", 0 … {@link RECORDS} - 1, and "after". */
+/**
+ * The values of the records are "before", 0 … {@link RECORDS} - 1, "after". `first` is a time
+ * between "before" and 0, `second` a time between the last number and "after".
+ */
 let times: { readonly first: number; readonly second: number };
 let offsets: readonly bigint[];
 

@@ -109,7 +109,7 @@ it("ends a process that consumes, and lets it send nothing more", async () => {
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
 });
 
-it("lets no process start while partitions are moved", async () => {
+it("lets a process that consumes start only after the phase `moving`", async () => {
   await announce("moving");
   let started = false;
   const starting = startProcess(false).then(() => (started = true));

@@ -12,8 +12,9 @@ const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
 /**
- * Where the parts of a record batch are, in bytes from its beginning. The batch begins with its
- * first offset.
+ * The format of a record batch. It begins with its first offset, which has `offsetBytes` bytes.
+ * Names in `At`: where a field begins, in bytes from the beginning of the batch. `magic`: the value
+ * of that field.
  */
 const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
 

@@ -5,7 +5,7 @@ export interface Deferred<T> {
   readonly reject: (reason: Error) => void;
 }
 
-/** Returns a new {@link Deferred}, for queues whose callers wait for a later batch. */
+/** Returns a new {@link Deferred}. */
 export function deferred<T>(): Deferred<T> {
   return Promise.withResolvers<T>();
 }

@@ -4,7 +4,10 @@ import { assert } from "./assert.ts";
 
 const HEX_OF_UUID = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const NAMESPACE_BYTES = 16;
-/** First digits of the fourth group, indexed by its two bits that the variant leaves free. */
+/**
+ * The variant fixes two bits of the first digit of the fourth group. The other two bits are the
+ * index of the digit in this text.
+ */
 const VARIANTS = "89ab";
 const BASE32_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 

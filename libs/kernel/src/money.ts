@@ -16,8 +16,8 @@ export function minorFromAmount(amount: number): number | null {
 }
 
 /**
- * Maximum relative error of a number that a caller computed: 4 to 8 units in the last place, such
- * as the error of 0.1 + 0.2 (decisions, 6.1).
+ * Maximum relative error of a number that a caller computed: 4 to 8 units in the last place. The
+ * error of 0.1 + 0.2 is one unit (decisions, 6.1).
  */
 const FLOAT_ERROR_TOLERANCE = 4 * Number.EPSILON;
 
