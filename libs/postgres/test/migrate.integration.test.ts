@@ -234,7 +234,7 @@ describe("a service with its own role", () => {
     expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
-  test("creates tables with the owner's functions, even if a temporary table has the name, and inserts rows", async () => {
+  test("creates tables with the owner's functions, even if a temporary table has their name, and inserts rows", async () => {
     await asOwner();
     await run("select make_table('items_20260101')");
     await run("insert into items_20260101 (name) values ('one')");

@@ -153,8 +153,8 @@ export const configFields = {
   metrics: onOrOff,
   /**
    * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready,
-   * in milliseconds. So every load balancer notices before the first connection is refused.
-   * Use 0 if nothing checks the readiness.
+   * in milliseconds. So every load balancer notices before the first connection is refused. Use
+   * 0 if nothing checks the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
   /** KAFKA_TOPIC_PREFIX: comes before the name of every topic. */

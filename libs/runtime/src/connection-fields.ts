@@ -1,8 +1,8 @@
 /**
  * The settings of every process for Kafka, Redis and PostgreSQL, and the certificate authorities of
  * trading servers. A service spreads these fields into its schema. @kapi/kafka, @kapi/redis and
- * @kapi/postgres derive their options from them. Certificates and keys are PEM texts.
- * A variable with the suffix _FILE names a mounted file that contains the text.
+ * @kapi/postgres derive their options from them. Certificates and keys are PEM texts. A
+ * variable with the suffix _FILE names a mounted file that contains the text.
  */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 
@@ -138,8 +138,8 @@ const redis = {
 const postgres = {
   /**
    * Address of the database, with user and password. With `?sslmode=verify-full` connections are
-   * encrypted, and the server's certificate must be for the host of the address. Without
-   * `sslmode`, or with `disable`, they are not encrypted. Other modes are rejected.
+   * encrypted, and the server's certificate must be for the host of the address. Without `sslmode`,
+   * or with `disable`, they are not encrypted. Other modes are rejected.
    */
   POSTGRES_URL: postgresUrl,
   /**
