@@ -40,8 +40,8 @@ export const ATTRIBUTE = {
 } as const;
 
 /**
- * Values of {@link ATTRIBUTE.messagingSystem}: `system` for Kafka, `streams` for the usage streams in
- * Redis. `send` and `process` are values of the messaging operations.
+ * Values of {@link ATTRIBUTE.messagingSystem}: `system` for Kafka, `streams` for the usage streams
+ * in Redis. `send` and `process` are values of the messaging operations.
  */
 export const MESSAGING = { system: "kafka", streams: "redis", send: "send", process: "process" } as const;
 

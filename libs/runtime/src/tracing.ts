@@ -1,6 +1,7 @@
 /**
  * Traces. Spans are made explicitly, without instrumentation: for HTTP and Kafka, in and out, for
- * the attempts, changes and bookings of commands, for usage streams, webhook deliveries and batches.
+ * the attempts, changes and bookings of commands, for usage streams, webhook deliveries and
+ * batches.
  *
  * The parent of a span is given by its `traceparent`, or is the active span. Services work in
  * batches, so a command carries its trace; the call stack does not. Until {@link enableTracing}

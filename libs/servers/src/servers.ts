@@ -41,8 +41,8 @@ export interface ServersOptions {
   /** Gets the progress of the start. Default: nothing is reported. */
   readonly report?: Report;
   /**
-   * Whether the data need not outlive the run. Containers then have no volume. The data of processes
-   * stays in `stateDir`, until the caller deletes it. Default: false, the data is kept.
+   * Whether the data need not outlive the run. Containers then have no volume. The data of
+   * processes stays in `stateDir`, until the caller deletes it. Default: false, the data is kept.
    */
   readonly ephemeral?: boolean;
 }

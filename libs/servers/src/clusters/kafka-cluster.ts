@@ -1,9 +1,9 @@
 /**
  * Three Kafka brokers on one machine; each is also a controller. A broker advertises the address of
  * its proxy, so clients connect through the proxy. Brokers and controllers connect to each other
- * directly, so a fault of a proxy affects only clients. Timeouts among brokers are Kafka's defaults:
- * a broker that is silent for 9 s is fenced, a replica that lags for 30 s leaves the in-sync
- * replicas.
+ * directly, so a fault of a proxy affects only clients. Timeouts among brokers are Kafka's
+ * defaults: a broker that is silent for 9 s is fenced, a replica that lags for 30 s leaves the
+ * in-sync replicas.
  */
 import { readFileSync, rmSync } from "node:fs";
 import path from "node:path";
