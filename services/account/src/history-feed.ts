@@ -23,7 +23,7 @@ interface HistoryFeedOptions {
   readonly logger: Logger;
 }
 
-/** The history, as used by reads and the consumer of `trading.events`. */
+/** The history, for reads, commands, deletions and the consumer of `trading.events`. */
 export interface HistoryFeed {
   readonly queue: BookingQueue;
   readonly reader: HistoryReader;
@@ -31,8 +31,8 @@ export interface HistoryFeed {
 }
 
 /**
- * Starts the history without the consumer of the topic. Gaps are filled. Fresh reads (decisions,
- * 4.11) book the events that they need.
+ * Creates the booking queue and starts the gap filler, without the consumer of `trading.events`.
+ * Fresh reads (decisions, 4.11) book the events that they need.
  */
 export async function startHistoryFeed({
   scope,

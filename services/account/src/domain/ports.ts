@@ -49,7 +49,7 @@ export interface AccountOpener {
   /** Opens accounts; returns their outcomes, in order. A repeated opening has its first outcome. */
   open(serverId: string, openings: readonly AccountOpening[]): Promise<OpeningOutcome[]>;
   /**
-   * The outcomes of openings that may have been sent. An opening that was not sent is closed: it
+   * The outcomes of openings that may have been sent. An opening without an outcome is closed: it
    * can never apply.
    */
   settle(serverId: string, commandIds: readonly string[]): Promise<OpeningOutcome[]>;
@@ -72,7 +72,10 @@ export interface AccountReader {
   records(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /** Name and creation time of each account, in order; null if it does not exist or is deleted. */
   descriptions(accounts: readonly AccountRef[]): Promise<(AccountDescription | null)[]>;
-  /** Number of accounts of each server by state, in the order of the servers. */
+  /**
+   * Number of accounts of each server by status, in the order of the servers. Deleted accounts are
+   * not counted. A status without accounts is left out.
+   */
   counts(serverIds: readonly string[]): Promise<Partial<Record<AccountStatus, number>>[]>;
   /** One page, newest first. */
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; pagination: Pagination }>;
@@ -82,11 +85,11 @@ export interface AccountReader {
    * chunks.
    */
   all(serverId: string, filter: AccountFilter): AsyncIterable<Account[]>;
-  /** How many accounts a risk template applies to. */
+  /** How many accounts the selection of a risk template matches. */
   countSelected(serverId: string, selection: RiskTemplateSelection): Promise<number>;
   /**
-   * Numbers of accounts that a risk template applies to: the first `limit` ones above `after`, in
-   * the order of their numbers.
+   * Numbers of the accounts that the selection of a risk template matches: the first `limit`
+   * numbers above `after`, in order.
    */
   selected(serverId: string, selection: RiskTemplateSelection, after: string, limit: number): Promise<string[]>;
 }
@@ -102,7 +105,7 @@ export interface ServerRepository {
   save(entry: ServerEntry): Promise<void>;
   /**
    * Ids of up to 100 servers whose current configuration was not sent to the trading server: the
-   * first ones after the id `after`, in the order of ids.
+   * first ones after the id `after`, in the order of ids. Null: from the first server.
    */
   unconfigured(after: string | null): Promise<string[]>;
   /**
@@ -134,7 +137,7 @@ export interface CreationRepository {
   findOrCreate(creations: readonly AccountCreation[]): Promise<Account[]>;
   /** The accounts with these ids, also deleted ones, in any order; unknown ids are left out. */
   read(managedAccountIds: readonly string[]): Promise<Account[]>;
-  /** Moves pending accounts to their final status; returns the moved accounts. */
+  /** Makes pending accounts `active` or `failed`; returns the accounts that it changed. */
   close(transaction: WorkTransaction, results: readonly CreationResult[]): Promise<Account[]>;
 }
 
@@ -183,7 +186,9 @@ export interface AccountRepository {
  * answer.
  */
 export interface AccountChanger {
-  /** Sends changes; returns their outcomes, in order. A repeated change has its first outcome. */
+  /**
+   * Sends changes; returns their outcomes, in order. A repeated change has its first final outcome.
+   */
   change(serverId: string, changes: readonly ReferencedChange[]): Promise<ChangeOutcome[]>;
   /**
    * The outcome of each reference. A reference without an outcome is closed: it can never apply.
@@ -202,7 +207,7 @@ export interface ExternalAccountData {
 
 /** The ledger, of the finance service. */
 export interface Ledger {
-  /** Books the account up to the trading server's sequence. Rejects if that takes too long. */
+  /** Books the account's events up to the trading server's sequence. Rejects after a timeout. */
   catchUp(account: AccountRef): Promise<void>;
 }
 
@@ -213,7 +218,7 @@ export interface DeletionState {
   readonly lastCommand: string | null;
   /**
    * State of that command: `running` during an attempt, `queued` between attempts, null if it is
-   * final. `claimDue` does not read the state, and always returns null.
+   * final. Also null in every result of `claimDue`, which does not read the command.
    */
   readonly open: "running" | "queued" | null;
   /** How often the trading server rejected the deletion. */
@@ -258,8 +263,8 @@ export interface DeletionRepository {
   /** Deletes orders, positions and deals, after all events are booked. */
   deleteHistory(serverId: string, accountNumber: string): Promise<void>;
   /**
-   * Marks those accounts `deleted` that are `deleting`, with their event. No event is booked
-   * afterwards.
+   * Marks those accounts `deleted` that are `deleting`, and records `account.deleted` for each. No
+   * trading event of these accounts is booked afterwards.
    */
   finish(transaction: WorkTransaction, accountIds: readonly string[]): Promise<void>;
 }

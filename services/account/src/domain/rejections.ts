@@ -3,7 +3,7 @@ import { UnknownKey } from "@kapi/kernel";
 
 import type { Rejection } from "./account-change.ts";
 
-/** Messages of commands that this service rejects itself. */
+/** The public error texts of commands that this service rejects itself. */
 const MESSAGES: Partial<Record<CommandErrorCode, string>> = {
   ACCOUNT_NOT_FOUND: "There is no such account",
   ACCOUNT_NOT_READY: "The account was not opened on the trading server",
@@ -21,8 +21,8 @@ export function rejection(errorCode: CommandErrorCode): { readonly kind: "refuse
 }
 
 /**
- * Retries a command whose password this process cannot open or derive, because it does not have the
- * key yet. Throws every other error.
+ * Retries a command whose password this process cannot decrypt or derive, because it does not have
+ * the key yet. Throws every other error.
  */
 export function retryWithoutKey(error: unknown): { readonly kind: "retry"; readonly reason: string } {
   if (error instanceof UnknownKey) return { kind: "retry", reason: error.message };

@@ -42,7 +42,10 @@ export interface ChangeBookingDependencies {
   readonly urgency: Urgency;
 }
 
-/** Books the events of changes on one server, at most one per account. Never rejects. */
+/**
+ * Books the events of changes on one server. `changes` has at most one change of an account. Never
+ * rejects.
+ */
 export type BookChanges = (serverId: string, changes: readonly BookableChange[]) => Promise<void>;
 
 /** Creates the booking of changes; one per process. */

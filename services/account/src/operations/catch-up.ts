@@ -1,8 +1,8 @@
 /**
  * Books an account's events up to the trading server's current sequence. Runs before a fresh read
- * (decisions, 4.11). Also runs before a command completes if its change caused further events
- * (decisions, 3.7). Missing events are read from the trading server, so this does not depend on the
- * consumer.
+ * (decisions, 4.11), and in a deletion before the history is removed (decisions, 4.8). Also runs
+ * before a command completes if its change caused further events (decisions, 3.7). Missing events
+ * are read from the trading server, so this does not depend on the consumer of `trading.events`.
  */
 import type { AccountRef } from "@kapi/contracts";
 import { ApiError, DependencyError } from "@kapi/http";
@@ -29,8 +29,8 @@ export interface CatchUpDependencies {
 
 /**
  * Resolves to true when the account is booked up to the trading server's current sequence, and to
- * false if `reader` does not show the account. Rejects with DependencyError after `waitMs`, if
- * events cannot be booked, or without a clear answer of the trading server. Rejects with ApiError
+ * false if `reader` does not show the account. Rejects with DependencyError if `waitMs` passes, if
+ * events cannot be booked, or if the trading server gives no clear answer. Rejects with ApiError
  * TOO_MANY_CONCURRENT_REQUESTS above the organization's share of calls to the trading server
  * (decisions, 1.7). Booked events stay booked.
  */

@@ -50,7 +50,7 @@ async function settleRefused(operation: CommandOperation, payload: Record<string
 it.each([
   ["account.flatten", {}],
   ["account.disable", { flatten: true }],
-] as const)("%s that fails after a part of it was done first books what it closed", async (operation, payload) => {
+] as const)("%s that closed only some positions books their events before it fails", async (operation, payload) => {
   const { run, caughtUp } = await settleRefused(operation, payload);
   expect(run).toMatchObject({ kind: "refused", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS" });
   expect(caughtUp).toEqual(["history", "ledger"]);

@@ -1,7 +1,7 @@
 /**
  * Carries out queued operations on existing accounts: plans them by status and server
  * configuration, sends the allowed ones in one batch by reference, and returns their outcomes. A
- * repeated command sends the same reference, so it gets the same outcome.
+ * repeated command sends the same reference, so it gets the same final outcome.
  */
 import type { CommandHeader, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
@@ -31,7 +31,9 @@ const MAX_CATCH_UPS = 8;
 export type ChangeRun =
   | { readonly kind: "done"; readonly account: Account; readonly effect: AccountEffect }
   | { readonly kind: "deleted"; readonly account: Account; readonly effect: AccountEffect }
+  /** This service rejected the command in this attempt, and sent nothing. */
   | ({ readonly kind: "refuse" } & Rejection)
+  /** The trading server rejected the change. */
   | {
       readonly kind: "refused";
       readonly errorCode: Rejection["errorCode"];
@@ -103,8 +105,8 @@ export async function changeTradingAccounts(
 }
 
 /**
- * The results of commands that may have been sent. A command that was not sent is closed: it can
- * never apply.
+ * The results of commands that may have been sent. A command without an outcome is closed: it can
+ * never apply. A command on an unknown account is closed too.
  */
 export async function settleTradingAccounts(
   ports: ChangePorts,

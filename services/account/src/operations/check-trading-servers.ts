@@ -53,7 +53,7 @@ export class TradingServerChecks {
     const answers = await answersInTime(this.#ask(serverId));
     if (answers === true) return { answers, answeredAt: toIso(this.#clock.nowMs()) };
     const last = await before?.result;
-    // Nothing says that the server does not answer.
+    // The server was not asked: the last result stays. Without one, the server counts as answering.
     if (answers === null) return last ?? { answers: true, answeredAt: null };
     return { answers, answeredAt: last?.answeredAt ?? null };
   }

@@ -1,7 +1,7 @@
 /**
  * The last steps of every deletion, after the trading server has deleted the account. The account's
- * events are booked and published, then all data of the account is removed. Each step may be
- * repeated, also concurrently.
+ * events are booked and published. Then its history and its data in metrics are deleted, and its
+ * transactions in finance are hidden. Each step may be repeated, also concurrently.
  */
 import { faultPoint } from "@kapi/runtime";
 
@@ -18,8 +18,9 @@ const MAX_CONCURRENT_DELETIONS = 8;
 /** Why a command is retried whose deletion or catch-up was not tried in its batch. */
 export const NOT_TRIED = "not tried, because other commands of its batch failed";
 /**
- * Maximum time to book the events of one deletion: enough for thousands of closed positions, and
- * less than the gateway's deadline.
+ * Maximum time to book the last events in an immediate deletion or in the service's own attempt:
+ * enough for thousands of closed positions, and less than the gateway's deadline. The queued
+ * deletion closes no positions, and waits as long as a read.
  */
 const MAX_BOOKING_MS = 8_000;
 /**
@@ -31,7 +32,7 @@ const MAX_STALLED_ATTEMPTS = 5;
 /** What the immediate deletion, the queued one and the service's own attempts share. */
 export interface DeletionPorts {
   readonly repository: DeletionRepository;
-  /** The data of the account in finance and metrics; removed before the deletion completes. */
+  /** Hides or deletes the account's data in finance and metrics, before the deletion completes. */
   readonly externalData: ExternalAccountData;
   /** The source of the account's last events. */
   readonly feed: FeedSource;
@@ -69,8 +70,8 @@ export async function bookOrSkipLastEvents(
 }
 
 /**
- * Removes the data of an account in this service, finance and metrics, after its last events are
- * booked. If a step fails, all steps are repeated.
+ * Deletes the history of an account, hides its transactions in finance and deletes its data in
+ * metrics, after its last events are booked. If a step fails, all steps are repeated.
  */
 export async function removeAccountData({ repository, externalData }: DeletionPorts, account: Account): Promise<void> {
   const { serverId, accountNumber } = account;

@@ -27,7 +27,9 @@ export interface RequestedCreation {
 
 /** The result of one attempt at a creation. */
 export type CreationOutcome =
+  /** Of the trading server; `refused` is its rejection. */
   | OpeningOutcome
+  /** This service rejected the creation in this attempt, and sent nothing. */
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "retry"; readonly reason: string };
 

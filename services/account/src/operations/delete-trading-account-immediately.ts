@@ -33,10 +33,10 @@ interface ImmediateDeletionPorts extends DeletionPorts {
 }
 
 /**
- * Deletes an account and all its data; closes open positions at the market. The closing deals are
- * published before the deletion. True once the account is deleted, also by an earlier request;
- * false if it never existed. Rejects if a step fails. `createdBy`: the caller, recorded in the
- * ledger for the closed positions.
+ * Deletes an account; closes open positions at the market. The closing deals are published before
+ * the deletion. No read shows the account's data afterwards; its ledger rows are only hidden. True
+ * once the account is deleted, also by an earlier request; false if it never existed. Rejects if a
+ * step fails. `createdBy`: the caller, recorded in the ledger for the closed positions.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,

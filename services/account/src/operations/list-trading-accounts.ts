@@ -14,14 +14,14 @@ import { toTradingAccount } from "./render.ts";
 const MAX_CHUNKS = 2;
 /** Maximum for one organization, so that it delays another organization by at most one chunk. */
 const MAX_CHUNKS_PER_ORGANIZATION = 1;
-/** Maximum wait for a chunk, in milliseconds; the gateway waits 3.5 s for a chunk. */
+/** Maximum wait until a chunk may be read; the gateway waits 3.5 s in all for a chunk. */
 const MAX_CHUNK_WAIT_MS = 3_000;
 /** Maximum number of concurrent searches. Each uses a database connection for at most 2 s. */
 const MAX_SEARCHES = 8;
-/** Maximum for one organization, over all gateways and consoles that send its searches. */
+/** Maximum for one organization in a process, whichever gateway or console sends the searches. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
 /**
- * Maximum wait for a search, in milliseconds. With the search's 2 s it stays within the gateway's
+ * Maximum wait until a search may start. With the search's 2 s it stays within the gateway's
  * deadline.
  */
 const MAX_SEARCH_WAIT_MS = 1_000;

@@ -6,8 +6,8 @@ import type { PageRange, RecordPage } from "../domain/history-ports.ts";
 export type HistoryList = "orders" | "positions" | "deals";
 
 /**
- * Reads the page that `query` asks for with `read`, and one record more, which shows whether
- * another page follows; null if there is no such account.
+ * Calls `read` for the page that `query` asks for and one record more, which shows whether another
+ * page follows. Null if there is no such account.
  */
 export async function readPage<T>(
   list: HistoryList,

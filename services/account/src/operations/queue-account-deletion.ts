@@ -3,8 +3,9 @@ import { ACCOUNT_MOVES } from "../domain/account-status.ts";
 import { rejection } from "../domain/rejections.ts";
 
 /**
- * Deletes an account without open positions. After the trading server's deletion, all data of the
- * account is removed before the command succeeds, as in the immediate deletion (decisions, 4.8).
+ * Deletes an account without open positions. When the trading server has deleted the account, its
+ * data is removed or hidden as in the immediate deletion (decisions, 4.8). Then the command
+ * succeeds.
  */
 export const queueAccountDeletion: QueuedOperation = {
   operation: "account.delete",

@@ -4,7 +4,8 @@ import type { AccountReader, Quotes } from "../domain/ports.ts";
 
 /**
  * For each symbol the last quote of the trading server at or before `at`; a symbol without one is
- * left out. `quotes` is null if the trading server gives none. Null if there is no such server.
+ * left out. `quotes` is null if the trading server gives no quotes at all. Null if there is no such
+ * server.
  * @throws what the trading server's client throws while the quotes are unavailable.
  */
 export async function readQuotes(

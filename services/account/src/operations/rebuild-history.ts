@@ -1,7 +1,7 @@
 /**
  * Rebuilds the orders, positions and deals of a server's accounts from the trading server's
  * history, while the service runs. Each account's history is staged and replaces the live one in
- * one transaction, exactly up to its booked event, so no event is published twice or lost. An
+ * one transaction, exactly up to the last booked event, so no event is published twice or lost. An
  * interrupted rebuild keeps its staged history.
  */
 import type { AccountRef } from "@kapi/contracts";
@@ -105,8 +105,8 @@ async function rebuilt(options: RebuildOptions, account: AccountRef): Promise<Re
 }
 
 /**
- * Stages the events up to `target`; returns the sequence of the last one, 0 if the account
- * is deleted.
+ * Stages the events up to `target`; returns the sequence of the last one, 0 if the account is
+ * deleting or deleted.
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountRef, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
@@ -119,7 +119,7 @@ async function gather({ staged, history }: RebuildOptions, account: AccountRef, 
     const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
     if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
     const reached = await staged.stage(account, events);
-    // The account was deleted meanwhile: there is no history to replace.
+    // The account is being deleted or was deleted meanwhile: there is no history to replace.
     if (reached === 0) return 0;
     gathered = reached;
   }

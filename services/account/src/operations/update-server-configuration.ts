@@ -38,8 +38,9 @@ export async function updateServerConfiguration(
 }
 
 /**
- * Omitted fields are unchanged. A default that is not in the new list becomes null (decisions,
- * 4.10).
+ * Omitted fields are unchanged. If `body` gives no default, a default that is not in the new list
+ * becomes null (decisions, 4.10). Throws {@link InvalidConfigurationError} if `body` gives a
+ * default that is not in the list.
  */
 export function reconfigured(
   now: ServerConfiguration,

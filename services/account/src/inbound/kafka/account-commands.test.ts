@@ -44,7 +44,7 @@ it("retries commands whose call was not sent; other commands of the batch keep t
   ]);
 });
 
-it("fails a command of an unknown operation only if the trading server closed its reference", async () => {
+it("retries a sent command of an unknown operation unless the trading server closed its reference", async () => {
   const outcomes: ChangeOutcome[] = [
     { kind: "closed" },
     { kind: "applied", event: null },

@@ -29,10 +29,7 @@ import {
   settleCreations,
 } from "./creation-commands.ts";
 
-/**
- * The handlers of creations and of changes, and the classification of the trading server's errors.
- * {@link createAccountCommands} only dispatches between the two handlers.
- */
+/** The handlers of creations and changes, and the classification of the trading server's errors. */
 export interface AccountCommandsOptions {
   readonly creations: CreationCommandsOptions;
   readonly changes: ChangeCommandsOptions;
@@ -49,8 +46,9 @@ type CommandCategory = "creation" | "change" | "unknown";
 
 /**
  * Creates the executor for the command worker. A command of an operation that this version does not
- * know fails INTERNAL, unless it was sent and the trading server has an outcome. `apply` locks the
- * accounts of all its commands before it writes any row, so that transactions do not deadlock.
+ * know fails INTERNAL. If it was sent and the trading server has an outcome, it is retried instead.
+ * `apply` locks the accounts of all its commands before it writes any row, so that transactions do
+ * not deadlock.
  */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, changer, isUnreachable, isNotSent } = options;

@@ -13,19 +13,20 @@ import type { QueuedOperations } from "../../operations/queued-operations.ts";
 type Run<M> = (serverId: string, messages: readonly M[]) => Promise<ChangeRun[]>;
 
 /**
- * What changes of existing accounts need. Both runs return one result for each message, in order,
- * and reject if the trading server gives no clear answer.
+ * What changes of existing accounts need. `changeTradingAccounts` and `settleTradingAccounts`
+ * return one result for each message, in order. They reject if the trading server gives no clear
+ * answer.
  */
 export interface ChangeCommandsOptions {
   /** Sends the changes of newly leased commands. */
   readonly changeTradingAccounts: Run<CommandMessage>;
   /** Gets the outcomes of commands that may have been sent. Closes a command without an outcome. */
   readonly settleTradingAccounts: Run<StoredCommandMessage>;
-  /** The operations that this version can carry out. Every command has one of them. */
+  /** The known operations. Every command that is passed to these functions has one of them. */
   readonly operations: QueuedOperations;
   readonly repository: AccountRepository;
   readonly deletions: DeletionRepository;
-  /** Publishes the account events in the transaction that writes the rows. */
+  /** Records the account events in the transaction that writes the rows. */
   readonly recordEvents: RecordEvents;
 }
 

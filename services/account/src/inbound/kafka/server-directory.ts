@@ -38,7 +38,7 @@ export async function startServerFollower(options: ServerDirectoryOptions): Prom
   const onFailure = (serverId: string, error: unknown): void => {
     logger.warn({ serverId, err: error }, "the configuration was not sent to the trading server; it is retried");
   };
-  /** The servers after this one are next; null: those from the first one. */
+  /** The next round continues after this server; null: it begins with the first server. */
   let lastServerId: string | null = null;
   const round = async (): Promise<boolean> => {
     for (const entry of waiting.values()) {

@@ -3,7 +3,7 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { Ledger } from "../../domain/ports.ts";
 
-/** Deadline of a catch-up, in milliseconds: finance waits up to 2 s for its trading server. */
+/** The deadline is longer than the 2 s in which finance books the account's events or gives up. */
 const CATCH_UP = { timeoutMs: 3_000, repeatable: true };
 
 /** The ledger of the finance service. */

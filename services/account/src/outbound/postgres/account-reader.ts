@@ -17,7 +17,7 @@ import {
 import { countSelected, listSelected } from "./selected-accounts.ts";
 import { selectServer } from "./server-repository.ts";
 
-/** Accounts per chunk of a whole list. Other requests wait for one chunk. */
+/** Accounts per chunk of an unpaged list. One chunk delays the process's other requests. */
 const CHUNK_ROWS = 200;
 /** The position before the first account of a list. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };

@@ -143,7 +143,7 @@ interface DeletionRepositoryOptions {
   readonly deleteHistory: DeletionRepository["deleteHistory"];
 }
 
-/** Deleting accounts in PostgreSQL (decisions, 4.8). */
+/** Accounts that are being deleted, in PostgreSQL (decisions, 4.8). */
 export function createDeletionRepository({
   database,
   clock,

@@ -94,7 +94,10 @@ export interface DealDigestRow {
   readonly swap_minor: number;
   /** In hex. */
   readonly hash: string;
-  /** From 1; a change of the day's deals makes the next one. */
+  /**
+   * Raised by each change of the day's deals. Begins with 1, or with 2 if the first deal of the day
+   * was booked after the digests of the day were made.
+   */
   readonly revision: number;
   /** Null for revision 1. */
   readonly revised_at: Date | null;

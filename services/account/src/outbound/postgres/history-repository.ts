@@ -116,7 +116,8 @@ function acceptEvents(
 }
 
 /**
- * Whether the account accepts no more events. 0.1.0 removes the feed of a deleting account early.
+ * Whether the account accepts no more events. A deleting account has no feed only if release 0.1.0
+ * removed it.
  */
 function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean {
   return status === "deleted" || (status === "deleting" && feed === undefined);
