@@ -105,7 +105,7 @@ export interface components {
          */
         RiskBasis: "equity" | "balance";
         /**
-         * @description The value at the start of a day from which a daily loss counts; `higher`: of equity and balance.
+         * @description The value at the start of a day from which a daily loss counts; `higher`: the higher one of equity and balance.
          * @enum {string}
          */
         DailyLossBasis: "equity" | "balance" | "higher";
@@ -186,7 +186,7 @@ export interface components {
             /** @description Credits for a connection of the live stream. */
             liveConnection: number;
         };
-        /** @description One billed request, or the reservation of a command. */
+        /** @description One billed request, the reservation of a command, or a return of credits. */
         CreditUsage: {
             /** @description `X-Request-Id` of the request, or the id that kapi gave it; null if unknown. */
             xRequestId: string | null;
@@ -441,7 +441,7 @@ export interface components {
         };
         /** @description A queued change. `operation` tells which `payload` and `result` it has. Commands whose details are no longer kept have no `payload`, and their `result` is null. */
         Command: components["schemas"]["AccountCreateCommand"] | components["schemas"]["AccountUpdateCommand"] | components["schemas"]["AccountEnableCommand"] | components["schemas"]["AccountDisableCommand"] | components["schemas"]["AccountArchiveCommand"] | components["schemas"]["AccountDeleteCommand"] | components["schemas"]["AccountFlattenCommand"] | components["schemas"]["AccountCloseOnlyCommand"] | components["schemas"]["AccountPasswordResetCommand"] | components["schemas"]["AccountInvestorPasswordResetCommand"] | components["schemas"]["AccountHistoryExportCommand"] | components["schemas"]["FinanceDepositCommand"] | components["schemas"]["FinanceWithdrawCommand"] | components["schemas"]["RiskSetRulesCommand"] | components["schemas"]["RiskDeleteRulesCommand"] | components["schemas"]["RiskSetTemplateCommand"] | components["schemas"]["RiskDeleteTemplateCommand"];
-        /** @description A queued command, and what is shown only once. */
+        /** @description A queued command, and the new passwords if the request set any. */
         CommandEnvelope: {
             /** @description The command as it is now. */
             command: components["schemas"]["Command"];
@@ -458,7 +458,7 @@ export interface components {
             command: components["schemas"]["Command"];
             /** @description Whether an earlier request with the same idempotency key queued the command. */
             duplicate: boolean;
-            /** @description The one-time passwords of a new account: absent after a password reset. */
+            /** @description Always absent: only the creation of an account returns these passwords. */
             credentials?: components["schemas"]["AccountPasswords"];
             /** @description The new password. */
             password: string;
@@ -779,7 +779,7 @@ export interface components {
         };
         /** @description The commands of a bulk. */
         BulkEnvelopesAnswer: {
-            /** @description One envelope for each account, in their order. */
+            /** @description One envelope for each account, in the order of `accounts` of the request. */
             results: components["schemas"]["CommandEnvelope"][];
         };
         /** @description A command. */
@@ -852,9 +852,9 @@ export interface components {
             accountNumber: string;
             /** @description Counts the changes of the rules, from 1; 0 for an account that never had rules. */
             version: number;
-            /** @description The rules; empty after they were removed. */
+            /** @description The rules; empty for version 0, and after they were removed. */
             rules: components["schemas"]["RiskRule"][];
-            /** @description Id of the command that set the rules; null for version 0. */
+            /** @description Id of the command that made this version; null for version 0. */
             commandId: string | null;
             /** @description Since when valuations are compared with the rules, UTC; null for version 0. */
             activeFrom: string | null;
@@ -874,7 +874,7 @@ export interface components {
             ruleVersion: number;
             /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
             period: string;
-            /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
             reference: Money;
             /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
             threshold: Money;
@@ -950,7 +950,7 @@ export interface components {
              * @description End of the interval, inclusive, UTC.
              */
             to: string;
-            /** @description What the document does not have, and why. */
+            /** @description The parts that the document lacks, and why. */
             missing: components["schemas"]["MissingEvidence"][];
             /**
              * Format: date-time
@@ -966,7 +966,7 @@ export interface components {
             rule: components["schemas"]["EvidenceRule"];
             /** @description Why the rule was breached. */
             breach: components["schemas"]["EvidenceBreach"];
-            /** @description The positions that were open at `breach.extremeAt`; if there was none, those at `breach.at`; null if kapi could not get them. */
+            /** @description The positions that were open at `breach.extremeAt`; if no position was open then, those at `breach.at`; null if kapi could not get them. */
             positions: components["schemas"]["EvidencePosition"][] | null;
             /** @description The valuations in the order of the log, then the samples in the order of their sequences. */
             records: (components["schemas"]["ValuationEvidence"] | components["schemas"]["SampleEvidence"])[];
@@ -1006,7 +1006,7 @@ export interface components {
              * @description End of the interval, inclusive, UTC.
              */
             to: string;
-            /** @description What the document does not have, and why. */
+            /** @description The parts that the document lacks, and why. */
             missing: components["schemas"]["MissingEvidence"][];
             /**
              * Format: date-time
@@ -1146,7 +1146,7 @@ export interface components {
             action: string;
             /**
              * Format: date-time
-             * @description Time of the account's values with which this version became active, UTC. Later valuations were compared with it.
+             * @description When the first values were measured that were compared with this version, UTC. All later valuations were compared with this version too.
              */
             activeFrom: string;
             /** @description The limit of the rule. */
@@ -1235,7 +1235,7 @@ export interface components {
             headerHash: string;
             /** @description The hash of each record, chained to the hash before it, as hex. */
             recordHashes: string[];
-            /** @description The last hash of the chain, as hex. It fixes the whole content. */
+            /** @description The last hash of the chain, as hex. It changes if any part of the content changes. */
             lastHash: string;
         };
         /** @description The signature of the document. */
@@ -1333,7 +1333,7 @@ export interface components {
             /** @description SHA-256 over the deals, 64 hex digits. */
             hash: string;
         };
-        /** @description The digest of an account and a day. A changed record of the day gives it another revision. */
+        /** @description The digest of an account and a day. A record that arrives after the digest was made gives it another revision. */
         AccountDigest: {
             /** @description Number of the account on its server. Never used again, also after a deletion. */
             accountNumber: string;
@@ -2734,7 +2734,7 @@ export interface components {
             type: "dailyLoss";
             /** @description The loss that breaches the rule. A loss that equals the limit breaches it. */
             limit: components["schemas"]["RiskLimit"];
-            /** @description Value at the start of the day from which the loss counts; `higher`: of equity and balance. */
+            /** @description Value at the start of the day from which the loss counts; `higher`: the higher one of equity and balance. */
             basis: components["schemas"]["DailyLossBasis"];
             /**
              * @description IANA name of the time zone of the day, such as `Europe/Prague`.
@@ -2762,9 +2762,9 @@ export interface components {
             type: "maxLoss";
             /** @description The loss that breaches the rule. A loss that equals the limit breaches it. */
             limit: components["schemas"]["RiskLimit"];
-            /** @description Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set. */
+            /** @description Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set, and at least from `startValue`. */
             trailing?: components["schemas"]["RiskBasis"];
-            /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
             /** @description Only with `trailing`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. In units of the account's currency, with two decimals. */
             lockAt?: Money;
@@ -2782,11 +2782,11 @@ export interface components {
              * @enum {string}
              */
             type: "profitTarget";
-            /** @description The profit that reaches the target. */
+            /** @description The profit at which the rule counts as breached. */
             target: components["schemas"]["RiskLimit"];
             /** @description Value that must reach the target. */
             basis: components["schemas"]["RiskBasis"];
-            /** @description Value at the start. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
         };
         /** @description A change of an account, with the account after it. */
@@ -3259,7 +3259,7 @@ export interface components {
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -3280,7 +3280,7 @@ export interface components {
                 commandId: string | null;
             };
         };
-        /** @description Evidence of a breach that was stored. */
+        /** @description The evidence of a breach was stored. */
         EvidenceEvent: {
             /**
              * @description Kind of the event: what happened, and which fields `data` has. (enum property replaced by openapi-typescript)
@@ -3305,7 +3305,7 @@ export interface components {
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -4012,7 +4012,7 @@ export interface components {
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -4033,7 +4033,7 @@ export interface components {
                 commandId: string | null;
             };
         };
-        /** @description Evidence of a breach that was stored. */
+        /** @description The evidence of a breach was stored. */
         FeedEvidenceEvent: {
             /**
              * Format: uuid
@@ -4065,7 +4065,7 @@ export interface components {
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -4299,7 +4299,7 @@ export interface components {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
         };
-        /** @description A request without further fields. */
+        /** @description A request that has only `requestId`. */
         AccountRequest: {
             /** @description Your correlation id, 1 to 100 characters. Not unique; commands can be found by it. */
             requestId: string;
