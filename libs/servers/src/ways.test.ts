@@ -65,7 +65,7 @@ describe("where a server comes from", () => {
     expect((await startServer(kindThat(true), context({}))).way).toBe("native");
   });
 
-  it("with LOCAL_SERVERS=containers no process is started instead", async () => {
+  it("LOCAL_SERVERS=containers is an error without a Docker engine", async () => {
     const forced = startServer(kindThat(true), context({ LOCAL_SERVERS: "containers" }));
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });

@@ -10,15 +10,15 @@ const POLL_MS = 50;
 const LOG_LINES = 5;
 
 /**
- * Starts a server in the first possible way: the address in the environment, a container if a
- * Docker engine answers, or a native process. LOCAL_SERVERS selects one of the last two.
+ * Uses the server at the address in the environment. Without an address, starts a container, or a
+ * native process if no Docker engine answers or the container does not start. LOCAL_SERVERS allows
+ * only one of these two ways.
  */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();
   const server = await byFirstWay(kind, context);
   const shown = new URL(server.address.includes("://") ? server.address : `kafka://${server.address}`);
-  const how = { given: "given", container: "container", native: "native" }[server.way];
-  context.report.done(`${kind.title} (${how}) on ${shown.host}`, beganMs);
+  context.report.done(`${kind.title} (${server.way}) on ${shown.host}`, beganMs);
   return server;
 }
 

@@ -23,8 +23,9 @@ export interface ServiceKafkaOptions {
 let isEnding = false;
 
 /**
- * Stops the process as an orchestrator does, with SIGTERM. Sends it only once, because several
- * services may run in the process: a second signal would end the process before it has stopped.
+ * Stops the process as an orchestrator does, with SIGTERM. Several services may run in the process,
+ * but the signal is sent only once: a second signal makes the process exit before its components
+ * have stopped.
  */
 function endProcess(): void {
   if (isEnding) return;
@@ -33,8 +34,8 @@ function endProcess(): void {
 }
 
 /**
- * Starts to follow the growth of topics; waits while topics are being grown. Producers and
- * consumers have connections of their own.
+ * Starts to follow the growth of topics; waits during the phase `moving`. Producers and consumers
+ * have connections of their own.
  * @throws if Kafka cannot be used.
  */
 export async function startServiceKafka(

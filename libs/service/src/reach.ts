@@ -1,16 +1,17 @@
-/** Waits at the start of a process for a server that does not answer yet. */
+/** Waits at the start of a process for a PostgreSQL or Redis that does not answer yet. */
 import { type BackOff, retry } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 /**
- * How long a starting process retries a server that does not answer, such as a server that is
- * restarted, or that has many processes connecting at once during an upgrade.
+ * How long a starting process retries a PostgreSQL or Redis that does not answer: it restarts, or
+ * many processes connect at once during an upgrade.
  */
 const REACH_TIMEOUT_MS = 60_000;
 const REACH_BACK_OFF: BackOff = { firstMs: 250, maxMs: 5_000 };
 
 /**
- * Calls `connect` until the server answers, for at most {@link REACH_TIMEOUT_MS}.
+ * Calls `connect` until PostgreSQL or Redis answers. No attempt begins later than {@link
+ * REACH_TIMEOUT_MS} after the first attempt.
  * @throws the error of `connect` if `isUnreachable` is false for it, such as a wrong password, or
  * if the time is over.
  */

@@ -27,6 +27,7 @@ describe("builders", () => {
   it("keep the given fields, and derive the fields that depend on them", () => {
     const event = balanceChanged({ sequence: 7, balanceMinor: 1 });
     const same = balanceChanged({ serverId: event.serverId, accountNumber: event.accountNumber, sequence: 7 });
+    expect(event).toMatchObject({ sequence: 7, balanceMinor: 1 });
     expect(same.eventId).toBe(event.eventId);
     expect(valuation({ balanceMinor: 100, equityMinor: 90 }).unrealizedProfitMinor).toBe(-10);
   });

@@ -24,7 +24,9 @@ export interface EnvironmentOptions {
   readonly needs?: readonly ("kafka" | "postgres" | "redis")[];
   /** Partitions of each topic. Default 4. */
   readonly partitions?: number;
-  /** Kafka settings of single topics, by the topic's name in the contract ("metrics.latest"). */
+  /**
+   * Kafka settings of single topics, by the topic's name in `libs/contracts` ("metrics.latest").
+   */
   readonly topics?: Readonly<Record<string, TopicOverride>>;
   /**
    * Broker settings ("log.cleaner.backoff.ms"). The test gets a separate Kafka with them, which
@@ -202,5 +204,5 @@ function endsWithClusters(): Promise<void> {
 }
 
 function given(variable: string): string {
-  return assertDefined(process.env[variable], `${variable}, which the global set-up of the tests gives`);
+  return assertDefined(process.env[variable], `${variable} (set by the global set-up of the tests)`);
 }

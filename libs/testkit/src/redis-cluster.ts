@@ -25,7 +25,9 @@ export interface TestRedisNode {
   readonly id: string;
   readonly url: string;
   readonly secureUrl: string;
-  /** Runs one command ("CLUSTER SETSLOT 1 STABLE"); returns the unparsed reply. */
+  /**
+   * Runs one command ("CLUSTER SETSLOT 1 STABLE"), then QUIT. Returns both replies, not parsed.
+   */
   ask(command: string): Promise<string>;
   /** Kills the process with SIGKILL. */
   crash(): Promise<void>;
@@ -51,7 +53,7 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
     const files = ["--tls-cert-file", certificate.certificateFile, "--tls-key-file", certificate.keyFile];
     const tls = [...files, "--tls-ca-cert-file", authority.certificateFile, "--tls-auth-clients", "no"];
     const nodes: Node[] = [];
-    // One after another: each node chooses its ports.
+    // One after another, so that no two nodes choose the same free port.
     for (let at = 0; at <= MASTERS; at += 1) {
       nodes.push(await scope.start(`node ${at}`, () => startNode(context, `redis-${at}`, tls)));
     }
@@ -61,7 +63,10 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
   });
 }
 
-/** Matches the keys in a reply to CLUSTER GETKEYSINSLOT: lines that are no lengths and no `+OK`. */
+/**
+ * Matches the keys in the replies to CLUSTER GETKEYSINSLOT and QUIT. The other lines are lengths,
+ * and the `+OK` of QUIT.
+ */
 const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 

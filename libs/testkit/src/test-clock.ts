@@ -25,7 +25,10 @@ export class TestClock implements Clock {
   }
 }
 
-/** Longer than the deadline of every command of a caller; that of a breach's command is 24 h. */
+/**
+ * Longer than the deadline of every command that a caller sends. Only the command of a breach has a
+ * longer deadline: 24 h.
+ */
 const FAR_OFF_MS = 2 * 3_600_000;
 /**
  * Longer than the deadlines of most commands. Kafka accepts messages whose time is up to an hour

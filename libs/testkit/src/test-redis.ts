@@ -22,9 +22,12 @@ const SNAPSHOT = "dump.rdb";
 /** A Redis of one test file. The test may crash it, and make its snapshots fail. */
 export interface TestRedis {
   readonly url: string;
-  /** Kills Redis with SIGKILL. Writes of the last second may be lost. */
+  /** Kills Redis with SIGKILL. The append-only file keeps every write that Redis has answered. */
   crash(): Promise<void>;
-  /** Restarts Redis on the same port; with `wipe` without its data, as on a new machine. */
+  /**
+   * Kills Redis with SIGKILL, and starts it on the same port; with `wipe` without its data, as on a
+   * new machine.
+   */
   restart(options?: { wipe?: boolean }): Promise<void>;
   /** Makes Redis refuse every write with MISCONF, because it cannot store its snapshot. */
   refuseWrites(): Promise<void>;
@@ -34,7 +37,7 @@ export interface TestRedis {
 
 /**
  * Starts a redis-server process. If this machine has no redis-server, starts a container, which
- * cannot be crashed.
+ * can neither be crashed nor made to refuse writes.
  */
 export async function startTestRedis(context: ServerContext): Promise<{ value: TestRedis; stop(): Promise<void> }> {
   let server: NativeServer;
@@ -74,7 +77,9 @@ export async function startTestRedis(context: ServerContext): Promise<{ value: T
 
 function fromContainer(server: RunningServer): { value: TestRedis; stop(): Promise<void> } {
   const impossible = (): Promise<never> =>
-    Promise.reject(new LocalError("A test that crashes Redis needs redis-server on the PATH."));
+    Promise.reject(
+      new LocalError("A test that crashes Redis or makes it refuse writes needs redis-server on the PATH."),
+    );
   const value = { crash: impossible, restart: impossible, refuseWrites: impossible, takeWrites: impossible };
   return { value: { url: server.address, ...value }, stop: () => server.stop() };
 }

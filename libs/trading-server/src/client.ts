@@ -78,8 +78,8 @@ export interface TradingServerClient {
   /** Sequence of the account's last event, also after deletion; null: the account never existed. */
   eventSequence(serverId: string, accountNumber: string): Promise<number | null>;
   /**
-   * At most `limit` events after `sinceSequence`, in order, and the account's last sequence (0: no
-   * such account).
+   * At most `limit` events after `sinceSequence`, in order, and the account's last sequence (0: the
+   * account never existed).
    */
   history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
   /**
@@ -130,8 +130,8 @@ export function startTradingServerClient(options: TradingServerClientOptions): S
       return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
     } catch (error) {
       if (error instanceof TradingServerUnreachable) throw error;
-      // Thrown before a call is sent. Only a read may have been sent before, because reads are
-      // repeated.
+      // This attempt was not sent. Only a read may have had an earlier attempt, because reads are
+      // sent again after a lost connection.
       if (error instanceof ApiError && error.code === "TOO_MANY_CONCURRENT_REQUESTS") {
         throw request.method === "GET" ? error : notSent(request, error);
       }

@@ -45,7 +45,10 @@ export type TradingStatus = z.infer<typeof TradingStatus>;
 const Target = {
   reference: Reference,
   accountNumber: AccountNumber,
-  /** W3C trace parent of the change; a batch may mix traces. Malformed values are ignored. */
+  /**
+   * W3C trace parent of the change; a batch may mix traces. A value that is not a string is removed
+   * here, and a server ignores a malformed string.
+   */
   traceparent: z.string().optional().catch(undefined),
   /** Who requested the change; all its events repeat this. Malformed values are ignored. */
   createdBy: Actor.optional().catch(undefined),
@@ -179,7 +182,7 @@ export const HistoryQuery = z.object({
 });
 /**
  * Answer of the history: at most `limit` events above `since`, in order, and the last sequence
- * of the account (0: no account).
+ * of the account (0: the account never existed).
  */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
 export type History = z.infer<typeof HistoryResponse>;

@@ -2,8 +2,8 @@
 import type { TradingEvent, AccountRef } from "@kapi/contracts";
 
 /**
- * Result of one event. `gap`: an earlier event is missing. `dropped`: the account accepts no
- * events; not cached, because that may change.
+ * Result of one event. `gap`: an earlier event is missing, or the events of the account cannot be
+ * booked now. `dropped`: the account accepts no events; not cached, because that may change.
  */
 export type Booking = "booked" | "duplicate" | "gap" | "dropped";
 
@@ -28,7 +28,7 @@ export interface EventRepository<Report extends BookingReport = BookingReport> {
 
 /** Repository of gaps. */
 export interface GapRepository {
-  /** Due gaps, longest waiting first. */
+  /** Due gaps; the gap that became due first comes first. */
   due(limit: number): Promise<Gap[]>;
   /** Number of gaps, counted up to `atMost`. Gaps of unknown accounts may be left out. */
   count(atMost: number): Promise<number>;
@@ -51,7 +51,7 @@ export interface Gap extends AccountRef {
   readonly attempts: number;
 }
 
-/** Source of missing events. Rejects without a clear answer of the trading server. */
+/** Source of missing events. Rejects if the trading server gives no clear answer. */
 export interface EventHistory {
   /** At most `limit` events after `sequence`, in order. */
   since(account: AccountRef, sequence: number, limit: number): Promise<readonly TradingEvent[]>;

@@ -65,8 +65,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   }
 
   /**
-   * Books one event; rejects if the database is unavailable. `traceparent`: parent span of the
-   * booking.
+   * Books one event. Rejects if the database is unavailable, or if neither the event nor the gap of
+   * its account can be stored. `traceparent`: parent span of the booking.
    */
   book(event: TradingEvent, traceparent?: string): Promise<Booking> {
     const key = accountKey(event.serverId, event.accountNumber);

@@ -64,7 +64,7 @@ class Filler implements GapFiller {
       round: () => this.#fillDue(),
       pauseMs: POLL_INTERVAL_MS,
       firstPauseMs: POLL_INTERVAL_MS,
-      // Back off little: accounts wait for their missing events.
+      // Failures do not make the pause longer: accounts wait for their missing events.
       backOff: { firstMs: POLL_INTERVAL_MS },
       logger: options.logger,
     });
@@ -98,7 +98,10 @@ class Filler implements GapFiller {
     this.fill(due);
   }
 
-  /** If more gaps may be due, they are read now and do not wait for the interval. */
+  /**
+   * After the last running fill, reads the due gaps at once if there may be more of them than the
+   * last read returned.
+   */
   #ended(key: string): void {
     this.#running.delete(key);
     if (!this.#moreMayBeDue || this.#stopped || this.#running.size > 0) return;

@@ -144,7 +144,7 @@ function addCloseOnlyTests(bench: Bench): void {
   describe("close-only", () => {
     const closeOnly = { type: "set_status", status: "close_only" } as const;
 
-    it("keeps positions, cancels pending orders, and names them", async () => {
+    it("keeps positions, cancels pending orders, and names the cancelled orders", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const orders = [await bench.target.placeOrder(account), await bench.target.placeOrder(account)];
@@ -210,7 +210,7 @@ function addFlattenTests(bench: Bench): void {
       const closed = events.flatMap((event) => (event.type === "position.closed" ? [event.position.id] : []));
       const deals = events.flatMap((event) => (event.type === "deal.executed" ? [event.deal.id] : []));
       const last = events.at(-1);
-      if (last?.type !== "account.flattened") throw new Error("the change's own event is the last one");
+      if (last?.type !== "account.flattened") throw new Error("the last event is not the event of the change");
       expect(last.closed.map(({ positionId }) => positionId)).toEqual(closed);
       expect(last.closed.flatMap(({ dealIds }) => dealIds)).toEqual(deals);
       expect(last).toMatchObject({ openPositionCount: 0, cancelled: [] });
@@ -266,7 +266,7 @@ function addHistoryTests(bench: Bench): void {
       expect(events.at(-1)?.sequence).toBe(lastSequence);
     });
 
-    it("has each event exactly as the answer to its change", async () => {
+    it("has the event of a change exactly as the answer to the change has it", async () => {
       const account = await bench.account();
       const outcome = await bench.change(account, deposit(5));
       const { events } = await bench.client.history(bench.serverId, account, 1, 10);
@@ -275,7 +275,7 @@ function addHistoryTests(bench: Bench): void {
   });
 }
 
-/** A bridge without quotes answers null to each read, and passes. */
+/** A bridge without quotes answers 404 to each read, and passes. */
 function addQuoteTests(bench: Bench): void {
   describe("quotes, if the server gives them,", () => {
     it("are of requested symbols, at or before the time", async () => {

@@ -23,6 +23,10 @@ const ROWS: [AccountMove, string, string[]][] = [
   ["startImmediateDeletion", "deleting", [...Array<string>(6).fill("moves"), "already", "already"]],
   ["finishDeletion", "deleted", [...Array<string>(6).fill(INVALID), "moves", "already"]],
 ];
+/**
+ * The expected code with which an update or a password reset fails, in the same columns; null: the
+ * command is carried out.
+ */
 const CHANGES = [NOT_READY, null, NOT_READY, null, null, null, NOT_FOUND, NOT_FOUND];
 
 const CELLS = ROWS.flatMap(([move, , outcomes]) =>

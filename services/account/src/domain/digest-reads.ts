@@ -13,7 +13,10 @@ export interface DealDigest extends DealsDigest {
  * `state` of a day first: `find` may return only some digests of a day that is not made.
  */
 export interface DealDigestReader {
-  /** `pending`: the day will be made. `none`: the server has no digests of the day. */
+  /**
+   * Of the digests of the day: `made`: all exist. `pending`: they will be made later. `none`: the
+   * server has no digests of this day.
+   */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
   /** The digests of these accounts, in any order; an account without deals has none. */
   find(serverId: string, day: string, accountNumbers: readonly string[]): Promise<DealDigest[]>;
