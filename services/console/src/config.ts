@@ -34,8 +34,9 @@ const consoleFields = {
    */
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"], "must be on or off").default("on"),
   /**
-   * Addresses or networks of trusted proxies, separated by commas. Their X-Forwarded-For gives the
-   * client, their X-Forwarded-Host the origin of the page.
+   * Addresses or networks of trusted proxies, separated by commas. The console
+   * takes the client's address from their X-Forwarded-For, and the page's origin from their
+   * X-Forwarded-Host.
    */
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
   /** Public base URL of the management API, shown beside a new key; required with CONSOLE_PORT. */
@@ -45,7 +46,7 @@ const consoleFields = {
   /**
    * Keys that encrypt the secrets of second factors. The first key encrypts new secrets. Keep an
    * old key while secrets are encrypted with it. Absent: nobody can set up two-factor
-   * authentication.
+   * authentication, and codes of authenticator apps are rejected.
    */
   CONSOLE_SEALING_KEYS: configFields.keyring.optional(),
 };
@@ -70,8 +71,8 @@ const LOCAL_HTTP = /^http:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?(?:\/|$)/;
 /** Sign-in by OpenID Connect. */
 const providerFields = {
   /**
-   * Issuer of the provider of OpenID Connect. Absent: people sign in with a password only. The
-   * provider must know the redirect address
+   * Issuer of the provider of OpenID Connect. Absent: no sign-in by OpenID Connect;
+   * people sign in with their passwords. The provider must know the redirect address
    * `<CONSOLE_PUBLIC_URL>/console/api/sign-in/provider/callback`.
    */
   CONSOLE_OIDC_ISSUER: alongside(

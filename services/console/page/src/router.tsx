@@ -14,12 +14,15 @@ export interface PageAddress {
 
 let moves = 0;
 
-/** Number of page changes without a reload; 0 for the first page. */
+/**
+ * 0 until the first navigation after the console was loaded, then above 0. One navigation can count
+ * several times: each component that uses the address counts it.
+ */
 export function movesSoFar(): number {
   return moves;
 }
 
-/** Counts a change of the page, also one without an address of its own, such as signing in. */
+/** Counts a navigation. Signing in counts too: it shows another page at the same address. */
 export function countMove(): void {
   moves += 1;
 }

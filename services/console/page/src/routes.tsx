@@ -1,6 +1,6 @@
 /**
- * Which address shows which page. The script of a page is loaded with the page. The page of
- * accounts is part of the first script, because many people open it first.
+ * Which address shows which page. The script of a page is loaded when the page is first shown, or
+ * by `preloadPageAt`. The accounts page is part of the first script, because people open it often.
  */
 import { type ComponentChildren, isValidElement } from "preact";
 
@@ -32,7 +32,7 @@ const WebhookEventPage = lazyPage(async () => (await import("./pages/webhook-eve
 const WebhookPage = lazyPage(async () => (await import("./pages/webhook.tsx")).WebhookPage);
 const WebhooksPage = lazyPage(async () => (await import("./pages/webhooks.tsx")).WebhooksPage);
 
-/** What a page does to the session. */
+/** Functions that a page calls after it has changed the session. */
 export interface SessionChanges {
   /** Continues with another session, for example after a change of the password. */
   readonly onNewSession: (session: ConsoleSession) => void;

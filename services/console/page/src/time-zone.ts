@@ -28,7 +28,10 @@ export function loadZoneOf(userId: string): void {
   change(chosen !== null && isZone(chosen) ? chosen : browsersZone());
 }
 
-/** Chooses a time zone. Null: the zone of the browser, also after the browser's zone changes. */
+/**
+ * Chooses a time zone. Null: the zone of the browser. A later change of the browser's zone takes
+ * effect when the page is loaded again.
+ */
 export function chooseZone(zone: string | null): void {
   if (person !== null) store(STORED + person, zone);
   change(zone ?? browsersZone());

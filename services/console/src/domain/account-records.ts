@@ -1,7 +1,7 @@
 /** The lists of one account that other services own. */
 import type { AccountRef } from "@kapi/contracts";
 
-/** The lists, by the name of their records in the answer. */
+/** The names of the lists. In an answer, the field with this name has the records of the list. */
 export const RECORD_LISTS = ["orders", "positions", "deals", "transactions"] as const;
 /** The name of a list about an account. */
 export type RecordList = (typeof RECORD_LISTS)[number];

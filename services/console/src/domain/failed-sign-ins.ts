@@ -1,7 +1,8 @@
 /**
  * Counts failed sign-ins, so that many of them become few audit entries. The first failure of an
- * e-mail address and network is an entry at once. Further failures of the same minute are one entry
- * with their number.
+ * e-mail address and network is an entry at once, and opens a window of one minute. Further
+ * failures in this window are one entry with their number. If there are too many windows, failures
+ * without a window are one entry for each organization and minute.
  */
 import { uuidV7 } from "@kapi/kernel";
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { networkOf } from "./network-address.ts";
 
-it("the network of an IPv4 address is the address, also if it is written as IPv6", () => {
+it("the network of an IPv4 address is the address, also after the prefix ::ffff: of IPv6", () => {
   expect(networkOf("198.51.100.7")).toBe("198.51.100.7");
   expect(networkOf("::ffff:198.51.100.7")).toBe("198.51.100.7");
 });

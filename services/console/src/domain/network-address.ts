@@ -10,7 +10,8 @@ const ZONE = /%.*$/;
 
 /**
  * The network under which attempts from an address are counted. IPv4: the address, also if it is
- * mapped to IPv6. IPv6: the /64, normalized. Any other text is returned unchanged.
+ * written as `::ffff:198.51.100.7`. IPv6: the /64, normalized. Any other text is returned
+ * unchanged.
  */
 export function networkOf(address: string): string {
   const ipv4 = IPV4_IN_IPV6.exec(address)?.[1];

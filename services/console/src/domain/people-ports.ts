@@ -1,4 +1,7 @@
-/** Invitations, second factors, and the recovery of passwords. */
+/**
+ * Ports for invitations, second factors, recovery of passwords, settings of organizations, mails
+ * and OpenID Connect.
+ */
 import type { ConsoleInvitation, ConsoleRole } from "@kapi/contracts";
 import type { SealedPassword } from "@kapi/kernel";
 
@@ -13,6 +16,7 @@ export interface NewInvitation {
   readonly role: ConsoleRole;
   /** SHA-256 of the token of the link, in hex. */
   readonly tokenHash: string;
+  /** User id of the owner. */
   readonly invitedBy: string;
   readonly expiresAtMs: number;
 }
@@ -22,9 +26,12 @@ export type OpenInvitation = Omit<NewInvitation, "tokenHash" | "expiresAtMs">;
 
 /** Open invitations of all organizations. */
 export interface Invitations {
-  /** Replaces an open invitation of the same e-mail address, and deletes expired ones. */
+  /**
+   * Replaces the organization's open invitation of the e-mail address. Deletes the organization's
+   * expired invitations.
+   */
   put(invitation: NewInvitation, nowMs: number): Promise<void>;
-  /** The number of open invitations of other e-mail addresses than `email`. */
+  /** Number of open invitations of the organization, without the one of `email`. */
   countOthers(organizationId: string, email: string, nowMs: number): Promise<number>;
   /** Newest first. */
   list(organizationId: string, nowMs: number): Promise<ConsoleInvitation[]>;

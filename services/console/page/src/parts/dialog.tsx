@@ -12,8 +12,8 @@ interface DialogProps {
 }
 
 /**
- * A native modal dialog, open while it is rendered. Afterwards the focus returns to the element
- * that had it.
+ * A native modal dialog, open while it is rendered. When the dialog is unmounted, the focus returns
+ * to the element that had the focus before.
  */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -32,7 +32,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     };
   }, []);
   // Escape closes the dialog here, not in the browser: the browser returns the focus at once and
-  // reports `close` later. A button pressed between the two would not open its dialog.
+  // reports `close` later. In between, the caller still renders this dialog, so the button that
+  // has the focus again could not open it.
   const closeByEscape = (event: Event): void => {
     event.preventDefault();
     onClose();

@@ -11,7 +11,10 @@ const KEPT_MS = 60_000;
 interface DownloadButtonProps {
   /** Label of the button: "Export CSV". */
   readonly label: string;
-  /** Path of the file below the console's API. The server may send `x-total-rows`. */
+  /**
+   * Path of the file below the console's API. A response header `x-total-rows` gives the number of
+   * rows for the progress.
+   */
   readonly path: string;
   readonly fileName: string;
   readonly disabled?: boolean;

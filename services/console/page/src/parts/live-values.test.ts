@@ -64,6 +64,9 @@ describe("the live values of an account", () => {
   it("are the loaded ones if there is no sample, or only an older one", () => {
     expect(liveValues(account, undefined)).toBe(account);
     expect(liveValues(account, sampleAt(AT_MS - 1, 1_000))).toBe(account);
+  });
+
+  it("are those of any sample if the loaded account has no measured values", () => {
     expect(liveValues({ ...account, metricsMeasuredAt: null }, sampleAt(AT_MS - 1, 1_000)).equity).toBe(1_000);
   });
 });

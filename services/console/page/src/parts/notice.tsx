@@ -8,7 +8,7 @@ import { Copy } from "./values.tsx";
 
 const SKELETON_LINES = 4;
 const MISSING_PERMISSION = "MISSING_PERMISSION";
-/** The text of the API if the role is the reason, with the permission. */
+/** The API's error text if a person's role lacks a permission; the group is the permission. */
 const ROLE_LACKS = /^Your role does not allow this: (\S+?)\.?$/;
 
 interface NoticeProps {

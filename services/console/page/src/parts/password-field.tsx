@@ -1,6 +1,6 @@
 import { Field } from "./field.tsx";
 
-/** The service's limits (contracts, `UserPassword`). */
+/** The service's limits (contracts, `UserPassword` and `SecondFactorCode`). */
 const MIN_CHARACTERS = 12;
 const MAX_CHARACTERS = 200;
 const MAX_CODE_CHARACTERS = 40;

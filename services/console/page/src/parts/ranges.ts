@@ -26,7 +26,7 @@ export interface TimeSpan {
   readonly toMs: number | null;
 }
 
-/** The ends of a custom range in the address; empty: without a limit. */
+/** The ends of a custom range in the address; empty or malformed: without a limit. */
 export interface CustomRange {
   readonly from: string;
   readonly to: string;
@@ -76,8 +76,8 @@ function instantIn(text: string): number | null {
 }
 
 /**
- * A range of time as the fields of a query whose `to` is inclusive and in milliseconds, as in the
- * management API.
+ * A range of time as the fields of a query. As in the management API, the query's `to` is
+ * inclusive, with a precision of one millisecond.
  */
 export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
   return {

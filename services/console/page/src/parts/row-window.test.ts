@@ -20,6 +20,7 @@ describe("a table of 5,000 rows", () => {
       expect(rows.segments).toHaveLength(1);
       expect(to - from).toBeLessThanOrEqual(61);
       expect(from).toBeLessThanOrEqual(Math.min(Math.max(topPx, 0) / ROW_PX, COUNT - 1));
+      expect(to).toBeGreaterThanOrEqual(Math.min(shown.bottomPx / ROW_PX, COUNT));
       expect(heightOf(rows, heights)).toBe(COUNT * ROW_PX);
     }
   });

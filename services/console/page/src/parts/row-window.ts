@@ -1,6 +1,6 @@
 /** Decides which rows of a long table are rendered. It uses the heights of the rows. */
 
-/** Rows rendered above and below the screen. */
+/** Number of rows rendered above the screen, and the same number below it. */
 const OVERSCAN_ROWS = 20;
 
 /** Adjacent rendered rows, and the height of the skipped rows before them. */

@@ -16,8 +16,9 @@ interface ShownRange {
 }
 
 /**
- * The range that the address names. It stays the same until the address, the time zone or `round`
- * changes.
+ * The range that the address names. Its times do not follow the clock: they are computed again when
+ * the range in the address, the time zone or `round` changes. The caller raises `round` to reload
+ * the list.
  */
 export function useTimeRange(state: UrlState, initial: RangeName = "all", round = 0): ShownRange {
   const zone = currentZone();
@@ -40,7 +41,10 @@ interface TimeRangeProps {
   readonly label?: string;
 }
 
-/** Without the day of the overview, which begins at 00:00 UTC in every zone. */
+/**
+ * All ranges except `utcDay`. Only the page of breaches has `utcDay`, because the overview counts
+ * the breaches of a UTC day.
+ */
 const USUAL_NAMES = (Object.keys(RANGES) as RangeName[]).filter((name) => name !== "utcDay");
 
 /** Filters a list by time. It shows the exact times of the range, and their zone. */

@@ -6,7 +6,7 @@ import { asFailure, type Failure } from "../api/failure.ts";
 export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
-  /** True from the render that asks for other data, until it has come or failed. */
+  /** True from the render that asks for data until the data has arrived or the call has failed. */
   readonly loading: boolean;
   /** Loads the data again. */
   readonly reload: () => void;
@@ -15,7 +15,7 @@ export interface Data<T> {
 }
 
 interface State<T> extends Pick<Data<T>, "value" | "failure"> {
-  /** The data that was wanted when the last call ended; null while a call runs. */
+  /** The value of `wanted` whose call ended last; null while a call runs. */
   readonly loaded: string | null;
 }
 

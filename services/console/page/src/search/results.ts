@@ -10,7 +10,7 @@ export interface Hit {
   readonly detail: string;
 }
 
-/** Results of one kind. */
+/** Results below one title: of one kind, or the last opened results. */
 export interface HitGroup {
   readonly title: string;
   readonly hits: readonly Hit[];
