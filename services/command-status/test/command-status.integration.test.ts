@@ -164,7 +164,7 @@ describe("a command", () => {
   });
 });
 
-it("commands are returned in the order of the request, up to 1,000 per request", async () => {
+it("1,000 commands of one request are returned in its order", async () => {
   const messages = Array.from({ length: 1_000 }, () => commandMessage());
   await Promise.all(messages.map(publishMessage));
   await caughtUp();

@@ -126,7 +126,7 @@ describe("a command whose month was dropped", () => {
     ]);
   });
 
-  it("leaves the counts of other months", async () => {
+  it("is no longer counted, while commands of other months are", async () => {
     await goTo(monthAfter(0));
     const first = commandMessage({ createdAt: `${year}-01-31T23:59:58.000Z` });
     const second = commandMessage({ ...first, commandId: commandMessage().commandId });
@@ -145,7 +145,7 @@ describe("a command whose month was dropped", () => {
   });
 });
 
-describe("a month that may be dropped", () => {
+describe("a month past its retention", () => {
   it("stays while a command in it is not final", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();

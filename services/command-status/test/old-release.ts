@@ -1,6 +1,7 @@
 /**
- * The exact statements of release 0.1.0, whose processes run beside those of this release during a
- * rollout. Delete this file with the old tables.
+ * The statements with which release 0.1.0 ingests commands, and its read by ids, with two columns
+ * only. During a rollout its processes run beside those of this release. Delete this file with the
+ * tables of that release, `commands` and `command_counts`.
  */
 import { type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";

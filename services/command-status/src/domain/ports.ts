@@ -13,7 +13,7 @@ export interface StoredCommand {
   readonly commandId: string;
   readonly organizationId: string;
   readonly fingerprint: string;
-  /** The key of the command's generated passwords; null for a command without any. */
+  /** Id of the derivation key; null for a command without a generated password. */
   readonly derivationKeyId: string | null;
   /** Whether the command never changes again. */
   readonly isFinal: boolean;

@@ -17,7 +17,7 @@ it("rejects partitions whose positions belong to a deleted topic", async () => {
   await expect(storeTopicIds(repositoryOf("deleted"), assigned)).rejects.toThrow(TopicRecreated);
 });
 
-it("ignores a topic that does not exist at the moment", async () => {
+it("ignores a topic that does not exist at the moment, and rejects a topic that was created again", async () => {
   await assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map() });
   await expect(
     assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map([[TOPIC, "current"]]) }),

@@ -26,7 +26,10 @@ interface MonthMaintenanceDependencies {
   readonly signal: AbortSignal;
 }
 
-/** Creates the partitions of coming months, backfills ids, and drops months past the retention. */
+/**
+ * Creates the partitions of the current and the coming months, backfills ids, and drops months past
+ * the retention.
+ */
 export async function maintainMonths({
   months,
   keptMonths,

@@ -9,8 +9,8 @@ import type { FinalCommandRepository, CommandRead, CommandRepository, IngestedCo
  */
 export const MAX_WAITERS = 2_000;
 /**
- * Maximum number of concurrent waits per organization. Each gateway has a limit of its own; this
- * limit bounds the sum of all gateways.
+ * Maximum number of concurrent waits per organization in this process, from all gateways together.
+ * Each gateway has a limit of its own too.
  */
 export const MAX_WAITERS_PER_ORGANIZATION = 500;
 /** Interval of the search for final states that another process ingested. */
@@ -34,7 +34,7 @@ interface Waiter {
  * poll, one statement for all waiters, finds final states that other processes ingested.
  */
 export class CommandWaiters {
-  /** While a caller waits, the topics are read without a pause. */
+  /** While a caller waits, the consumers do not use their longest interval between batches. */
   readonly urgency = new Urgency();
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #slots = new OrganizationSlots({ perOrganization: MAX_WAITERS_PER_ORGANIZATION, total: MAX_WAITERS });

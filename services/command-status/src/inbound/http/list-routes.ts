@@ -54,7 +54,7 @@ export function registerListRoutes(app: FastifyInstance, dependencies: ListRoute
 /** @throws ApiError 400 for a prefix that matches too many commands. */
 function refusedPrefix(error: unknown): never {
   if (!(error instanceof TooManyMatches)) throw error;
-  const message = `begins more than ${PREFIX_MATCHES} keys: give a longer prefix`;
+  const message = `matches more than ${PREFIX_MATCHES} idempotency keys: give a longer prefix`;
   const issues = [{ path: ["idempotencyKeyPrefix"], code: "too_big", message }];
   throw new ApiError("VALIDATION_FAILED", { issues });
 }

@@ -15,7 +15,7 @@ interface RouteDependencies {
   readonly waitingOf: (organizationId: string) => Promise<WaitingCommands[]>;
   readonly endOffsets: LogEndOffsets;
   readonly topics: TopicIdRepository;
-  /** Makes the consumers read without a pause while a caller waits. */
+  /** While a caller waits, the consumers do not use their longest interval between batches. */
   readonly urgency: Urgency;
 }
 

@@ -33,7 +33,7 @@ interface ConsumerDependencies {
   readonly kafka: KafkaConnection;
   readonly ingestion: CommandIngestion;
   readonly topics: TopicIdRepository;
-  /** Says whether a caller waits: then the consumers read without a pause. */
+  /** While a caller waits, {@link UNHURRIED_INTERVAL_MS} does not apply. */
   readonly urgency: Urgency;
   readonly logger: Logger;
   readonly fatal: (error: Error) => void;
@@ -164,9 +164,9 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (isTransient(error)) throw new RetryableError("PostgreSQL is unavailable", { cause: error });
-    // The old table has two unique indexes, and `on conflict` names one of them. The statement of
-    // release 0.1.0 names the other one, and may insert the same row at the same time. The retry
-    // finds that row.
+    // The table `commands` of release 0.1.0 has two unique indexes, and `on conflict` names one of
+    // them. The statement of that release names the other index, and may insert the same row at the
+    // same time. The retry finds that row.
     if (isUniqueViolation(error)) throw new RetryableError("another process stored the same row", { cause: error });
     throw error;
   }

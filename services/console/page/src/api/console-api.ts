@@ -119,7 +119,7 @@ export class ConsoleApi {
     }
   }
 
-  /** Checks the session; its end is reported to the client. */
+  /** Checks the session. If the session has ended, `Client` calls its `onSessionEnded` listener. */
   checkSession(): void {
     this.#client.request("/session").catch(() => undefined);
   }
@@ -297,8 +297,8 @@ export class ConsoleApi {
   }
 
   /**
-   * Commands that a person or a key requested (`by`), or of an `amount`; other filters as for
-   * `commands`.
+   * Commands that were requested `by` a person, a key or the risk service, or that have this
+   * `amount`. The other filters are those of `commands`.
    */
   findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
     return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });

@@ -26,7 +26,7 @@ export class Failure extends Error {
   readonly issues: readonly Issue[];
   /** Code of the error, such as MISSING_PERMISSION. */
   readonly code: string | null;
-  /** Id of the request, by which the provider finds it in logs. */
+  /** Id of the request, by which the operator of kapi finds the request in logs. */
   readonly requestId: string | null;
 
   constructor(message: string, status: number | null = null, details: Details = {}) {

@@ -1,10 +1,10 @@
-/** Requests about risk templates, and changes of risk rules. */
+/** Requests about risk templates. `ConsoleApi` has those about the risk rules of an account. */
 import { type Client, queryOf } from "./client.ts";
 import type { CommandEnvelope, RiskTemplate, TemplateAccountsAnswer, TemplateAction } from "./shapes.ts";
 
 const templates = (serverId: string): string => `/servers/${encodeURIComponent(serverId)}/risk-templates`;
 
-/** Requests about risk. All throw a `Failure` on error. */
+/** Requests about risk templates. All throw a `Failure` on error. */
 export class RiskApi {
   readonly #client: Client;
 
