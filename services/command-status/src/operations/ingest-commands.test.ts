@@ -9,8 +9,8 @@ import { createIngestion } from "./ingest-commands.ts";
 const POSITIONS: readonly LogPosition[] = [{ topic: "commands.finance", partition: 0, nextOffset: 2n }];
 
 /**
- * An ingestion whose repository returns `ingested`. `written` collects the arguments of each call of
- * the repository, `forgotten` the commands whose records are forgotten.
+ * An ingestion whose repository returns `ingested`. `written` collects the arguments of each call
+ * of the repository, `forgotten` the commands whose records are forgotten.
  */
 function ingestionOf(ingested: readonly IngestedCommand[]) {
   const written: (readonly [readonly (AnyCommandMessage | CommandEvent)[], readonly LogPosition[]])[] = [];
