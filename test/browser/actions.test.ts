@@ -61,7 +61,9 @@ describe("a deposit", () => {
     await openAs("finance");
     await fillDeposit("0");
     await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
-    await user.page.getByText("Enter an amount above 0, with at most two decimals.").waitFor();
+    await user.page
+      .getByText("Enter an amount above 0, with at most two decimals and no thousands separators.")
+      .waitFor();
     await user.page.getByLabel("Amount (USD)").fill("100.50");
     const dialog = user.page.getByRole("dialog");
     await dialog.getByRole("heading", { name: new RegExp(`Deposit to account ${number}`) }).waitFor();

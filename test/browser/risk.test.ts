@@ -195,12 +195,14 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("with pending evidence says when it will be complete, and shows it by itself", async () => {
+  it("with pending evidence says when it will be complete, and then shows it without a reload", async () => {
     const measuredAt = new Date().toISOString();
     const added: StoredBreach = { breach: breachOf(account, measuredAt, "pending"), document: null };
     risk.breaches = [added];
     await openBreach(added);
-    await user.page.getByText(/It will be complete at about .* GMT\+1\. This page shows it by itself\./).waitFor();
+    await user.page
+      .getByText(/It will be complete at about .* GMT\+1\. This page then shows it without a reload\./)
+      .waitFor();
     expect(await user.fact("Equity at the breach").innerText()).toBe("9,498.60 USD");
     await user.screenshot("breach-pending");
     const { breach } = added;

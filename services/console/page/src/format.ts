@@ -100,7 +100,7 @@ export function percent(amount: number): string {
   return `${withMinus(PERCENT.format(amount))} %`;
 }
 
-/** A number of percent with all decimals of a limit. A decimal text stays exact. */
+/** A number of percent with up to four decimals, as in risk rules. A decimal text stays exact. */
 export function exactPercent(amount: number | string): string {
   return `${withMinus(EXACT_PERCENT.format(amount as number))} %`;
 }
@@ -120,12 +120,12 @@ export function zonedMoment(iso: string): string {
   return timeFormat("precise", currentZone()).format(new Date(iso));
 }
 
-/** The time of a day in the chosen zone, and the name of the zone. */
+/** The time of day in the chosen zone, with the name of the zone. */
 export function zonedClock(ms: number): string {
   return timeFormat("clock", currentZone()).format(ms);
 }
 
-/** The time of a day in the chosen zone, for the axis of a chart that names its zone. */
+/** The time of day in the chosen zone, for the axis of a chart that names its zone. */
 export function clockTime(seconds: number): string {
   return timeFormat("bareClock", currentZone()).format(seconds * 1000);
 }

@@ -43,13 +43,7 @@ export function Frame({ api, session, address, onSignedOut, children }: FramePro
       <header class="top">
         <span class="brand">kapi console</span>
         <span class="organization">{session.organization.name}</span>
-        <button
-          type="button"
-          class="search"
-
-          aria-keyshortcuts="Control+K"
-          onClick={() => setDialog("search")}
-        >
+        <button type="button" class="search" aria-keyshortcuts="Control+K" onClick={() => setDialog("search")}>
           Search <kbd>Ctrl K</kbd>
         </button>
         <span class="person">

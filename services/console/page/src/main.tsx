@@ -8,7 +8,10 @@ import { pageAddressOf } from "./router.tsx";
 import { preloadPageAt } from "./routes.tsx";
 import "./style.css";
 
-/** The first read of the pages that most people open first. */
+/**
+ * The pages that most people open first, each with the path of the API that it reads first. Other
+ * pages read nothing before the session is known.
+ */
 const FIRST_READS: Readonly<Record<string, string>> = { overview: "/overview", accounts: "/servers" };
 
 const asked = pageAddressOf(location.pathname, location.search);

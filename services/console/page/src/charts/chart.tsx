@@ -15,7 +15,10 @@ interface ChartProps {
   readonly data: uPlot.AlignedData;
   /** Makes the options of the chart; called when `lookKey`, the colours or the time zone change. */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
-  /** Identity of the options: while it is equal, only the data is replaced. */
+  /**
+   * Identity of the options. While `lookKey`, the colours and the time zone stay the same, only the
+   * data is replaced.
+   */
   readonly lookKey: string;
 }
 
@@ -65,7 +68,7 @@ export function Chart({ label, heightPx, data, look, lookKey }: ChartProps) {
   return <div ref={container} class="chart" role="img" aria-label={label} />;
 }
 
-/** Time axes divide the days of the chosen time zone. */
+/** The local time by which uPlot places the labels of a time axis: that of the chosen time zone. */
 function tzDate(seconds: number): Date {
   return uPlot.tzDate(new Date(seconds * 1000), currentZone());
 }
@@ -85,8 +88,9 @@ export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
 }
 
 /**
- * The function that writes the labels of an axis with this step. A step below a thousand has full
- * numbers, so that neighbouring labels differ. Other labels are compact.
+ * The function that writes the labels of an axis, whose values are `step` apart. With a step below
+ * 1,000 the labels are full numbers, because neighbouring compact numbers could be equal. With a
+ * larger step they are compact: `12.5K`.
  */
 export function labelled(step: number): (amount: number) => string {
   const decimals = step < 1 ? 2 : 0;

@@ -150,7 +150,10 @@ interface LoadedHistory {
   readonly cameMs: number;
 }
 
-/** The history of a range. It is read again while the page is visible. */
+/**
+ * The history of a range. While the page is visible, the history is read again at intervals. It is
+ * also read again when the page becomes visible.
+ */
 function useHistory(serverId: string, accountNumber: string, range: EquityRange): Data<LoadedHistory> {
   const api = useApi();
   const history = useData(`${serverId} ${accountNumber} ${range}`, async (signal) => {

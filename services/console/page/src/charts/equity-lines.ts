@@ -2,11 +2,14 @@
 import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
 import type { Samples } from "./samples.ts";
 
-/** If the pause between two live samples is longer, the equity was unchanged in the pause. */
+/**
+ * If two live samples are further apart, the equity was unchanged until this long before the later
+ * sample.
+ */
 const STEP_MS = 1_000;
 /**
- * A minute is stored within this time. So in this time before the first live sample, the history
- * may lack changes of the equity.
+ * A change of the equity is in the stored history at most this long after the change. So for this
+ * time before the first live sample, the history may lack changes.
  */
 const STORED_WITHIN_MS = 90_000;
 
@@ -19,7 +22,10 @@ export interface EquityRow {
   readonly lowest: number;
   /** The highest equity so far. */
   readonly peak: number;
-  /** The deepest drawdown: from the highest equity before, to the lowest. */
+  /**
+   * The deepest drawdown since the row before. `to` is an equity since that row. `from` is the
+   * highest equity before `to`, also in earlier rows.
+   */
   readonly drawdown: EquityPoint["drawdown"];
 }
 
@@ -42,7 +48,7 @@ type StoredEquity = Pick<ConsoleEquityHistory, "before" | "points">;
 /**
  * The rows of the chart from `startMs` to `endMs`, in order of time; none before the first known
  * equity. Between segments, and after the last one, the equity does not change. `history` is null
- * if it could not be loaded.
+ * while it is not loaded.
  */
 export function equityRows(
   history: StoredEquity | null,
@@ -58,7 +64,10 @@ export function equityRows(
     const { equity, balance } = current;
     rows.push({ atMs, equity, balance, lowest: equity, peak, drawdown: { from: peak, to: equity } });
   };
-  /** An unchanged equity from the last row, without the extremes of that row. */
+  /**
+   * Adds rows for an unchanged equity from the last row to `untilMs`. If the time is long enough, a
+   * row one step after the last row ends the extremes of the last row in the chart.
+   */
   const addPause = (untilMs: number): void => {
     const lastMs = rows.at(-1)?.atMs ?? untilMs;
     if (untilMs - lastMs > STEP_MS) addUnchanged(lastMs + STEP_MS);

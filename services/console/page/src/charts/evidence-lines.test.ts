@@ -60,7 +60,7 @@ describe("the chart of evidence", () => {
     expect(lines.amounts[1]).toBeLessThan(10_000);
   });
 
-  it("without any valuation has the breach and the threshold", () => {
+  it("without any valuation has the threshold, and a range that includes the lowest value", () => {
     const lines = evidenceLines({ ...DOCUMENT, records: [], breach: { ...DOCUMENT.breach, valuationIndex: null } });
     expect(lines.values).toEqual([null, null]);
     expect(lines.thresholds).toEqual([9_500, 9_500]);

@@ -26,8 +26,8 @@ export function amountsShown(low: number, high: number): [number, number] {
 }
 
 /**
- * Margin above and below the amounts: as a share of their range, as a share of an unchanged amount,
- * and at least this many units of currency.
+ * The margin above and below the amounts is the largest of three: a share of their range, a share
+ * of the highest amount, and a number of units of currency.
  */
 const ROOM = 0.08;
 const FLAT_ROOM = 0.0005;

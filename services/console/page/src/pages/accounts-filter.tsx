@@ -18,7 +18,7 @@ const STATES: Readonly<Record<AccountStatus, string>> = {
   failed: "Failed",
   deleting: "Deleting",
 };
-/** States whose accounts have no stored values: such accounts can only be sorted by creation. */
+/** States whose accounts have no stored values. */
 const WITHOUT_VALUES: ReadonlySet<string> = new Set<AccountStatus>(["pending", "failed", "deleting"]);
 
 /** Filters by value: the name of the query's field, and the label. */
@@ -67,7 +67,8 @@ export function AccountsFilter({ state, created, reload }: FilterProps) {
     state.set({ search: text("search"), ...Object.fromEntries(values) });
   };
   const chooseState = (status: string): void => {
-    // Accounts without stored values can only be sorted by creation, and not filtered by values.
+    // A list of accounts without stored values can be searched, but is always newest first, and has
+    // no filter by values or by time of creation.
     const others = WITHOUT_VALUES.has(status) ? { ...CLEARED, sort: null, search: state.get("search") } : {};
     state.set({ ...others, status });
   };

@@ -15,7 +15,10 @@ import { ACTION_WORDS, actionInWords, actorInWords, detailsInWords, subjectInWor
 
 const PATH = "/audit";
 const ENTRIES_A_PAGE = 25;
-/** Maximum number of people who are offered as a filter and whose e-mail addresses are shown. */
+/**
+ * Maximum number of people who are offered as a filter, and whose e-mail addresses are shown in the
+ * column "To".
+ */
 const MAX_PEOPLE = 100;
 const MAX_CHARACTERS = 100;
 

@@ -13,7 +13,8 @@ interface FiguresProps {
 
 /**
  * The compared value, the threshold, the reference (the value from which the rule counts the loss
- * or profit), and with evidence the most extreme value.
+ * or profit), and the loss or profit. With evidence also the most extreme value, and the first live
+ * sample that includes the breach.
  */
 export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
   const { rule, value, threshold, reference } = breach;
@@ -48,7 +49,9 @@ function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; re
         {zonedMoment(extremeAt)}
       </Figure>
       <Figure name="Live sample" value={sequence === null ? "none" : `sequence ${sequence}`}>
-        {sequence === null ? "no sample of the live stream includes the breach" : "the first with the breach"}
+        {sequence === null
+          ? "no sample of the live stream includes the breach"
+          : "the first sample that includes the breach"}
       </Figure>
     </>
   );

@@ -17,7 +17,7 @@ import { ruleInWords } from "./risk-words.ts";
 const RELOAD_INTERVAL_MS = 3_000;
 /** Evidence is usually complete this long after the breach, in milliseconds. */
 const USUALLY_COMPLETE_MS = 90_000;
-/** Evidence that is pending for longer is late, in milliseconds. */
+/** Evidence that is still pending this long after the breach is late, in milliseconds. */
 const LATE_MS = 150_000;
 const NOT_FOUND = 404;
 
@@ -120,7 +120,7 @@ function Pending({ measuredAt, loadedAtMs }: { readonly measuredAt: string; read
       {loadedAtMs > breachedMs + LATE_MS
         ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 4 minutes. "
         : `The evidence includes the minute after the breach. It will be complete at about ${zonedClock(breachedMs + USUALLY_COMPLETE_MS)}. `}
-      This page shows it by itself.
+      This page then shows it without a reload.
     </Notice>
   );
 }

@@ -35,7 +35,7 @@ const EVERY_OPERATION: Readonly<Record<CommandOperation, true>> = {
 /** The operations of commands, in the order of the filter. */
 export const OPERATIONS = Object.keys(EVERY_OPERATION);
 
-/** The columns of a list of commands; without `withAccount`, the accounts are not shown. */
+/** Columns of a list of commands. The column of accounts is left out if `withAccount` is false. */
 export function commandColumns(
   names: ActorNames,
   currency: string,

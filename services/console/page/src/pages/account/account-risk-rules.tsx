@@ -133,8 +133,8 @@ function ChangeWarning({ rules: { template } }: { readonly rules: AccountRiskRul
   return (
     <>
       <p>
-        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach. It keeps
-        its highest value too, unless it now counts from another value. Any other rule starts anew. If the account
+        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach. It also
+        keeps the value from which it counts, unless you choose another one. Any other rule starts anew. If the account
         already exceeds the limit of a rule, the rule is breached at once, and its action is carried out.
       </p>
       {template === null ? null : (
@@ -166,7 +166,8 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
     >
       <p>
         {useTemplate
-          ? "The account gets the rules of the first template that matches it, and follows new versions of the template."
+          ? "The account gets the rules of the first template that matches it, and follows new versions of the " +
+            "template. If no template matches, the account keeps its rules."
           : "kapi stops limiting the account: no rule warns, notifies or acts on it. No template applies to it either."}
       </p>
       <label class="check">

@@ -10,7 +10,7 @@ import { balanceAfter, inUnits, minorUnits } from "./amounts.ts";
 import type { CurrentIntent } from "./use-intent.ts";
 import { ACTIONS, type ButtonAction, confirmText } from "./words.ts";
 
-const WRONG_AMOUNT = "Enter an amount above 0, with at most two decimals.";
+const WRONG_AMOUNT = "Enter an amount above 0, with at most two decimals and no thousands separators.";
 const MAX_DESCRIPTION_CHARACTERS = 250;
 
 interface ActionDialogProps {

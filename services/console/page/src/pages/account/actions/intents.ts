@@ -52,7 +52,10 @@ export function isRefused({ status }: Pick<Failure, "status">, before: Intent["s
   return before === "sending" && status !== null && status < FIRST_SERVER_ERROR;
 }
 
-/** From this time on, a command that is not known does not exist, and a known one is final. */
+/**
+ * From this time on, a command that is not known does not exist. A known command is final, unless
+ * its outcome on the trading server cannot be determined yet (decisions, 3.1).
+ */
 export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;
 }

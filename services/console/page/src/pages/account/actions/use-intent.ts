@@ -26,7 +26,7 @@ const NOT_FOUND = 404;
 /** What an intent changes, and how it is sent. */
 export interface IntentTarget {
   readonly serverId: string;
-  /** Name of what the intent changes, unique within the server: an account number. */
+  /** Name of what the intent changes, unique within the server, such as an account number. */
   readonly subject: string;
   readonly send: (intent: Intent) => Promise<CommandEnvelope>;
 }
@@ -39,9 +39,15 @@ export interface CurrentIntent {
   readonly command: Command | null;
   /** The new password of a reset; null if there is none, and after a reload. */
   readonly password: string | null;
-  /** Why the last attempt failed; null if it was accepted, and before the first one ended. */
+  /**
+   * Why the newest attempt failed of which it is unknown whether it was accepted. Null if there is
+   * no such attempt, or if a later attempt was accepted.
+   */
   readonly failure: Failure | null;
-  /** Whether the outcome is unknown although it should have been known by now. */
+  /**
+   * Whether the outcome should be known by now, but the command is not final or was not found. A
+   * command that was not found does not exist.
+   */
   readonly isOverdue: boolean;
   /** Sends a new intent. Rejects with a Failure if the intent was certainly not accepted. */
   readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;

@@ -42,7 +42,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     permission: "money:move",
     states: OPENED,
     question: "Withdraw from",
-    effect: () => "The amount is taken from the balance: at most the free margin, and at most the balance.",
+    effect: () => "The amount is taken from the balance. It may exceed neither the balance nor the free margin.",
   },
   disable: {
     name: "Disable",

@@ -27,8 +27,8 @@ export function AuditTab({ account, round }: TabProps) {
       }}
       empty={
         <>
-          The audit log has no entry about this account. It records password resets and what people do in the console;
-          everything else is a <Link to={tabPath(account, "commands")}>command</Link>.
+          The audit log has no entry about this account. It records password resets, and what people do in the console.
+          Changes through the API are <Link to={tabPath(account, "commands")}>commands</Link>.
         </>
       }
     >

@@ -53,7 +53,7 @@ const COLUMNS: readonly Column<DeliveredEvent>[] = [
 ];
 
 function Deliveries({ deliveries }: Pick<DeliveredEvent, "deliveries">) {
-  if (deliveries.length === 0) return <span class="quiet">no endpoint got it</span>;
+  if (deliveries.length === 0) return <span class="quiet">no endpoint receives this event</span>;
   return (
     <ul class="plain-list">
       {deliveries.map(({ id, endpointId, url, status, lastAttempt }) => (

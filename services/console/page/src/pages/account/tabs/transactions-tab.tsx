@@ -9,7 +9,7 @@ import { ShortId } from "./short-id.tsx";
 import { tabPath } from "./tab-links.ts";
 import type { TabProps } from "./tab-props.ts";
 
-/** Every type, with its name; the type ensures that none is missing. */
+/** Every type of transaction, with its name. The TypeScript type ensures that none is missing. */
 const TYPES: Readonly<Record<TransactionType, string>> = {
   deposit: "Deposit",
   withdrawal: "Withdrawal",
