@@ -3,10 +3,10 @@ import type { ApiError, Caller } from "@kapi/http";
 
 import type { OwnersAnswer } from "./ports.ts";
 
-/** An operation of the management API, for a person. */
+/** A request for an operation of the management API, which the console sends for a person. */
 export interface OperationRequest<Operation> {
   readonly operation: Operation;
-  /** Unique for the person; the same for all attempts. */
+  /** All attempts of one change have the same key. Another change of the person has another key. */
   readonly idempotencyKey: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly caller: Caller;

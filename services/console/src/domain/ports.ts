@@ -48,7 +48,7 @@ export type User = {
   /** Whether the user has a confirmed second factor. */
   readonly twoFactor: boolean;
   readonly createdAt: string;
-  /** Null: never, or before the release that records it. */
+  /** Null: the user never signed in, or has not since the release that records sign-ins. */
   readonly lastSignInAt: string | null;
   readonly disabledAt: string | null;
 };
@@ -82,7 +82,7 @@ export interface Users {
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
    * Sets a password and ends all sessions; returns the new session version. Null: no such user, or
-   * `from` is no longer the password hash.
+   * `from` is given and is no longer the stored password hash.
    */
   setPassword(
     userId: string,
@@ -138,9 +138,9 @@ export interface PeopleStore {
 
 /** Users of the previous release, in the organization service. */
 export interface FormerUserSource {
-  /** Some users that this service does not have, or has in an earlier version. */
+  /** Some users that the console does not have, or has in an earlier version. */
   read(): Promise<readonly FormerUser[]>;
-  /** Records that this service has these versions. */
+  /** Tells the organization service that the console has these versions of the users. */
   moved(users: readonly FormerUser[]): Promise<void>;
 }
 
@@ -198,7 +198,7 @@ export interface ConsoleSessionState {
   readonly proof: SessionProof;
 }
 
-/** A session that is opened. */
+/** A session to open. */
 export type NewConsoleSession = Omit<ConsoleSessionState, "createdAtMs"> & {
   readonly address: string;
   /** `User-Agent` of the browser; null: none. */
@@ -244,7 +244,7 @@ export interface PendingSignIns {
 export interface SignInSubject {
   /** SHA-256 of the e-mail address in lower case, in hex. */
   readonly emailHash: string;
-  /** Network address; for IPv6 the network part. */
+  /** Network of the caller's address, see `networkOf`: for IPv6 the /64, for IPv4 the address. */
   readonly address: string;
 }
 
@@ -256,10 +256,11 @@ export interface SignInAttempts {
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` also clears the failures under the e-mail address. From a
-   * network of an earlier sign-in under this e-mail address, failures have a separate count: then
-   * only this count is cleared. Failures of the network under other e-mail addresses stay counted.
-   * `undecided`: the password was not checked, or a second factor follows.
+   * Takes an attempt back. `succeeded` also clears the count of failures under the e-mail address.
+   * A network with an earlier sign-in under this e-mail address has a separate count: a success
+   * from this network clears only the separate count. Failures of the network under other e-mail
+   * addresses stay counted. `undecided` clears nothing: the password was not checked, or a second
+   * factor follows.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }

@@ -51,7 +51,7 @@ describe("the rows to store", () => {
     expect(rows.requests[1]).toMatchObject({ organizationId: ORGANIZATION, at: "2026-03-08T10:30:00.000Z" });
   });
 
-  it("keep room for changes and errors when successful reads have reached their part of a day's limit", () => {
+  it("keep room for failed requests when successful reads have reached their part of a day's limit", () => {
     const requests = [...times(10, () => requestOf()), ...times(10, () => requestOf({ status: 402 }))];
     const stored = new Map([[dayKey(ORGANIZATION, TODAY), 75]]);
     const rows = rowsToStore([recordOf({ requests })], { days, stored, maxPerDay: 90 });

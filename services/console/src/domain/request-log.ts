@@ -1,4 +1,4 @@
-/** The request log: which requests are stored, and how it is searched. */
+/** The request log: the rule that decides which requests are stored, and the port of the store. */
 import {
   type ConsoleRequest,
   type ConsoleRequestsAnswer,

@@ -34,7 +34,7 @@ describe("a code of an authenticator app", () => {
     expect(acceptTotpCode(SECRET, totpCode(SECRET, now + 1), nowMs, now)).toBe(now + 1);
   });
 
-  it("must have all digits", () => {
+  it("is rejected if a character is missing or wrong", () => {
     for (const code of ["", "0", "28708", "000000", "A87082"])
       expect(acceptTotpCode(SECRET, code, 59_000, 0)).toBeNull();
   });
@@ -54,7 +54,7 @@ describe("a secret", () => {
     for (const [text, encoded] of Object.entries(vectors)) expect(toBase32(Buffer.from(text))).toBe(encoded);
   });
 
-  it("is in the address of its QR code, with names that need escapes", () => {
+  it("is in the otpauth URI of its QR code, which escapes special characters of names", () => {
     const uri = totpUri("MZXW6YQ", "kapi A&B", "one+two@example.com");
     expect(uri).toBe(
       "otpauth://totp/kapi%20A%26B:one%2Btwo%40example.com?secret=MZXW6YQ&issuer=kapi%20A%26B&algorithm=SHA1&digits=6&period=30",

@@ -51,7 +51,7 @@ export function toBase32(bytes: Buffer): string {
   return groups.map((group) => BASE32.charAt(Number.parseInt(group.padEnd(BITS_PER_CHARACTER, "0"), 2))).join("");
 }
 
-/** The address that the QR code of a secret carries. Apps show `issuer` and `account`. */
+/** The otpauth URI that the QR code of a secret contains. Apps show `issuer` and `account`. */
 export function totpUri(secret: string, issuer: string, account: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
   const query = new URLSearchParams({ secret, issuer, algorithm: "SHA1", digits: String(DIGITS), period: "30" });

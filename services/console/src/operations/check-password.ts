@@ -68,7 +68,7 @@ export function failAttempt(
   failedSignIns.add({ ...attemptKeyOf(subject), address }, user);
 }
 
-/** Takes an attempt back; `succeeded` clears the failures under the e-mail address. */
+/** Takes an attempt back, see {@link SignInAttempts}. */
 export function takeBackAttempt(
   { signInAttempts }: Pick<PasswordCheckDependencies, "signInAttempts">,
   { subject }: Attempt,
@@ -95,7 +95,7 @@ export async function checkPassword(
     matches = await passwords.matches(claim.password, user?.passwordHash ?? null);
   } catch (error) {
     await takeBackAttempt(context, attempt, "undecided");
-    throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
+    throw error instanceof PasswordsBusy ? passwordsBusy() : error;
   }
   if (!matches || user === null) {
     failAttempt(context, attempt, user);
@@ -114,13 +114,17 @@ export async function hashPassword(passwords: Pick<Passwords, "hash">, password:
   try {
     return await passwords.hash(password);
   } catch (error) {
-    throw error instanceof PasswordsBusy ? tooMany(BUSY_WAIT_MS) : error;
+    throw error instanceof PasswordsBusy ? passwordsBusy() : error;
   }
 }
 
-function tooMany(waitMs: number): ApiError {
+function passwordsBusy(): ApiError {
+  return tooMany(BUSY_WAIT_MS, "Too many passwords are being checked or set; wait a little");
+}
+
+function tooMany(waitMs: number, text = "Too many attempts to sign in; wait a little"): ApiError {
   return new ApiError("RATE_LIMITED", {
-    text: "Too many attempts to sign in; wait a little",
+    text,
     headers: { "retry-after": String(Math.ceil(waitMs / 1_000)) },
   });
 }

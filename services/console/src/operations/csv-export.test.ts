@@ -22,7 +22,7 @@ describe("an export as CSV", () => {
     expect(await text(Readable.from(chunks))).toBe("name\r\na\r\n'=1\r\nc\r\n");
   });
 
-  it("is one of at most two of an organization, until it is read", async () => {
+  it("is rejected while two others of the organization are not read yet", async () => {
     const organizationId = randomUUID();
     const first = await begin(organizationId);
     await begin(organizationId);

@@ -28,7 +28,7 @@ import { type CsvExport, type CsvPage, exportCsv } from "./csv-export.ts";
 import { nameActors } from "./name-actors.ts";
 import { type AccountRecordDependencies, listAccountCommands, readAccountRecords } from "./read-account-records.ts";
 
-/** Records per page of their owner. */
+/** Records per page that is read from the service that owns the list. */
 const PAGE = 100;
 /** Maximum number of records of an export. */
 export const MAX_EXPORTED_RECORDS = 100_000;
@@ -44,7 +44,10 @@ export interface RecordExportDependencies extends AccountRecordDependencies {
 
 type Requester = Command["createdBy"];
 
-/** A page as its owner answers it, and its rows; `requesters` if the list has them. */
+/**
+ * The rows and pagination of one page. `requesters`: who requested each record, in the order of
+ * the rows; null if the list does not name them.
+ */
 interface ParsedPage {
   readonly pagination: Pagination;
   readonly rows: readonly CsvCell[][];
@@ -56,7 +59,7 @@ interface Table {
   readonly parse: (body: unknown) => ParsedPage;
 }
 
-/** Column names of who requested a record. */
+/** Names of the columns that show who requested a record. */
 const REQUESTER_COLUMNS = ["requested by", "requested by (name)"];
 
 const TABLES: Readonly<Record<RecordList | "commands", Table>> = {
@@ -186,6 +189,6 @@ class RequesterNames {
 function checkLength(total: number): void {
   if (total <= MAX_EXPORTED_RECORDS) return;
   const [found, most] = [total.toLocaleString("en"), MAX_EXPORTED_RECORDS.toLocaleString("en")];
-  const message = `must leave fewer records: ${found} records match, and an export has at most ${most}. Choose a shorter time`;
+  const message = `must leave fewer records: ${found} records match, and an export has at most ${most}. Choose a shorter time range`;
   throw new ApiError("VALIDATION_FAILED", { issues: [{ path: ["from"], code: "custom", message }] });
 }

@@ -36,7 +36,7 @@ it("an export has every entry once, over many pages", async () => {
   expect(lines.map((line) => line.split(",")[0])).toEqual(entries.map(({ id }) => id));
 });
 
-it("an export has no formulas of people, and no addresses of the operator", async () => {
+it("an export escapes formulas in names, and omits address and network details of the operator", async () => {
   const formula = entry(2, { actor: { type: "key", id: "k1", name: null } });
   const operators = entry(1, {
     actor: { type: "operator", id: null, name: null },

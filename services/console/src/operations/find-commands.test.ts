@@ -64,7 +64,7 @@ it("compares at most 2,000 commands for a page, and says how far back it has sea
   expect(found).toMatchObject({ commands: [{ payload: { amount: 2_400 } }], searchedTo: null });
 });
 
-it("a page ends when it has enough commands", async () => {
+it("a page ends after the read that reaches its limit, and has all matches of this read", async () => {
   const all = Array.from({ length: 300 }, (_, index) => command(index + 1));
   const { found, asked } = await find(all, { by: `key/${KEY.id}` });
   expect(asked).toHaveLength(1);

@@ -4,8 +4,8 @@ import { type AuditLog, auditPageOf } from "../domain/audit.ts";
 import type { Directory } from "../domain/ports.ts";
 
 /**
- * A page of the audit log, newest first: of one organization, or for the operator of all
- * organizations (`organizationId` is null).
+ * A page of the audit log, newest first: of one organization, or of all organizations if
+ * `organizationId` is null. Only the operator reads the log of all organizations.
  */
 export async function listAuditLog(
   { auditLog, directory }: { readonly auditLog: AuditLog; readonly directory: Pick<Directory, "keyNames"> },

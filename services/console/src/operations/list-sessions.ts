@@ -12,7 +12,7 @@ interface OwnSessions {
   readonly store: PeopleStore;
 }
 
-/** The open sessions of a person, last used first. */
+/** The open sessions of a person. The most recently used session comes first. */
 export async function listSessions(
   { sessions }: Pick<OwnSessions, "sessions">,
   { user, sessionHash: own }: SignedIn,

@@ -126,7 +126,7 @@ function createRecoveryCodes(): string[] {
   );
 }
 
-/** The hash of a code as a person enters it: without dashes. */
+/** The hash of a shown code without its dashes: the API also removes them from an entered code. */
 function hashOfShown(code: string): string {
   return hashOfCode(code.replaceAll("-", ""));
 }

@@ -7,7 +7,7 @@ import type { ServerDependencies } from "./list-servers.ts";
 
 /**
  * `directory` checks that the organization has the server, and `accounts` that the account exists.
- * `clock` gives the end of the range.
+ * `clock` gives the present time, from which the range follows.
  */
 export interface EquityHistoryDependencies extends ServerDependencies {
   readonly equityHistories: EquityHistories;

@@ -75,7 +75,7 @@ it("the overview says that the list of servers is unavailable, and shows the par
   });
 });
 
-it("shows all of many servers, and ranks the accounts of a few at once", async () => {
+it("the overview shows all of 150 servers, and ranks the accounts of 8 servers at a time", async () => {
   const configuration = { serverName: "Demo", currency: "USD" };
   const servers = Array.from({ length: 150 }, (_, index) => ({ serverId: String(index + 1), configuration }));
   const { read, ranking } = overviews(() => Promise.resolve(servers as unknown as ShownServer[]));

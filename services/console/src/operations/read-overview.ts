@@ -73,7 +73,7 @@ async function readOverview(
   organizationId: string,
 ): Promise<ConsoleOverview> {
   const nowMs = clock.nowMs();
-  // Not awaited here: parts without servers are read meanwhile.
+  // Not awaited here: the parts that do not need the list of servers are read meanwhile.
   const own = directory.servers(organizationId);
   const servers = own.then((all) => all.slice(0, MAX_OVERVIEW_SERVERS));
   const today = toIso(Math.floor(nowMs / DAY_MS) * DAY_MS);

@@ -41,7 +41,7 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInDepend
   const counts = new FailedSignIns();
   /**
    * Failures that are taken from `counts` and not written yet. While there are any, finished
-   * windows stay open.
+   * windows stay open, unless all windows are flushed.
    */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;

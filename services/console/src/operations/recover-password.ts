@@ -41,8 +41,9 @@ export class PasswordRecovery {
 
   /**
    * Sends a link to the user of an e-mail address. Returns before the user is looked up: neither
-   * the answer nor its time shows whether the address is known. Throws 429 after too many requests
-   * of one network, and 404 without a mail server.
+   * the answer nor its time shows whether the address is known. Sends nothing after too many
+   * requests for one address, or while too many mails are being sent. Throws 429 after too many
+   * requests of one network, and 404 without a mail server.
    */
   async request(email: string, address: string): Promise<void> {
     const { recoveryLimits, mail, logMailFailure } = this.#dependencies;

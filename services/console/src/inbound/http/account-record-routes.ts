@@ -30,7 +30,10 @@ const QUERIES: Readonly<Record<RecordList, z.ZodType<RecordQuery>>> = {
 /** Fields of a query that choose a page: an export has all pages. */
 type PageFields = "page" | "limit" | "cursor";
 
-/** Lists about one account, with the filters of the management API, and as CSV. */
+/**
+ * Lists about one account. The lists of the management API have its filters, and are also offered
+ * as CSV. The audit log is only in pages.
+ */
 export function registerAccountRecordRoutes(routes: SignedInRoutes, dependencies: RecordExportDependencies): void {
   for (const list of RECORD_LISTS) {
     routes.get(`${ACCOUNT}/${list}`, "read", async ({ user }, request, reply) => {
@@ -66,7 +69,10 @@ export function registerAccountRecordRoutes(routes: SignedInRoutes, dependencies
   });
 }
 
-/** Throws 400 for the cursor of another list. A text has passed validation, so it decodes. */
+/**
+ * Throws 400 for the cursor of a list with another scope. `cursor` was validated before, so a
+ * string can be decoded.
+ */
 export function requireOwnCursor(cursor: unknown, scope: string): void {
   if (typeof cursor !== "string" || cursorScope(cursor) === scope) return;
   const message = "must be nextCursor of an earlier page of this list";

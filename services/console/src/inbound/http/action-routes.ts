@@ -12,9 +12,10 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const MAX_REQUEST_ID_CHARACTERS = 100;
 
 /**
- * Actions of people on accounts. Each action is one operation of the gateway, under the idempotency
- * key that the page keeps until it knows the outcome. Responses, also errors, are the gateway's.
- * The console stores nothing of them: a response may have a password.
+ * Actions of people on accounts, except those on risk rules (`risk-action-routes.ts`). Each action
+ * is one operation of the gateway, under the idempotency key that the page keeps until it knows the
+ * outcome. Responses, also errors, are the gateway's. The console stores no part of a response,
+ * because it may have a password.
  */
 export function registerActionRoutes(
   routes: SignedInRoutes,
@@ -38,7 +39,7 @@ export function accountActionPath(action: string): string {
   return `/servers/:serverId/accounts/:accountNumber/actions/${action}`;
 }
 
-/** The parts of an operation that are the same for all actions. */
+/** The parts of a request for an operation that are made in the same way for all actions. */
 export function operationRequest<Fields extends object>(
   signedIn: SignedIn,
   request: FastifyRequest,

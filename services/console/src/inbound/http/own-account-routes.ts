@@ -15,7 +15,7 @@ import { originOf } from "./session-cookie.ts";
 import { sendOpened, type SessionRouteDependencies } from "./session-routes.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
-/** SHA-256 in hex. */
+/** The API names a session by its `sessionHash`: the SHA-256 of the session id, in hex. */
 const SessionPath = z.object({ sessionId: z.string().regex(/^[0-9a-f]{64}$/, "must be the id of a session") });
 
 /** The second factor and the sessions of the person who is signed in. */

@@ -5,8 +5,8 @@ import { CSRF_HEADER } from "@kapi/contracts";
 import { ApiError, type FastifyRequest } from "@kapi/http";
 
 /**
- * Throws 403 if `Origin` or `Sec-Fetch-Site` names another origin than that of the page. Only
- * browsers send these headers: a request without them is accepted.
+ * Throws 403 if `Origin` has another host than the request, or if `Sec-Fetch-Site` is not
+ * `same-origin`. Only browsers send these headers: a request without them is accepted.
  */
 export function requireOwnOrigin(request: FastifyRequest): void {
   const { origin, "sec-fetch-site": site } = request.headers;

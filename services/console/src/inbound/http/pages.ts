@@ -68,9 +68,9 @@ export function readAssets(folder: string): Assets {
 }
 
 /**
- * Serves the page. A path that is no file of the page gets the page, which routes it. Paths of the
- * API and unknown files in {@link HASHED_FOLDER} are 404: a page from before an upgrade may ask for
- * its former files.
+ * Serves the page. For a path that is no file, the answer is {@link INDEX}: the page itself routes
+ * the path. Unknown paths of the API and unknown files in {@link HASHED_FOLDER} return 404. A page
+ * from before an upgrade may ask for such a file, and must not get {@link INDEX} instead.
  */
 export function registerPageRoutes(app: FastifyInstance, assets: Assets): void {
   for (const path of ["/", "/console"]) app.get(path, (_request, reply) => reply.redirect(ROOT, MOVED));

@@ -26,8 +26,8 @@ const TEMPLATE_BODIES = { "set-template": SetRiskTemplateBody, "delete-template"
 const TemplatePath = ServerPath.extend({ templateName: z.string() });
 
 /**
- * Changes of risk rules and templates by people. Unlike for other actions, the console first
- * checks the fields, so that a mistake costs nothing, and that the person saw the newest version.
+ * Changes of risk rules and templates by people. Unlike for other actions, the console first checks
+ * the fields: a mistake costs no credits. It also checks that the person saw the newest version.
  */
 export function registerRiskActionRoutes(
   routes: SignedInRoutes,

@@ -15,15 +15,15 @@ import { originOf, pendingIdOf, sessionIdOf, setPendingCookie, setSessionCookie 
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /**
- * What all routes need that open a session or replace its cookie: the sign-in, one's own account,
- * and accepted invitations.
+ * Dependencies of all routes that open a session or replace its cookie: the routes of the sign-in,
+ * of one's own account, and of accepted invitations.
  */
 export interface SessionRouteDependencies extends SignInDependencies {
   /** Whether cookies are for https only. */
   readonly secureCookies: boolean;
   /** Public base URL of the management API. */
   readonly apiUrl: string;
-  /** The ways to sign in, without the state of a browser. */
+  /** The ways to sign in to this installation, which are the same for all browsers. */
   readonly signInOptions: Pick<SignInOptions, "passwordRecovery" | "provider">;
 }
 

@@ -7,7 +7,10 @@ import type { Logger, Started } from "@kapi/runtime";
 const GROUP = "console.requests";
 /** Maximum number of records in one transaction: up to 20,000 requests. */
 const MAX_BATCH_RECORDS = 100;
-/** Makes fewer and larger batches. Other processes publish their requests every 500 ms. */
+/**
+ * Minimum time from the start of a batch to the next fetch: fewer and larger batches. Each process
+ * with requests publishes them every 500 ms.
+ */
 const MIN_INTERVAL_MS = 200;
 
 interface RequestConsumerDependencies {
@@ -17,7 +20,7 @@ interface RequestConsumerDependencies {
   readonly fatal: (error: Error) => void;
 }
 
-/** Stores the requests of `api.requests`. An offset is committed after its requests. */
+/** Stores the requests of `api.requests`. An offset is committed after its requests are stored. */
 export function startRequestConsumer({
   kafka,
   store,
@@ -31,7 +34,8 @@ export function startRequestConsumer({
     // The pages have priority in this process.
     concurrentPartitions: 1,
     minIntervalMs: MIN_INTERVAL_MS,
-    // The log may have gaps: if the topic was recreated, the reader continues with the new topic.
+    // The request log may have gaps: if the topic was recreated, the consumer continues with the
+    // new topic.
     restartBeyondEnd: true,
     logger,
     fatal,
