@@ -114,7 +114,7 @@ describe("the overview", () => {
     );
     await checkPage(user, "limits");
     await user.page.getByLabel("Distance").selectOption("Within 1 % of the limit");
-    await user.page.getByText("No account is this near to a limit").waitFor();
+    await user.page.getByText("No account has a loss limit that matches").waitFor();
     expect(user.page.url()).toMatch(/type=dailyLoss&within=1$/);
     await user.page.setViewportSize(WIDE);
     await user.visit("Breaches");

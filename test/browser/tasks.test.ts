@@ -165,7 +165,7 @@ it("finds which accounts are within 1 % of their daily limit", async () => {
     await click(link("All limits"));
     await step(user.page.getByLabel("Limit", { exact: true }).selectOption("Daily loss"));
     await step(user.page.getByLabel("Distance").selectOption("Within 1 % of the limit"));
-    await user.page.getByText("No account is this near to a limit").waitFor();
+    await user.page.getByText("No account has a loss limit that matches").waitFor();
   });
 });
 

@@ -38,7 +38,7 @@ export function CommandsPage({ query }: QueryProps) {
   );
 }
 
-/** Fields of the address that filter the list. */
+/** Parameters of the page's query string that filter the list. */
 const FILTERS = ["status", "operation", "accountNumber", "by", "amount"] as const;
 
 interface ListedCommands {
@@ -46,7 +46,7 @@ interface ListedCommands {
   /** Null if commands were searched by `by` or `amount`: such a search does not count them. */
   readonly pagination: Pagination | null;
   readonly nextCursor: string | null;
-  /** The time back to which commands were searched; null: all of them. */
+  /** The time back to which commands were searched; null: the whole list was searched. */
   readonly searchedTo: string | null;
 }
 

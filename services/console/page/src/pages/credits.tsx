@@ -14,13 +14,13 @@ import { type Data, useAction, useData } from "../parts/use-data.ts";
 import { Moment, Nothing } from "../parts/values.tsx";
 
 const LINES_A_PAGE = 20;
-/** Days that the chart can show. */
+/** Numbers of days from which a person chooses the span of the chart. */
 const DAY_CHOICES = [7, 30, 90] as const;
 const INITIAL_DAYS = 30;
-/** The service's limit (contracts, `LowBalanceThresholdBody`). */
+/** The limit of the console's API (`LowBalanceThresholdBody` in `libs/contracts`). */
 const HIGHEST_THRESHOLD = 1_000_000_000_000;
 
-/** The wallet, the usage by day, and each billed request. */
+/** The wallet, the usage by day, and the usage lines of requests, reservations and refunds. */
 export function CreditsPage() {
   const api = useApi();
   const [shownDays, setShownDays] = useState<number>(INITIAL_DAYS);

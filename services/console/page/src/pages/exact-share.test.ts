@@ -16,7 +16,7 @@ it.each([
   expect(exactShare(amount, base)).toBe(share);
 });
 
-it.each([["0"], ["-5"], ["x"]])("there is no share of %s", (base) => {
+it.each([["0"], ["-5"], ["x"]])("no amount has a share in the base %s", (base) => {
   expect(exactShare(5, base)).toBeNull();
 });
 

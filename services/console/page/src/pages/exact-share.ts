@@ -4,8 +4,8 @@ const DECIMALS = 4;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 
 /**
- * An amount as an integer in units of 10^-decimals; null for a text that is not a decimal number of
- * at most `decimals` decimals. A number is rounded.
+ * An amount as an integer in units of 10^-decimals. An amount of the type number is rounded. A text
+ * is exact: null if it is not a decimal number, or has more than `decimals` decimals.
  */
 function unitsOf(amount: number | string, decimals: number): bigint | null {
   const text = typeof amount === "number" ? amount.toFixed(decimals) : amount;

@@ -101,7 +101,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
         ) : null}
         <Field
           label="Allowed networks"
-          hint="Optional: addresses or networks of your backend, such as 203.0.113.0/24. Other addresses get the answer of an unknown key."
+          hint="Optional: addresses or networks of your backend, such as 203.0.113.0/24. Requests from other addresses fail as if the key were unknown."
           error={create.failure?.of("allowedNetworks") ?? null}
         >
           {(tied) => (

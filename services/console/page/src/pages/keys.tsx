@@ -84,7 +84,7 @@ export function KeysPage() {
   );
 }
 
-/** Shown after a key was revoked: when it was last used, and where to look. */
+/** Shown after a key was revoked: when the key was last used, and a link to its requests. */
 function Revoked({ revoked }: { readonly revoked: ListedConsoleKey }) {
   return (
     <Notice kind="good">

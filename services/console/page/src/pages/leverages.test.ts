@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { leveragesOf } from "./leverages.ts";
 
 describe("leverages", () => {
-  it("can be separated by commas, spaces or lines", () => {
+  it("can be separated by commas, semicolons, spaces or line ends", () => {
     expect(leveragesOf("1, 2\n50  100;")).toEqual([1, 2, 50, 100]);
   });
 

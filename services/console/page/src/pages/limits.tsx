@@ -48,7 +48,7 @@ export function LimitsPage() {
         <Loaded data={limits} what="the limits">
           {({ limits: list, total, nextCursor }) =>
             total === 0 ? (
-              <Empty>No account is this near to a limit, or no account has risk rules.</Empty>
+              <Empty>No account has a loss limit that matches these filters.</Empty>
             ) : (
               <>
                 <p class="quiet" role="status">
@@ -138,7 +138,7 @@ function columnsOf(currencyOf: (serverId: string) => string | null): readonly Co
       cell: ({ value, serverId }) => <Money amount={value} currency={currencyOf(serverId)} />,
     },
     {
-      head: "Breached at",
+      head: "Threshold",
       numeric: true,
       cell: ({ threshold, serverId }) => <Money amount={threshold} currency={currencyOf(serverId)} />,
     },

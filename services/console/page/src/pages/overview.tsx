@@ -20,7 +20,7 @@ const REFRESH_MS = 10_000;
 /** Height of the page while it is loading, in lines. */
 const LINES = 24;
 
-/** What needs attention, read again every ten seconds. */
+/** What needs attention, read again every ten seconds while the browser tab is visible. */
 export function OverviewPage() {
   const api = useApi();
   const overview = useData("overview", (signal) => api.overview(signal));
@@ -56,7 +56,7 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
         <Notice kind="warning">
           <strong>The list of your servers is unavailable now.</strong> These parts need the list, and are missing:
           equity, accounts, limits, drawdowns, breaches, and servers that do not answer. Trading goes on. This page
-          reads it again in a few seconds.
+          reads the list again in a few seconds.
         </Notice>
       )}
       <Totals overview={overview} />

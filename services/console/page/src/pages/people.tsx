@@ -76,6 +76,7 @@ interface AskedProps {
   readonly onClose: () => void;
 }
 
+/** Dialogs of the changes that only need a confirmation. `text` follows the name of the person. */
 const CHANGES = {
   disable: {
     title: "Disable this person?",

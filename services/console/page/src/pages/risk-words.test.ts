@@ -46,7 +46,7 @@ describe("a risk rule in words", () => {
     expect(ruleInShort({ ...max, limit: { amount: 99.5 } }, null)).toBe("Maximum loss 99.50");
   });
 
-  it("says what kapi does at a breach, also for an action of a later release", () => {
+  it("says what kapi does at a breach; an action of a later release is shown as it is", () => {
     expect(actionInWords("flatten_and_disable")).toBe("Closes all positions and disables the account");
     expect(actionInWords("notify")).toBe("Notifies, and changes nothing");
     expect(actionInWords("sell_everything" as RiskAction)).toBe("sell_everything");
@@ -67,7 +67,7 @@ describe("a part that evidence lacks", () => {
       { what: "prices", reason: "expired", from: at, to: at },
       /^Prices of open positions from .* to .*: kapi no longer/,
     ],
-  ])("is named with its time and the reason: %j", (missing, words) => {
+  ])("is named with the reason, and with its time if there is one: %j", (missing, words) => {
     expect(missingInWords(missing)).toMatch(words);
   });
 });

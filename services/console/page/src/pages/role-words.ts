@@ -1,6 +1,9 @@
 import type { ConsoleRole } from "../api/shapes.ts";
 
-/** The roles in the order in which they are offered, from the least rights to the most. */
+/**
+ * The roles in the order in which they are offered: the role with the fewest rights first, the role
+ * with all rights last. Finance and operator have different rights.
+ */
 export const ROLES: readonly (readonly [role: ConsoleRole, name: string, description: string])[] = [
   ["read_only", "Read-only", "Sees everything but people and the audit log, and changes nothing"],
   ["finance", "Finance", "Deposits, withdraws, and sets the low-balance threshold"],

@@ -40,7 +40,7 @@ export function TwoFactorSection({ onChanged }: TwoFactorProps) {
         <Enabled left={twoFactor.recoveryCodesLeft} onChanged={onChanged} />
       ) : (
         <>
-          <p>Besides your password, a code of an app on your phone protects your sign-in.</p>
+          <p>It is off. When it is on, you sign in with your password and a code of an app on your phone.</p>
           <Enrol onDone={onChanged} />
         </>
       )}
@@ -130,8 +130,8 @@ function RecoveryCodes({ codes, onDone }: RecoveryCodesProps) {
         Your recovery codes
       </h3>
       <p>
-        <strong>You won't be able to see these codes again.</strong> Each signs you in once, without your phone. Store
-        them where you store passwords.
+        <strong>You won't be able to see these codes again.</strong> Without your phone, you sign in with your password
+        and one of these codes. Each code works once. Store the codes where you store passwords.
       </p>
       <Block text={text} label="Recovery codes" />
       <Copy text={text} what="the codes" />

@@ -14,9 +14,9 @@ import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
 import { ALL_KINDS } from "./webhook-kinds.ts";
 
 const DELIVERIES_A_PAGE = 20;
-/** Poll interval of the list while a delivery on it is about to be sent. */
+/** Poll interval of the list while a delivery on it is being sent or is due soon. */
 const RELOAD_INTERVAL_MS = 2_000;
-/** The list is polled while a delivery is due within this time. */
+/** A delivery is due soon if its next attempt is within this time. */
 const SOON_MS = 10_000;
 /** Every state, with its name in the filter. */
 const STATES: Readonly<Record<DeliveryStatus, string>> = {
@@ -30,7 +30,7 @@ const STATES: Readonly<Record<DeliveryStatus, string>> = {
 interface DeliveriesProps {
   readonly endpoint: WebhookEndpoint;
   readonly query: URLSearchParams;
-  /** Changes after each send, so that the list is reloaded. */
+  /** Changes after each test and replay, so that the list is reloaded. */
   readonly round: number;
 }
 
@@ -95,7 +95,7 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   );
 }
 
-/** Whether a delivery is being sent, or is due within 10 seconds. */
+/** Whether a delivery is being sent or is due soon. A pending one without a next attempt is due. */
 export function isUnderWay({ status, nextAttemptAt }: Pick<WebhookDelivery, "status" | "nextAttemptAt">): boolean {
   if (status === "delivering") return true;
   return status === "pending" && (nextAttemptAt === null || Date.parse(nextAttemptAt) - Date.now() < SOON_MS);
@@ -112,7 +112,7 @@ function Filter({ path, query, reload }: FilterProps) {
     <div class="inline" role="search">
       <Choice label="State" path={path} query={query} field="status" options={Object.entries(STATES)} />
       <Choice
-        label="Kind"
+        label="Event type"
         path={path}
         query={query}
         field="type"

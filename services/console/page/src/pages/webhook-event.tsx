@@ -10,7 +10,7 @@ import { AttemptList } from "./webhook-attempts.tsx";
 import { isUnderWay } from "./webhook-deliveries.tsx";
 import { whyNotSent } from "./webhook-not-sent.ts";
 
-/** Interval in which the page is loaded again while a delivery is about to be sent. */
+/** Poll interval of the page while a delivery is being sent or is due soon. */
 const RELOAD_INTERVAL_MS = 2_000;
 
 type ShownEvent = EventDeliveriesAnswer["event"];
@@ -52,7 +52,7 @@ function EventDetails({ event }: { readonly event: ShownEvent }) {
   return (
     <section class="card">
       <DetailList>
-        <Detail name="Kind">{type}</Detail>
+        <Detail name="Event type">{type}</Detail>
         <Detail name="Recorded">
           <Moment at={createdAt} />
         </Detail>

@@ -3,7 +3,7 @@ import type { WebhookKind } from "../api/shapes.ts";
 /** Test events are sent only on request, so this kind cannot be selected. */
 type ChosenKind = Exclude<WebhookKind, "webhook.test">;
 
-const COMMANDS = "Completed commands";
+const COMMANDS = "Command results";
 
 /** Subject of each kind; the type ensures that none is missing. */
 const SUBJECTS: Readonly<Record<ChosenKind, string>> = {
@@ -47,7 +47,7 @@ export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJE
   kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),
 }));
 
-/** Kinds of an endpoint without a choice: all except final states of commands. */
+/** Kinds that an endpoint gets if its `kinds` is null: all except final states of commands. */
 export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
 
 /** Every kind of a delivery. */

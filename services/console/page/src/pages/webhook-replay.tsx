@@ -17,7 +17,7 @@ interface ReplayProps {
   readonly onClose: () => void;
 }
 
-/** Dialog that sends events since a chosen time to the endpoint again. */
+/** Dialog that sends the endpoint all its events since a chosen time, also those never sent. */
 export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   const api = useApi();
   const zone = currentZone();

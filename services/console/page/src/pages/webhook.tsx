@@ -57,7 +57,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const api = useApi();
   const [opened, open] = useState<Opened>(null);
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
-  /** Number of tests and replays that this page has sent; a change reloads the list. */
+  /** Number of tests and replays that this page has sent. The list is reloaded when it changes. */
   const [sent, setSent] = useState(0);
   const [message, setMessage] = useState("");
   const showMessage = (text: string): void => {

@@ -88,7 +88,7 @@ const COLUMNS: readonly Column<WebhookEndpoint>[] = [
       </>
     ),
   },
-  { head: "Event types", cell: ({ kinds }) => (kinds === null ? "all except commands" : String(kinds.length)) },
+  { head: "Event types", cell: ({ kinds }) => (kinds === null ? "all except command results" : String(kinds.length)) },
   { head: "Servers", cell: ({ serverIds }) => (serverIds === null ? "all" : String(serverIds.length)) },
   { head: "Added", cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ];

@@ -10,7 +10,7 @@ export type ActorNames = Readonly<Record<string, string>>;
 const NO_NAMES: ActorNames = {};
 const WORDS: Readonly<Record<Actor["type"], string>> = { key: "key", user: "person", system: "kapi" };
 
-/** The text of an actor in addresses: `key/<id>`, `user/<id>`. */
+/** The text of an actor in the URL and in requests: `key/<id>`, `user/<id>`, `system/<id>`. */
 export function actorText({ type, id }: Actor): string {
   return `${type}/${id}`;
 }
@@ -31,7 +31,10 @@ interface ActorNameProps {
   readonly names: ActorNames;
 }
 
-/** The name of an actor and its type: "Ada (person)". The id, if the name is unknown. */
+/**
+ * The name of an actor and its type: "Ada (person)". If the name is unknown, the id and the type.
+ * For kapi: "kapi (risk)".
+ */
 export function ActorName({ of: actor, names }: ActorNameProps) {
   if (actor === null || actor === undefined) return <Nothing />;
   if (actor.type === "system") return <>kapi ({actor.id})</>;

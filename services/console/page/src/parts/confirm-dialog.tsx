@@ -7,7 +7,7 @@ import { Problem } from "./notice.tsx";
 import { useAction } from "./use-data.ts";
 
 interface ConfirmDialogProps {
-  /** The question: "Revoke the key backend?" */
+  /** The question: "Revoke this key?" */
   readonly title: string;
   /** The effect, in sentences, and fields of the action if it has any. */
   readonly children: ComponentChildren;

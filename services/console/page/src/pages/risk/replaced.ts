@@ -2,9 +2,10 @@ import type { Command } from "../../api/shapes.ts";
 import type { Intent } from "../account/actions/intents.ts";
 
 /**
- * The version that a succeeded change made, as a sentence; empty if the result has none. If
- * somebody else changed the same rules meanwhile, further sentences say so: the console compares
- * versions only before a change is queued (decisions, 26.1).
+ * The version that a succeeded change made, as a sentence; empty if the result has none. The
+ * console compares versions only before a change is queued (decisions, 26.1). If another change of
+ * the same rules or template was carried out after that, further sentences say so; never for a
+ * creation (expected version 0).
  */
 export function replacedText({ result }: Pick<Command, "result">, intent: Pick<Intent, "fields"> | null): string {
   const { version } = result ?? {};
@@ -13,6 +14,6 @@ export function replacedText({ result }: Pick<Command, "result">, intent: Pick<I
   if (typeof expected !== "number" || expected === 0 || version === expected + 1) return `It is version ${version}.`;
   return (
     `It is version ${version}. Somebody else changed it at the same time: version ${version - 1} was replaced. ` +
-    "Compare the two commands."
+    "Compare the commands that made these two versions."
   );
 }

@@ -27,7 +27,7 @@ describe("rules that are edited", () => {
     expect(RiskRules.parse("rules" in edited ? edited.rules : null)).toEqual(RULES);
   });
 
-  it("have numbers with a comma or a point, and name the field of any other text", () => {
+  it("accept numbers with a decimal comma or point; any other text is an issue of its field", () => {
     const draft = { ...createDraft("dailyLoss", []), limit: " 2,5 " };
     expect(rulesOf([draft])).toMatchObject({ rules: [{ limit: { percent: 2.5 } }] });
     const wrong = rulesOf([draft, { ...draft, limit: "5 %", warnAt: "x" }]);
@@ -37,7 +37,7 @@ describe("rules that are edited", () => {
     expect(issueOf(issues, 0, "limit")).toBeNull();
   });
 
-  it("begin with an id that no other rule has", () => {
+  it("have an id that no other rule has, if they are new", () => {
     const first = createDraft("maxLoss", []);
     expect([first.id, createDraft("maxLoss", [first]).id]).toEqual(["max-loss", "max-loss-2"]);
   });
