@@ -52,7 +52,7 @@ describe.each(LISTS)("the %s of an account", (list) => {
     expect(new Set(ids).size).toBe(200);
   });
 
-  it("reject a wrong filter, and the cursor of another list", async () => {
+  it("reject a wrong filter, and a cursor of another account's list", async () => {
     const scope = listScope({ serverId: randomUUID(), accountNumber: NUMBER });
     const after = list === "commands" ? (["2026-01-01T00:00:00.000000Z", randomUUID()] as const) : ([7] as const);
     const cursor = encodeCursor(list, { scope, page: 2, after: after as never });
@@ -127,7 +127,7 @@ it("an export breaks off when a page cannot be read, so that no part of it looks
   harness.standIns.unanswered = null;
 });
 
-it("while finance is unavailable, only the list of transactions fails", async () => {
+it("while finance is unavailable, the list of transactions fails, and the list of deals works", async () => {
   harness.standIns.unanswered = /\/transactions/;
   expect((await browser.ask("GET", account("transactions"))).status).toBe(500);
   expect((await browser.ask("GET", account("deals"))).status).toBe(200);

@@ -56,7 +56,7 @@ it.each([
   expect(PARTS.filter((part) => overview[part].status === "unavailable")).toEqual(missing);
 });
 
-it("asks the other services once for many requests of an organization", async () => {
+it("counts waiting commands once for many concurrent requests of an organization", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.asked.splice(0);
@@ -64,7 +64,7 @@ it("asks the other services once for many requests of an organization", async ()
   expect(harness.standIns.asked.filter((path) => path.includes("waiting-commands"))).toHaveLength(1);
 });
 
-it("lists near limits page by page, and never of another organization's server", async () => {
+it("lists accounts near a limit page by page, and breaches, and neither of another organization's server", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.accounts.set(person.serverId, ["100001", "100002"]);

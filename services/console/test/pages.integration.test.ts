@@ -1,6 +1,6 @@
 /**
- * Pages that people of an organization see and change in the console, never with data of another
- * organization.
+ * The API of the console's pages: what people see and change of their own organization, and that
+ * they see and change nothing of another organization.
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -203,7 +203,7 @@ describe("a server", () => {
     }
   });
 
-  it("shows pages of accounts, an account without credentials, and commands", async () => {
+  it("shows pages of accounts, the details of an account but not its credentials, and commands", async () => {
     const { serverId, organizationId } = person;
     harness.standIns.accounts.set(serverId, ["10000001"]);
     const base = `/servers/${serverId}`;
@@ -258,7 +258,7 @@ describe("a breach", () => {
     ]);
   });
 
-  it("whose evidence is pending or deleted says so, and when to ask again", async () => {
+  it("whose evidence is pending or deleted says so; while it is pending, also when to ask again", async () => {
     const base = `/servers/${person.serverId}/accounts/10000001/breaches`;
     const pending = newBreach(new ApiError("EVIDENCE_PENDING", { headers: { "retry-after": "15" } }));
     const answer = await browser.ask("GET", `${base}/${pending}/evidence`);

@@ -244,7 +244,7 @@ describe("the audit log", () => {
       expect((await ask("GET", `/internal/audit?${query}`)).status).toBe(400);
   });
 
-  it("is shown in the console to the people of the organization only", async () => {
+  it("is shown in the console to people of the organization only, without addresses of the operator and of trading servers", async () => {
     const [somebody, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);

@@ -32,7 +32,7 @@ const recover = (token: string, newPassword = NEW_PASSWORD) =>
   harness.browser().ask("POST", "/password-recovery/complete", { token, newPassword });
 
 describe("a forgotten password", () => {
-  it("is replaced by a link in a mail, once; all sessions end", async () => {
+  it("is replaced with the link of a mail, which works once; all sessions end", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
     expect((await forget(person.email.toUpperCase())).status).toBe(202);
@@ -48,7 +48,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("is answered equally for an unknown address, which gets no mail; each answer comes within a second", async () => {
+  it("has equal answers for a known and an unknown address, within a second; an unknown address gets no mail", async () => {
     const person = await harness.person();
     const unknown = `${randomUUID()}@example.com`;
     const timed = async (email: string): Promise<{ status: number; text: string; ms: number }> => {

@@ -15,14 +15,14 @@ function bodyOf(name: string, value: object): Promise<Buffer> {
   return Promise.resolve(Buffer.from(JSON.stringify({ [name]: value })));
 }
 
-/** Compares with rules of this version. */
+/** Calls `requireRulesVersion` for rules whose newest version is `version`. */
 function compareRules(version: number, expectedVersion: number, commandId = randomUUID() as string): Promise<void> {
   const rules = { ...ACCOUNT, version, rules: [], commandId, activeFrom: "2026-11-27T00:00:00.000Z", template: null };
   const risk = { rules: () => bodyOf("riskRules", rules), template: () => Promise.resolve(null) };
   return requireRulesVersion({ directory: {} as Directory, risk }, ACCOUNT, { ...PERSON, expectedVersion });
 }
 
-it("rules that somebody else changed are not changed, and the error names their version", async () => {
+it("a change is rejected if somebody else has changed the rules since, and the error names the newest version", async () => {
   await expect(compareRules(4, 4)).resolves.toBeUndefined();
   await expect(compareRules(5, 4)).rejects.toMatchObject({
     code: "VERSION_CHANGED",
@@ -35,7 +35,7 @@ it("a repeat of the change that made the newest version passes: the gateway answ
   await expect(compareRules(5, 4, OWN_COMMAND)).resolves.toBeUndefined();
 });
 
-it("a new template whose name is taken, and one that somebody else deleted, have different errors", async () => {
+it("creating a template whose name is taken, and changing a template that somebody else deleted, have different errors", async () => {
   const template = {
     serverId: ACCOUNT.serverId,
     name: "standard",

@@ -191,8 +191,8 @@ function commandResult({ id, accountNumber, ...command }: Command): SearchResult
 }
 
 /**
- * Rejects after {@link SOURCE_DEADLINE_MS}. The request itself ends with the deadline of its
- * client.
+ * The result of `work`. Rejects if it takes longer than {@link SOURCE_DEADLINE_MS}. The request is
+ * not cancelled: it goes on until the timeout of its HTTP client.
  */
 async function inTime<T>(work: Promise<T>): Promise<T> {
   const timeout = Promise.withResolvers<never>();

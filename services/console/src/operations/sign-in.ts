@@ -120,7 +120,7 @@ async function pendingUser(
 }
 
 function signInOver(): ApiError {
-  return new ApiError("AUTHENTICATION_REQUIRED", { text: "Your sign-in has expired: enter your password again" });
+  return new ApiError("AUTHENTICATION_REQUIRED", { text: "Your sign-in has expired: sign in again" });
 }
 
 function hashOf(pendingId: string): string {

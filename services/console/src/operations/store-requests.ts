@@ -10,7 +10,10 @@ interface RequestLogDependencies {
   readonly logger: Logger;
 }
 
-/** Stores requests, up to `maxPerDay` of an organization and day. */
+/**
+ * Stores the requests that {@link rowsToStore} selects, at most `maxPerDay` of an organization and
+ * day, and the counts of the omitted ones.
+ */
 export async function storeRequests(
   { requestLog, clock }: Pick<RequestLogDependencies, "requestLog" | "clock">,
   records: readonly LoggedRequests[],

@@ -72,7 +72,7 @@ export async function openSession(
   return { sessionId, signedIn: { sessionHash, csrfToken, user, proof } };
 }
 
-/** Returns the user of a session. Throws 401 without a valid session. */
+/** Returns a session and its user, and restarts its idle time. Throws 401 if it is not valid. */
 export async function useSession(context: SessionDependencies, sessionId: string | null): Promise<SignedIn> {
   const signedIn = sessionId !== null && SESSION_ID.test(sessionId) ? await find(context, sessionId) : null;
   if (signedIn === null) throw new ApiError("AUTHENTICATION_REQUIRED", { text: "Sign in" });
@@ -120,7 +120,10 @@ export async function closeSession(
   if (sessionId !== null && SESSION_ID.test(sessionId)) await sessions.close(hashOf(sessionId));
 }
 
-/** Whether each session is still open, in order. This does not extend their life. */
+/**
+ * Whether each session is still open, in order. This does not extend their life. While the Redis
+ * node of a session does not answer, only the session version of the user decides.
+ */
 export async function areSessionsOpen(
   { sessions, users }: SessionDependencies,
   marks: readonly SessionMark[],

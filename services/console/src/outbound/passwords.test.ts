@@ -15,7 +15,7 @@ it("only the right password matches an argon2id hash, and no password matches a 
   expect(await passwords.matches(PASSWORD, null)).toBe(false);
 });
 
-it("passwords above the limit of waiting ones are rejected at once; all others are checked", async () => {
+it("passwords above the limit of waiting passwords are rejected as PasswordsBusy; all others are checked", async () => {
   const passwords = await createPasswords(3);
   const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
   const refused = asked.filter((one) => one.status === "rejected");

@@ -13,8 +13,8 @@ const PARALLELISM = 1;
  */
 const MAX_RUNNING = 2;
 /**
- * Maximum number of waiting hashes; each takes about 30 ms. Further requests are rejected, because
- * their callers would not wait that long.
+ * Maximum number of waiting hashes; each takes about 30 ms. Further requests are rejected, so that
+ * no request waits much longer than a second.
  */
 const MAX_WAITING = 60;
 const DUMMY_PASSWORD_BYTES = 16;

@@ -14,7 +14,10 @@ const NOT_FOUND = 404;
 const TOO_MANY_REQUESTS = 429;
 /** Longer than the account service takes to bring open positions up to date. */
 const TIMEOUT_MS = 6_000;
-/** Every page of this release has this text. Texts of records do not: they escape its quotes. */
+/**
+ * Every page of this release has this text. The values of records cannot contain it: in a JSON
+ * string, quotes are escaped.
+ */
 const NEXT_CURSOR = Buffer.from('"nextCursor":');
 
 /** The clients of the services that own the lists. */

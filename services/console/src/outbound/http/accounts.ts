@@ -21,9 +21,9 @@ import {
 
 import type { Accounts, ServerOverview } from "../../domain/ports.ts";
 
-/** The account service answers after the change was made on the trading server too. */
+/** The account service answers only after the trading server has made the change too. */
 const CHANGE_TIMEOUT_MS = 10_000;
-/** In the account service, a request for many accounts waits up to 3 s for other requests. */
+/** In the account service, a request for more than 100 accounts waits up to 3 s for its turn. */
 const RECORDS_TIMEOUT_MS = 8_000;
 /** A read: safe to repeat. */
 const REPEATABLE = { repeatable: true };

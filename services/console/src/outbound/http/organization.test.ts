@@ -37,7 +37,7 @@ function refusing(error: ApiError): Promise<InternalClient> {
   );
 }
 
-it("rejects with the error of the organization service, and fails if the service fails", async () => {
+it("a rejection by the organization service is an ApiError, and its failure is a DependencyError", async () => {
   const missing = await refusing(new ApiError("WALLET_NOT_FOUND"));
   await expect(createCredits(missing).balance(ORGANIZATION)).rejects.toMatchObject({
     name: "ApiError",
@@ -47,7 +47,7 @@ it("rejects with the error of the organization service, and fails if the service
   await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("does not ask people to sign in again if the console is not authenticated or the answer has another shape", async () => {
+it("a 401 to the console is a DependencyError, so people need not sign in again; so is an answer of another shape", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
   await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));

@@ -121,7 +121,7 @@ async function bytesOf<R extends InternalRoute>(
   const response = await callRouteRaw(client, route, asked, options);
   const { status, body } = response;
   const path = pathOf(route, asked);
-  // This service was not authenticated: the person need not sign in again.
+  // The service rejected the console's token: the person need not sign in again.
   if (status === UNAUTHORIZED) throw unexpectedStatus(path, status);
   if (status >= CLIENT_ERRORS_FROM) throw errorFromResponse(path, response);
   return body;

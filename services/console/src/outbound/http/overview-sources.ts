@@ -11,7 +11,7 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { OverviewSources } from "../../domain/overview-sources.ts";
 
-/** Maximum duration of a call; the overview waits for less. */
+/** Maximum duration of a call. The overview waits a shorter time for the answer. */
 const OPTIONS = { repeatable: true, timeoutMs: 3_000 };
 
 /** The services that the overview reads. */

@@ -8,7 +8,10 @@ const NOT_FOUND = 404;
 /** A document has up to 7 MB. */
 const EVIDENCE_TIMEOUT_MS = 10_000;
 
-/** The risk service over internal HTTP. Its errors are shown unchanged. */
+/**
+ * The risk service over internal HTTP. Its errors are passed on unchanged, with two exceptions: an
+ * unknown template is null, and every error of `find` is a DependencyError.
+ */
 export function createRisk(client: InternalClient): Risk {
   const bytesOf = async <R extends InternalRoute>(
     route: R,

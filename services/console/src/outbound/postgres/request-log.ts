@@ -147,8 +147,8 @@ const GET = statement<RequestRow>(
 );
 
 /**
- * The last use of each key: its newest stored request, or its use in `key_uses`. That table also
- * has uses whose requests are not stored, but changes at most once a minute.
+ * The last use of each key: the newer of its newest stored request and its use in `key_uses`. That
+ * table also has uses whose requests are not stored, but a key's row changes at most once a minute.
  */
 const LAST_USES = statement<{ key_id: string; used_at: Date; address: string | null }>(
   "requests_last_key_uses",

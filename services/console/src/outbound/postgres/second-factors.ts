@@ -19,7 +19,8 @@ const CONFIRM_ROW = statement<{ user_id: string }>(
   `update second_factors set confirmed_at = $4, last_step = $3
    where user_id = $1 and secret = $2 and confirmed_at is null returning user_id`,
 );
-// Two concurrent sign-ins with one code: the second update waits for the first, and finds its step.
+// If two sign-ins use one code at once, the second update waits for the first. It then finds the
+// step used, and changes no row.
 const USE_STEP = statement<{ user_id: string }>(
   "second_factors_use_step",
   `update second_factors set last_step = $2

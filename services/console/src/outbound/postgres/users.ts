@@ -97,7 +97,7 @@ const COUNT_ROWS = statement<{ total: number }>(
 
 // The previous release raises its `session_version` with each change of a user: a new password, or
 // the disabling. Each change is copied once (`former_version`), so a repeat does not replace a
-// later password of the console. All sessions of the user then end. A disabled user stays disabled.
+// later password of the console. A copied change ends all sessions. A disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept

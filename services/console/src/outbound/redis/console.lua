@@ -40,8 +40,8 @@ local function use_session(keys, args)
 end
 
 -- Failures count under the e-mail address and under the network address. If somebody has signed in
--- under the e-mail address from this network before, failures from there have a count of their own,
--- so that failures elsewhere do not lock the user out.
+-- under the e-mail address from this network before, a separate count for both together replaces
+-- the count of the e-mail address. So failures elsewhere do not lock the user out.
 local function counters(keys)
   return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
 end
@@ -80,8 +80,9 @@ local function one_less(key)
 end
 
 -- TAKE BACK SIGN-IN. keys: as in BEGIN SIGN-IN. args: outcome ('succeeded' or 'undecided') knownMs.
--- 'succeeded' clears the count of the e-mail address (from a known network its separate count), and
--- takes back this attempt of the network address. 'undecided' takes only this attempt back.
+-- 'succeeded' clears the count of the e-mail address (from a known network its separate count),
+-- takes back this attempt of the network address, and marks the network as known for knownMs.
+-- 'undecided' takes only this attempt back, from both counts.
 local function take_back_sign_in(keys, args)
   local counted = counters(keys)
   one_less(counted[2])

@@ -2,7 +2,7 @@ import { numberReply, type RedisConnection } from "@kapi/redis";
 
 import type { RecoveryLimits } from "../../domain/people-ports.ts";
 
-/** Time after which requests for mails are forgotten. */
+/** Time from the first counted request after which the count is forgotten. */
 export const RECOVERY_WINDOW_MS = 15 * 60_000;
 /** Maximum number of mails to one e-mail address within the time. */
 export const MAX_MAILS_PER_EMAIL = 3;

@@ -34,7 +34,7 @@ function createSendMail({ url, from }: MailSettings): SendMail {
       greetingTimeout: STEP_TIMEOUT_MS,
       socketTimeout: STEP_TIMEOUT_MS,
       dnsTimeout: STEP_TIMEOUT_MS,
-      // A mail never reads a file or an address.
+      // No mail includes the content of a file or of a URL.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
