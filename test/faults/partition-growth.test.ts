@@ -183,7 +183,7 @@ it(
     await pause(1_000);
     await dip("EURUSD");
     expect(await killed.ended).toBeNull();
-    expect(killed.said()).toContain("wait at their start");
+    expect(killed.said()).toContain("Restarted processes wait");
     const finishing = grow();
     expect(await finishing.ended, finishing.said()).toBe(0);
 

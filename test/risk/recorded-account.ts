@@ -14,7 +14,7 @@ const MIN_VOLUME_MINOR = 10_000_000;
 const MAX_VOLUME_MINOR = 100_000_000;
 const MAX_POSITIONS = 4;
 const MAX_DEPOSIT_MINOR = 200_000;
-/** Probabilities at each quote that an account gets. */
+/** When an account gets a quote: probability that it trades, and that it deposits or withdraws. */
 const TRADES = 0.08;
 const DEPOSITS = 0.02;
 /** Without a recording: quotes of six hours, from two hours before the end of a UTC day. */

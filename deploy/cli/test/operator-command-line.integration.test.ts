@@ -262,7 +262,7 @@ test("`partitions grow` exits with 2 or 1 if the same command cannot succeed lat
   expect(noMultiple.err).toContain(`must be a multiple of ${from}, and is ${from + 1}.`);
   const producer = await startProducer(kafka);
   const write = (phase: "announced" | "done", partitions: number) =>
-    writePartitionGrowth(producer.value, { phase, partitions, at: toIso(Date.now()), grownAt: null });
+    writePartitionGrowth(producer.value, { phase, partitions, at: toIso(Date.now()), grownAt: null, growing: false });
   try {
     await write("announced", 2 * from);
     const another = await kapi(`partitions grow --to ${3 * from}`, { env });

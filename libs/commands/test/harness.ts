@@ -158,7 +158,7 @@ export class Harness {
     const { logger } = this;
     await growTopics(this.#kafka, partitions);
     const at = toIso(systemClock.nowMs());
-    await writePartitionGrowth(this.#producer, { phase: "done", partitions, at, grownAt: at });
+    await writePartitionGrowth(this.#producer, { phase: "done", partitions, at, grownAt: at, growing: false });
     await this.#scope.start("growth", () => startGrowthWatch(this.#kafka, { logger }));
     this.#producer = await this.#scope.start("producer of new partitions", () => startProducer(this.#kafka));
   }

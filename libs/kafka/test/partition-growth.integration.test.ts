@@ -42,7 +42,13 @@ function connection(): KafkaConnection {
 
 /** Writes the record of `partition.growth`, as the operator's command does. */
 function announce(phase: PartitionGrowth["phase"]): Promise<void> {
-  return writePartitionGrowth(command, { phase, partitions: AFTER, at: toIso(Date.now()), grownAt: null });
+  return writePartitionGrowth(command, {
+    phase,
+    partitions: AFTER,
+    at: toIso(Date.now()),
+    grownAt: null,
+    growing: false,
+  });
 }
 
 /** A process with one producer; `ended` says whether the process was asked to end. */

@@ -74,17 +74,22 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   try {
     const producer = await scope.start("producer", () => startProducer(kafka));
     const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, logger));
-    const growth = new Growth(options, producer, drainCheck, from, before?.grownAt ?? null);
+    const growth = new Growth(options, producer, drainCheck, from, before);
     // The command may have ended before every process had read the announcement.
     if (running === null || running.phase === "announced") await growth.announce();
-    if (running?.phase !== "moving" || (await growth.isUntouched())) await growth.drainAndEnd();
-    else await growth.waitUntilEnded();
+    if (running !== null && mayHaveGrown(running)) await growth.waitUntilEnded();
+    else await growth.drainAndEnd();
     await growth.grow();
     report(`Done: the topics have ${partitions} partitions, and the processes start again.`);
     return { from, to: partitions };
   } finally {
     await scope.stop();
   }
+}
+
+/** Whether the command has begun to grow topics; processes that consume have ended before. */
+function mayHaveGrown({ phase, growing }: PartitionGrowth): boolean {
+  return phase === "moving" && growing;
 }
 
 class Growth {
@@ -95,13 +100,22 @@ class Growth {
   readonly #from: number;
   /** Time of the last growth that was completed; null if there was none. */
   readonly #grownAt: string | null;
+  /** Whether this growth may have grown topics, so that it cannot be cancelled. */
+  readonly #growing: boolean;
 
-  constructor(options: GrowOptions, producer: Producer, drainCheck: DrainCheck, from: number, grownAt: string | null) {
+  constructor(
+    options: GrowOptions,
+    producer: Producer,
+    drainCheck: DrainCheck,
+    from: number,
+    before: PartitionGrowth | null,
+  ) {
     this.#options = options;
     this.#producer = producer;
     this.#drainCheck = drainCheck;
     this.#from = from;
-    this.#grownAt = grownAt;
+    this.#grownAt = before?.grownAt ?? null;
+    this.#growing = before !== null && mayHaveGrown(before);
   }
 
   /** Writes the phase `announced`, and waits until only processes that have read it may send. */
@@ -110,11 +124,6 @@ class Growth {
     report(`Announcing the growth to ${partitions} partitions. Everything continues for a minute.`);
     await this.#write({ phase: "announced" });
     await delay(GROWTH_VALID_MS + MARGIN_MS);
-  }
-
-  /** Whether no topic has grown yet. */
-  async isUntouched(): Promise<boolean> {
-    return (await topicSizes(this.#options.kafka)).every((one) => one.partitions < this.#options.partitions);
   }
 
   /** Lets consumers handle everything in the log, and ends them; cancels if they are too slow. */
@@ -147,7 +156,7 @@ class Growth {
       if (groups.length === 0) return;
       if (clock.nowMs() > endMs) {
         const reason = `processes still consume: groups ${groups.join(", ")}`;
-        if (await this.isUntouched()) return this.#cancel(reason);
+        if (!this.#growing) return this.#cancel(reason);
         throw new CommandLineError(`${reason}. End them, then run the command again.`, EXIT_CODES.notFinal);
       }
       await delay(ENDED_POLL_MS);
@@ -158,6 +167,7 @@ class Growth {
   async grow(): Promise<void> {
     const { kafka, partitions, report, logger } = this.#options;
     faultPoint("grow.ended");
+    await this.#write({ phase: "moving", growing: true });
     await growTopics(kafka, partitions);
     faultPoint("grow.grown");
     const accounts = await moveCheckpoints({ kafka, partitions, logger });
@@ -190,6 +200,6 @@ class Growth {
   #write(growth: Pick<PartitionGrowth, "phase"> & Partial<PartitionGrowth>): Promise<void> {
     const { partitions, clock } = this.#options;
     const at = toIso(clock.nowMs());
-    return writePartitionGrowth(this.#producer, { partitions, at, grownAt: this.#grownAt, ...growth });
+    return writePartitionGrowth(this.#producer, { partitions, at, grownAt: this.#grownAt, growing: false, ...growth });
   }
 }

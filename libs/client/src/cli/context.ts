@@ -76,14 +76,18 @@ export function withGlobalOptions(command: Command): Command {
     .option("--profile <name>", "a profile of kapi login");
 }
 
-/** Adds a command that queues a change. */
+/** Adds a command that queues a command of kapi under an idempotency key. */
+export function addQueued(parent: Command, name: string, description: string): Command {
+  return withGlobalOptions(parent.command(name).description(description)).option(
+    "--key <key>",
+    "idempotency key: the same key never makes a second change (default: a random one)",
+    idempotencyKey,
+  );
+}
+
+/** Adds a command that queues a change, and waits for the result unless `--no-wait` is given. */
 export function addMutation(parent: Command, name: string, description: string): Command {
-  return withGlobalOptions(parent.command(name).description(description))
-    .option(
-      "--key <key>",
-      "idempotency key: the same key never makes a second change (default: a random one)",
-      idempotencyKey,
-    )
+  return addQueued(parent, name, description)
     .option("--wait", "wait for the result (default)", true)
     .option("--no-wait", "return as soon as the change is queued");
 }

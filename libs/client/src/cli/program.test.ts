@@ -294,6 +294,9 @@ test.each([
   ["check-webhooks --url http://localhost --secret x", "whsec_"],
   ["listen --forward-to localhost:3000", "It must be an address"],
   ["accounts export 10000001 --key one", "--key needs --to"],
+  ["accounts export 10000001 --no-wait", "unknown option '--no-wait'"],
+  ["accounts delete 10000001 --immediately --key one", "--immediately takes neither --key nor --no-wait"],
+  ["accounts delete 10000001 --immediately --no-wait", "--immediately takes neither --key nor --no-wait"],
   ["stream 10000001", "KAPI_LIVE_URL"],
 ])("a usage error is reported, and no request is sent: %s", async (typed, said) => {
   const ran = await kapi(typed);

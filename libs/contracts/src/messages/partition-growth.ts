@@ -16,6 +16,11 @@ export const PartitionGrowth = z.object({
   partitions: z.int().min(1),
   /** When the phase began. */
   at: z.iso.datetime(),
+  /**
+   * In phase `moving`: whether topics may have grown, so that the growth cannot be cancelled. Records of
+   * earlier releases do not say it.
+   */
+  growing: z.boolean().default(true),
   /** When the topics grew last; null: never. A growth that was cancelled does not change it. */
   grownAt: z.iso.datetime().nullable(),
 });

@@ -12,6 +12,7 @@ import type {
 import {
   addList,
   addMutation,
+  addQueued,
   amount,
   carryOut,
   type ListOptions,
@@ -189,6 +190,9 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
   addMutation(accounts, "delete <account>", "Delete an account without open positions")
     .option("--immediately", "close open positions, and delete account and history before the command returns")
     .action(async (account: string, options: MutationOptions & { immediately?: true }) => {
+      if (options.immediately === true && (options.key !== undefined || !options.wait)) {
+        throw new UsageError("--immediately takes neither --key nor --no-wait: the deletion is not queued.");
+      }
       const session = await openSession(surroundings, options);
       const resource = session.server().account(account);
       if (options.immediately !== true) return carryOut(session, options, (queued) => resource.delete(queued));
@@ -248,6 +252,12 @@ interface PeriodOptions extends ListOptions {
   readonly until?: Date;
 }
 
+interface ExportOptions extends GlobalOptions {
+  readonly key?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
 function addHistory(accounts: Command, surroundings: Surroundings): void {
   const addRecords = (name: string, description: string): Command =>
     addList(accounts, `${name} <account>`, description)
@@ -300,14 +310,14 @@ function addHistory(accounts: Command, surroundings: Surroundings): void {
       const { since, until } = options;
       await showList(session, options, session.server().account(account).deals({ since, until, symbol }), DEAL_COLUMNS);
     });
-  addMutation(
+  addQueued(
     accounts,
     "export <account>",
     "Export transactions, orders, positions and deals as JSON lines, newest first",
   )
     .option("--from <time>", "records at or after this time", time)
     .option("--to <time>", "records at or before this time (default: now)", time)
-    .action(async (account: string, options: MutationOptions & { from?: Date; to?: Date }) => {
+    .action(async (account: string, options: ExportOptions) => {
       const { server } = await openSession(surroundings, options);
       const { from } = options;
       if (options.key !== undefined && options.to === undefined) {
