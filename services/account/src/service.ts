@@ -72,7 +72,7 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service. The command worker and unfinished deletions start last. */
+/** Starts the service. The command worker, daily digests and unfinished deletions start last. */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;
   const database = await startDatabase(context, SCHEMA);
@@ -149,7 +149,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
         samples: createSamples(metrics),
         valuations: createValuations(tradingServer),
         quotes: createQuotes(tradingServer),
-        // Any answer is enough: no account has this number.
+        // Any answer shows that the trading server is reachable. No account has this number.
         serverChecks: new TradingServerChecks((serverId) => tradingServer.eventSequence(serverId, "0000"), clock),
         onStale: (error) =>
           logger.warn({ err: error }, "account details show the last sample: live values are unavailable"),

@@ -58,7 +58,7 @@ describe("an update", () => {
     expect((await accountEvents(account, 2)).map(({ type }) => type)).toEqual(["account.created", "account.disabled"]);
   });
 
-  it("to an unsupported leverage fails and changes nothing", async () => {
+  it("to an unsupported leverage fails and changes nothing on the trading server", async () => {
     const server = await env.publishServer();
     const elsewhere = { serverId: server.serverId };
     const account = await env.account({ ...elsewhere });
@@ -134,7 +134,7 @@ describe("the status", () => {
     expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
   });
 
-  it("archived ends login, trading and funding on the trading server; enabling allows them again", async () => {
+  it("archived ends login, trading and funding on the trading server; enabling allows login and funding", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const password = env.generated(creation, "trading");
@@ -172,10 +172,10 @@ describe("the status", () => {
     const orderEvents = cancelled.map((status) => `order.${status}`);
     const story = ["account.created", ...traded, "account.updated", ...orderEvents, "account.archived"];
     expect(published.map(({ type }) => type)).toEqual(story);
-    // In the feed the transactions of the last deal come before the update.
+    // Webhooks orders the transactions of the last deal before the update.
     const placeOf = (type: string) => published.findLast((accountEvent) => accountEvent.type === type)?.place;
     expect(placeOf("account.updated")?.after).toBe(placeOf("deal.executed")?.through);
-    // A graceful stop would wait for the topic.
+    // A graceful stop would wait until the events are published, and their topic does not exist.
     tradingServer.kill("SIGKILL");
     await tradingServer.ended();
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
@@ -196,7 +196,8 @@ describe("the status", () => {
     const creation = await env.publishCreation();
     for (const { commandId } of updates) expect((await env.final(commandId)).status).toBe("succeeded");
     expect((await env.final(creation)).status).toBe("succeeded");
-    // Reading the histories of all accounts, 8 at once, would take longer than this.
+    // The commands ended before the answer that is delayed by 6 s. Reading the histories of all 96
+    // other accounts, 8 at once, would take more than 14 s.
     expect(isAnswered).toBe(false);
     await answered;
     await env.control("DELETE", "/faults");
@@ -333,10 +334,10 @@ describe("a search that takes too long", () => {
 
 describe("a failure", () => {
   const points = ["after-execute", "in-transaction", "after-publish"];
-  it.each(points)("of the service at %s changes the account once, with one event", async (point) => {
+  it.each(points)("of the service at %s carries out each command once, with one event", async (point) => {
     const account = await env.account();
     await env.restart(`account.${point}`);
-    // Setting a password twice would be two changes, unlike a status.
+    // A repeated password reset would change the account again; a repeated status would not.
     const reset = await env.publish(account, "account.password_reset");
     const update = await env.publish(account, "account.update", { payload: { leverage: 50 } });
     await env.died();

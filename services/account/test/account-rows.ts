@@ -6,14 +6,14 @@ import { serverEntry } from "@kapi/testkit";
 import type { AccountCreation } from "../src/domain/account.ts";
 import { createServerRepository } from "../src/outbound/postgres/server-repository.ts";
 
-/** Inserts a server as its directory entry does; returns its id. */
+/** Inserts a server as the service does when it reads a new directory entry; returns its id. */
 export async function insertServer(database: Database): Promise<string> {
   const entry = serverEntry();
   await createServerRepository(database, systemClock).save(entry);
   return entry.serverId;
 }
 
-/** A creation on this server, with its own organization. */
+/** The creation of an account on this server, of a new organization. */
 export function creation(serverId: string, overrides: Partial<AccountCreation> = {}): AccountCreation {
   return {
     commandId: randomUUID(),

@@ -6,7 +6,10 @@ import { createTestEnvironment } from "@kapi/testkit";
 
 const DIRECTORY = fileURLToPath(new URL("../migrations", import.meta.url));
 
-/** The schema of the account service in a separate test database. */
+/**
+ * The schema of the account service in a separate test database, without the tables of
+ * `libs/digests`.
+ */
 export interface AccountSchema {
   readonly database: Database;
   /** Options of a connection pool. */

@@ -63,13 +63,13 @@ describe("account numbers", () => {
 
 const DATABASE_TIME = "2020-01-01T00:00:00.000Z";
 
-it("a deletion ends at the time of the database, whatever the clock of the process", async () => {
+it("a deletion is completed with the time of the given clock, not of the process", async () => {
   const serverId = await insertServer(database);
   const creations = createCreationRepository(database);
   const [{ id, accountNumber }] = (await creations.findOrCreate([creation(serverId)])) as [Account];
   const at = new Date().toISOString();
   await database.transaction((tx) => creations.close(asWork(tx), [{ managedAccountId: id, move: "activate", at }]));
-  // Far from the clock of the process.
+  // In the service, this is the database's clock.
   const deletions = deletionRepository(new TestClock(Date.parse(DATABASE_TIME)));
   await deletions.markDeleting(id);
   const events: unknown[] = [];
@@ -101,7 +101,7 @@ describe("servers", () => {
     expect(server).toMatchObject({ status: "disabled", serverName: "Demo", supportedLeverage: [1, 50, 100] });
   });
 
-  it("send their configuration until a send succeeds", async () => {
+  it("are due for their configuration until a send succeeds", async () => {
     const serverId = await insertServer(database);
     const serverRepository = createServerRepository(database, systemClock);
     const due = async (): Promise<boolean> => (await serverRepository.unconfigured(null)).includes(serverId);
@@ -114,7 +114,7 @@ describe("servers", () => {
     expect(await due()).toBe(false);
   });
 
-  it("get their configuration also while more other servers than one round sends to cannot be reached", async () => {
+  it("get their configuration even if the 100 servers of the previous round cannot be reached", async () => {
     const prefix = randomUUID().slice(0, 8);
     const idOf = (index: number): string => `${prefix}-0000-4000-8000-${String(index).padStart(12, "0")}`;
     const entries = Array.from({ length: 101 }, (_, index) => serverEntry({ serverId: idOf(index) }));

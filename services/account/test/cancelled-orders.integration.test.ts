@@ -11,7 +11,7 @@ afterAll(async () => {
   await env.stop();
 });
 
-it("archiving is retried while the history is unavailable", async () => {
+it("archiving is retried if the trading server does not give the account's event sequence", async () => {
   const account = await env.account();
   await env.control("POST", `/accounts/${account}/orders`, {
     symbol: "EURUSD",
@@ -29,7 +29,7 @@ it("archiving is retried while the history is unavailable", async () => {
   expect(orders).toMatchObject([{ status: "cancelled" }]);
 });
 
-it("close-only shows the cancelled orders when it succeeds, once even if its answer is lost", async () => {
+it("close-only returns the cancelled orders and reads show them, even if an answer is lost", async () => {
   const account = await env.account();
   const position = await env.openPosition(account);
   const order = { symbol: "EURUSD", side: "buy", orderType: "limit", price: 0.5, volume: 0.1 };

@@ -17,7 +17,7 @@ const MAKE_DUE = statement(
 );
 const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
-/** The answer of a read of a deleted account. */
+/** The answer of a request for a deleted or unknown account. */
 export const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
 
 /** An account service, and its schema, for tests of deletions. */

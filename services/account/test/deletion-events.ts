@@ -7,8 +7,9 @@ import type { Harness } from "./harness.ts";
 const ANNOUNCED = /^(order\.(executed|cancelled)|position\.|deal\.|margin\.)/;
 
 /**
- * The account's events are numbered from 1 without a gap; the last one is its only deletion event.
- * The events before it match the trading server's events, in order, and include every named deal.
+ * Expects that the account's events are numbered from 1 without a gap, and that the last one is the
+ * only deletion event. Events of orders, positions, deals and margin must match the trading
+ * server's events, in order. Every id in `dealIds` must have its deal event.
  */
 export async function expectDeletionPublishedOnce(harness: Harness, account: string): Promise<void> {
   const published = await eventually(() => {

@@ -51,7 +51,7 @@ describe("the queued deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("deletes an unopened account and an archived one", async () => {
+  it("deletes an archived account and one whose creation failed", async () => {
     const archived = await env.account();
     await env.run(archived, "account.archive");
     expect(await env.run(archived, "account.delete")).toMatchObject({ status: "succeeded" });
@@ -98,7 +98,7 @@ describe("the immediate deletion", () => {
     expect(types.slice(-8)).toEqual([...closed, ...closed, "order.cancelled", "account.deleted"]);
   });
 
-  it("waits until the closing deals are booked", async () => {
+  it("answers 500, and finance keeps its data, until the closing deals are booked", async () => {
     const account = await deletion.accountWithPosition();
     const fault = { kind: "unreachable", accountNumber: account, count: null };
     await env.fault({ ...fault, operation: "history" });
@@ -112,7 +112,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("sends its caller to the trading server, even if a later request completes it", async () => {
+  it("gives the trading server the id of its first caller, even if a later request completes it", async () => {
     const account = await deletion.accountWithPosition();
     env.neighbours.unavailable.add("finance");
     expect((await env.delete(account, "first")).status).toBe(500);
@@ -143,8 +143,8 @@ describe("the immediate deletion", () => {
     for (const event of events) await env.send(TOPICS.tradingEvents, key, event);
     const late = { ...events.at(-1), sequence: 50, eventId: "0192d3a0-0000-7000-8000-0000000000ff" };
     await env.send(TOPICS.tradingEvents, key, late);
-    // Events on the same partition are read in order: once these are booked, the earlier ones were
-    // read.
+    // A partition is read in order. Once the events of another account of this partition are
+    // booked, the late events have been read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
     do witness = await deletion.accountWithPosition();
@@ -224,7 +224,7 @@ describe("the immediate deletion", () => {
     await deletion.expectGone(pending);
   });
 
-  it("of a pending account that was already traded publishes its creation first", async () => {
+  it("of a pending account with trades publishes the creation of the account first", async () => {
     await env.fault({ kind: "drop_answer", operation: "create", count: null });
     const creation = await env.publishCreation();
     await eventually(() => env.events.some((event) => event.commandId === creation && event.attempts >= 3));
@@ -291,7 +291,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  it("publishes closing deals even beyond the deadline of reads", async () => {
+  it("publishes closing deals even if they are booked after more than the 2 s of a fresh read", async () => {
     const account = await deletion.accountWithPosition();
     await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
     await env.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });

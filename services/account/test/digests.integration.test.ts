@@ -16,7 +16,7 @@ import { createStagedHistory } from "../src/outbound/postgres/staged-history.ts"
 import { HistoryHarness } from "./history-harness.ts";
 
 const MAKING_TIMEOUT_MS = 30_000;
-/** More than one read has. */
+/** More deals than the digest maker reads at once: `READ_DEALS` in `digest-table.ts`. */
 const MANY_DEALS = 1_200;
 
 type Digest = Extract<DealDigests, { state: "made" }>["digests"][number];
@@ -64,7 +64,10 @@ async function stopMakers(): Promise<void> {
   makers = [];
 }
 
-/** Publishes the events before their digests are made, and makes the digests from `firstDay` on. */
+/**
+ * Publishes the events, then starts to make digests from `firstDay` on, as this many processes.
+ * The consumer starts last.
+ */
 async function published(events: readonly TradingEvent[], firstDay = yesterday(), processes = 1): Promise<void> {
   await env.stopConsumer();
   await env.database.query(BEGIN_WITH, [serverId, firstDay]);
@@ -105,7 +108,7 @@ async function dealsOf(accountNumber: string): Promise<Deal[]> {
 const total = (values: readonly number[]): number =>
   Math.round(values.reduce((sum, value) => sum + value, 0) * 100) / 100;
 
-/** The digest of an account and a day is what its list of deals gives. */
+/** Expects that the digest of an account and a day equals one computed from its list of deals. */
 async function expectNaive(day: string, accountNumber: string): Promise<void> {
   // All deals are booked once the digests are made.
   const digest = (await digestsOf(day, [accountNumber])).get(accountNumber);
@@ -176,7 +179,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 });
 
 describe("the digests of deals", () => {
-  it("of random histories are what the lists of deals give, day by day", async () => {
+  it("of random histories equal, for each day, digests computed from the lists of deals", async () => {
     const accounts = fc
       .sample(fc.array(step, { minLength: 1, maxLength: 20 }), 10)
       .map((steps) => ({ accountNumber: anyAccountNumber(), steps }));
@@ -194,7 +197,7 @@ describe("the digests of deals", () => {
     }
   });
 
-  it("of an account with more deals than one read has are complete", async () => {
+  it("of an account are complete, even if one read does not return all its deals", async () => {
     const accountNumber = anyAccountNumber();
     // Many at the same instant.
     const steps = Array.from({ length: MANY_DEALS }, (_, index) => aDeal(1, `12:00:0${index % 3}.000`));
@@ -202,7 +205,7 @@ describe("the digests of deals", () => {
     await expectNaive(yesterday(), accountNumber);
   });
 
-  it("get a new revision from a late deal of their account and day, also where there was no deal", async () => {
+  it("get a new revision from a late deal of their account and day, also on a day without deals", async () => {
     const [late, other] = [anyAccountNumber(), anyAccountNumber()];
     const first = eventsOf(late, [aDeal(1)]);
     await published([...first, ...eventsOf(other, [aDeal(1)])], addDays(today, -2));
@@ -265,7 +268,7 @@ describe("the digests of deals", () => {
     await table.makeLast(name);
     expect(await digestsOf(yesterday(), [accountNumber])).toEqual(before);
 
-    // The day of the deletion ends.
+    // As after the end of today: the digests of today count as made.
     await stopMakers();
     await env.database.query(BEGIN_WITH, [serverId, addDays(today, 1)]);
     await env.database.query(BEGIN_FROM, [serverId, yesterday()]);

@@ -139,15 +139,18 @@ export class HistoryHarness {
     return accountNumber;
   }
 
-  /** Inserts the account's row, as a creation does before the trading server publishes it. */
+  /**
+   * Inserts the row of an active account. In the service the row exists, as `pending`, before the
+   * account's first event.
+   */
   async makeKnown(accountNumber: string, serverId: string = this.serverId): Promise<void> {
     const values = [randomUUID(), this.organizationId, serverId, accountNumber, toIso(Date.now())];
     await this.database.query(INSERT_ACCOUNT, values);
   }
 
   /**
-   * Books the account's events, then changes the deals into those of a trading server that sends
-   * microseconds: no two deals have the same number of them.
+   * Waits until the account's events are booked, then adds microseconds to the times of its deals:
+   * 1 to the first deal, 2 to the second, and so on. Some trading servers send microseconds.
    */
   async addMicroseconds(accountNumber: string): Promise<void> {
     await this.booked(accountNumber);
@@ -235,7 +238,7 @@ export class HistoryHarness {
     await this.#producer.send(topic, { key, value: JSON.stringify(value) });
   }
 
-  /** Waits until the account is booked up to the trading server's sequence; returns it. */
+  /** Waits until the trading server's last event of the account is booked; returns the sequence. */
   async booked(accountNumber: string): Promise<number> {
     const target = (await this.client.eventSequence(this.serverId, accountNumber)) ?? 0;
     const account = { serverId: this.serverId, accountNumber };

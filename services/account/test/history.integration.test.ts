@@ -263,7 +263,7 @@ describe("the history of an account", () => {
     await env.startConsumer();
   });
 
-  it("rejects only reads of open positions and of the export while the trading server is unavailable", async () => {
+  it("rejects reads of open positions and for exports, but no lists, if no sequence is available", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     const fault = { kind: "unreachable", accountNumber: account, operation: "sequence", count: null };
@@ -377,7 +377,7 @@ describe("the history of an account", () => {
     }
   });
 
-  it("gives an export the newest records of all kinds, and every record of the milliseconds of its bounds", async () => {
+  it("gives an export the newest records of all kinds; a bound includes its whole millisecond", async () => {
     const account = await env.openAccount();
     for (let index = 0; index < 4; index += 1) {
       const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });

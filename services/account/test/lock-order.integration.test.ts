@@ -89,7 +89,7 @@ async function bookBeside({ serverId, low, high }: Two, competitor: () => Promis
   await competitors;
 }
 
-/** The part of a unit of work that the repositories use. */
+/** The repositories use only the methods of `WorkTransaction` that every transaction has. */
 const asUnit = (tx: Transaction): WorkTransaction => tx as WorkTransaction;
 
 it("starting commands and booking do not deadlock", async () => {
@@ -115,7 +115,7 @@ it("finishing creations and booking do not deadlock", async () => {
   await bookBeside(two, () => database.transaction((tx) => createCreationRepository(database).close(asUnit(tx), ends)));
 });
 
-it("a transaction with several statements and booking do not deadlock", async () => {
+it("booking and a transaction that first locks all its accounts do not deadlock", async () => {
   const two = await twoAccounts("active");
   const repository = createAccountRepository(database);
   await bookBeside(two, () =>

@@ -31,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   size: fc.integer({ min: 1, max: 12 }),
 });
 
-/** A position of the naive model: its volume after each change. */
+/** A position of the model: its size at opening, and its closes. In steps of {@link STEP}. */
 interface Modelled {
   readonly id: string;
   readonly openedMs: number;
@@ -197,7 +197,7 @@ describe("the positions that were open at a time", () => {
     expect((await openAt(account, toIso(NOON_MS))).status).toBe(404);
   });
 
-  it("do not stop a booking after the trading server's clock was set back", async () => {
+  it("do not include a position whose close is earlier than its opening, and it is booked", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     const envelope = (sequence: number) => eventEnvelope({ serverId: env.serverId, accountNumber: account, sequence });

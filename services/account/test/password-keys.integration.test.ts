@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { Harness } from "./harness.ts";
 
-/** An unexpected error fails a command before this attempt. */
+/** More attempts than a command has if each of them ends with an unexpected error. */
 const LATE_ATTEMPT = 4;
 let env: Harness;
 beforeAll(async () => {
@@ -24,7 +24,8 @@ describe("a rotation of the password derivation keys", () => {
     const reset = await env.publish(account, "account.password_reset");
     await env.died();
     const rotated = `newer:${randomBytes(32).toString("base64")},${env.stack.secrets.passwordDerivationKeys}`;
-    // By the machine's clock, both are long past their deadlines.
+    // By the clock of this process, both commands are long past their deadlines. The service uses
+    // the database's clock.
     await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: rotated, ...onWrongClock("ahead") });
     const created = String((await env.final(creation)).result?.["accountNumber"]);
     expect(await env.final(reset.commandId)).toMatchObject({ status: "succeeded" });
@@ -33,7 +34,7 @@ describe("a rotation of the password derivation keys", () => {
     expect(await env.login(account, env.generated(reset.commandId, "trading"))).toBe("trading");
   });
 
-  it("fails no command of a process that does not have the newer key yet: a restarted process completes it", async () => {
+  it("fails no command whose key the process does not have yet; the command completes after a restart", async () => {
     const account = await env.account();
     await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: `other:${randomBytes(32).toString("base64")}` });
     const creation = await env.publishCreation();

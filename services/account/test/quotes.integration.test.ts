@@ -50,7 +50,7 @@ describe("quotes of a trading server", () => {
     expect((await read({ symbols: "EURUSD", at: "2026-01-01T00:00:00Z" })).body).toEqual({ quotes: [] });
   });
 
-  it("are null if the trading server has no quotes, however often they are read", async () => {
+  it("are null if the trading server does not have the route, which does not open its breaker", async () => {
     // As a bridge of release 0.1.0: it does not know the route.
     const bridge = createServer((request, response) => {
       response.writeHead(request.method === "GET" ? 404 : 200).end("{}");
@@ -68,7 +68,7 @@ describe("quotes of a trading server", () => {
     bridge.close();
   });
 
-  it("are 500 while the trading server does not answer, as its other reads", async () => {
+  it("are 500 while the trading server does not answer or disconnects", async () => {
     for (const disconnect of [false, true]) {
       await harness.fault({ kind: "unreachable", operation: "quotes", count: null, disconnect });
       const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE" };

@@ -46,7 +46,7 @@ describe("a rebuild of the history", () => {
   });
 
   /**
-   * An account with pending, cancelled and executed orders, partial closes and an open position.
+   * An account with pending, cancelled and executed orders, partial closes and two open positions.
    */
   async function tradedAccount(): Promise<string> {
     const account = await harness.openAccount();

@@ -29,7 +29,7 @@ async function supports(leverage: number): Promise<boolean> {
 }
 
 describe("the configuration of a server", () => {
-  it("changes synchronously, sorted, with its currency symbol, and on the trading server", async () => {
+  it("changes before the answer, also on the trading server, with sorted leverages and a currency symbol", async () => {
     await insertServer();
     const answer = await harness.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
     expect(answer).toMatchObject({
@@ -123,7 +123,7 @@ describe("the configuration of a server", () => {
     expect((await outbox()).filter(({ subject }) => subject?.id === serverId)).toEqual([]);
   });
 
-  it("is equal on the trading server after concurrent changes", async () => {
+  it("is the same in the service and on the trading server after concurrent changes", async () => {
     await insertServer();
     const leverages = Array.from({ length: 12 }, (_, index) => 11 + index);
     const answers = await Promise.all(
@@ -135,7 +135,7 @@ describe("the configuration of a server", () => {
     for (const leverage of leverages.slice(0, 4)) expect(await supports(leverage)).toBe(leverage === shown);
   });
 
-  it("is 404 for an unknown or removed server", async () => {
+  it("cannot be changed on an unknown or removed server: 404", async () => {
     const nowhere = "/internal/servers/0192d3a0-0000-7000-8000-000000000001/configuration";
     expect(await harness.call("PATCH", nowhere, { currency: "USD" })).toMatchObject({ status: 404 });
     const server = await harness.publishServer();

@@ -1,8 +1,8 @@
 /**
  * Measures the cost of ingesting commands, one message and one final event each. The statements of
- * this release and of release 0.1.0 run in turns, each on an empty database of its own. Usage:
- * `POSTGRES_URL=… node services/command-status/bench/ingest.ts`. BENCH_TURNS (20) and
- * BENCH_COMMANDS_PER_TURN (4,000) set the load.
+ * this release and of release 0.1.0 run in turns, each on a database of its own, which is empty at
+ * first. Usage: `POSTGRES_URL=… node services/command-status/bench/ingest.ts`. BENCH_TURNS (20) and
+ * BENCH_COMMANDS_PER_TURN (4,000) set the load. The first turn is not measured.
  */
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { startPool, type Database, statement } from "@kapi/postgres";
@@ -38,7 +38,7 @@ interface Release {
 }
 
 interface Measurement {
-  /** Milliseconds of each batch. */
+  /** Milliseconds in which each batch of messages and its final events were ingested. */
   readonly times: number[];
   /** Processor time of the database's process, in clock ticks. */
   ticks: number;
@@ -74,9 +74,9 @@ async function openReleases(): Promise<readonly Release[]> {
   await createMonthRepository(now.database).createPartitions();
   const repository = createCommandRepository(now.database);
   return [
-    { name: "before", ...before, messages: old.ingestMessages, events: old.ingestEvents },
+    { name: "release 0.1.0", ...before, messages: old.ingestMessages, events: old.ingestEvents },
     {
-      name: "now",
+      name: "this release",
       ...now,
       messages: (messages) => repository.ingestMessages(messages, []),
       events: (events) => repository.ingestEvents(events, []),
@@ -95,7 +95,7 @@ async function ticksOf({ database }: Release): Promise<number> {
   return Number(fields[USER_TIME]) + Number(fields[SYSTEM_TIME]);
 }
 
-/** Milliseconds of each batch. */
+/** Ingests {@link PER_TURN} commands; returns the milliseconds of each batch. */
 async function turn({ messages, events }: Release, batchSize: number): Promise<number[]> {
   const times: number[] = [];
   for (let made = 0; made < PER_TURN; made += batchSize) {
@@ -124,7 +124,8 @@ function report(name: string, { times, ticks, commands }: Measurement, batchSize
     (((sorted[Math.floor(sorted.length * part)] ?? 0) * 1_000) / batchSize).toFixed(0);
   const processor = ((ticks * TICK_US) / commands).toFixed(0);
   console.log(
-    `batches of ${batchSize}, ${name}: µs a command: p50 ${each(0.5)}, p99 ${each(0.99)}, database's processor ${processor}`,
+    `batches of ${batchSize}, ${name}: each command takes ${each(0.5)} µs (p50) or ${each(0.99)} µs (p99), ` +
+      `and ${processor} µs of the database's processor time`,
   );
 }
 
@@ -147,6 +148,6 @@ for (const batchSize of BATCH_SIZES) {
 for (const { name, database, stop } of all) {
   await database.query(statement("bench_vacuum", "vacuum analyze"), []);
   for (const row of await database.query(SIZE, []))
-    console.log(`${name}: ${row.name}: ${Math.round(row.bytes / row.rows)} bytes a row with indexes, ${row.rows} rows`);
+    console.log(`${name}, ${row.name}: ${Math.round(row.bytes / row.rows)} bytes a row with indexes, ${row.rows} rows`);
   await stop();
 }

@@ -7,7 +7,7 @@ import { z } from "zod";
  */
 const MIN_KEPT_MONTHS = 2;
 const MAX_KEPT_MONTHS = 1_200;
-/** Default number of months of details before the current one. */
+/** Default of `COMMANDS_KEPT_MONTHS`. */
 export const DEFAULT_KEPT_MONTHS = 13;
 
 /** Every setting of the command-status service. */

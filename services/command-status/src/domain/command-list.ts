@@ -26,11 +26,11 @@ const NOTHING: TimeRange = { from: LATEST, before: LATEST };
 
 /** A time range, split at midnight (UTC). A part without any time is an empty range. */
 export interface DayRanges {
-  /** The whole days. */
+  /** The whole days, from the first midnight of the range to the last one. */
   readonly days: TimeRange;
-  /** The part of a day before the whole days; the whole range, if the range is within one day. */
+  /** The part before the first midnight; the whole range if there is no midnight in the range. */
   readonly head: TimeRange;
-  /** The part of a day after the whole days. */
+  /** The part after the last midnight. */
   readonly tail: TimeRange;
 }
 

@@ -97,8 +97,8 @@ function prefixOf(tables: HistoryTables): string {
 }
 
 /**
- * The opened volume of the position `t`, in lots. Rows of release 0.1.0 do not have it; the volume
- * of their order is used.
+ * The opened volume of the position `t`, in lots. Rows of release 0.1.0 do not have this volume:
+ * the volume of their order is used, or, without an order, the volume that the row has.
  */
 export function openedVolume(tables: HistoryTables): string {
   return `coalesce(t.opened_volume, (select o.volume from ${prefixOf(tables)}orders o where o.server_id = t.server_id

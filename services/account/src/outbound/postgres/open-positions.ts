@@ -13,20 +13,21 @@ interface AccountRow {
   readonly position_count: number;
 }
 interface OpenPositionRow extends PositionRow {
-  /** The lots that were closed by the time. */
+  /** The lots that partial closes had closed at that time. */
   readonly closed_volume: number;
 }
 
 /** The columns of `positions` that are read. */
 const STORED = `server_id, account_number, id, n, order_id, symbol, side, volume, opened_volume, open_price, status,
   opened_at, closed_at`;
-// Times have microseconds: this is the last one of the millisecond $3.
+// Stored times have microseconds. This is the last microsecond of the millisecond $3.
 const AT = "($3::timestamptz + interval '999 microseconds')";
 
 /**
- * $1 server, $2 account number, $3 time, $4 limit. One row with null fields if no position was
- * open; no row without the account. Three indexes are used: of positions that are still open, of
- * positions that were closed later, and of partial closes.
+ * $1 server, $2 account number, $3 time, $4 limit. If no position was open, there is one row, whose
+ * fields of a position are null. If the account does not exist, or is deleting or deleted, there is
+ * no row. Three indexes are used: of positions that are still open, of positions that were closed
+ * later, and of partial closes.
  */
 export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: null })> = statement(
   "positions-open-at",

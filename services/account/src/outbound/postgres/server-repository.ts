@@ -22,8 +22,8 @@ interface ServerRow {
 }
 
 /**
- * Maximum number of sends in one call while other processes send the configuration too. If the last
- * one was concurrent too, a later call sends the configuration again.
+ * Maximum number of times that one call sends the configuration. It is sent again if another
+ * process sent or changed it meanwhile. After the last round, a later call sends it again.
  */
 const MAX_CONFIGURE_ROUNDS = 10;
 
@@ -34,7 +34,8 @@ const SELECT_SERVER = statement<ServerRow>(
   "server-select",
   `select ${SERVER_COLUMNS} from servers where server_id = $1`,
 );
-// The directory owns organization and status. Its configuration is only the first configuration.
+// Organization and status always follow the directory. The configuration of an entry is used only
+// when the server is inserted.
 const SAVE_SERVER = statement(
   "server-save",
   `insert into servers (server_id, organization_id, directory_version, status, server_name, company_name, currency,

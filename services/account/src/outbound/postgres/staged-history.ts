@@ -1,6 +1,6 @@
 /**
- * Stages a rebuilt history and replaces the live one in one transaction, under the lock of booking.
- * Only different rows are written.
+ * Stages a rebuilt history and replaces the live one in one transaction. This transaction holds the
+ * lock of the account's row, as booking does. Only different rows are written.
  */
 import { accountKey, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
@@ -24,7 +24,8 @@ const counted = (text: string): string => `with touched as (${text} returning 1)
 const withSameId = (other: string): string =>
   `from ${other} o where o.server_id = t.server_id and o.account_number = t.account_number and o.id = t.id`;
 
-// Different rows are deleted first: they may have the numbers of missing rows.
+// First, live rows without an equal staged row are deleted. They may have the number `n` of a row
+// that INSERT_MISSING inserts, and `n` is unique.
 const DELETE_DIFFERENT = TABLES.map((table): Statement<CountRow> =>
   statement(
     `${table}-delete-different`,
@@ -148,7 +149,10 @@ async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: Accou
   return row !== undefined && !ENDED.has(row.status);
 }
 
-/** Replaces live rows with staged ones; returns the number of different rows. */
+/**
+ * Replaces live rows with staged ones. Returns the number of deleted or of inserted rows, whichever
+ * is larger.
+ */
 async function take(tx: Transaction, account: AccountRef): Promise<number> {
   const values = [account.serverId, account.accountNumber];
   let deleted = 0;
