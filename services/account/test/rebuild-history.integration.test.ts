@@ -209,12 +209,17 @@ describe("a rebuild of the history", () => {
     const numbers = (await staged.accounts(harness.serverId, "", 1_000)).map(({ accountNumber }) => accountNumber);
     const middle = numbers[1] ?? "";
     await staged.noteDone(harness.serverId, middle);
-    const done: string[] = [];
+    const rest: string[] = [];
+    let progress = "";
     await rebuildServer(
-      options((_done, _total, accounts) => done.push(...accounts.map(({ accountNumber }) => accountNumber))),
+      options((done, total, accounts) => {
+        rest.push(...accounts.map(({ accountNumber }) => accountNumber));
+        progress = `${done} of ${total}`;
+      }),
       harness.serverId,
     );
-    expect(done.toSorted()).toEqual(numbers.slice(2));
+    expect(rest.toSorted()).toEqual(numbers.slice(2));
+    expect(progress).toBe(`${rest.length} of ${rest.length}`);
     expect(await staged.doneThrough(harness.serverId)).toBeNull();
   });
 

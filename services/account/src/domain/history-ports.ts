@@ -108,7 +108,8 @@ export interface StagedHistory {
     after: string,
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
-  countAccounts(serverId: string): Promise<number>;
+  /** The number of these accounts. */
+  countAccounts(serverId: string, after: string): Promise<number>;
   /** Account number up to which an unfinished rebuild is done; null if there is no such rebuild. */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;

@@ -43,8 +43,8 @@ export interface RebuildOptions {
   /** Sequence of the account's last event on the trading server; 0 if there is none. */
   readonly lastSequence: (account: AccountRef) => Promise<number>;
   /**
-   * Called after each chunk: accounts done in this run, accounts in total, and the results of the
-   * chunk.
+   * Called after each chunk: the number of accounts that are done in this run, the number of all
+   * accounts of this run, and the results of the chunk.
    */
   readonly onProgress: (done: number, total: number, accounts: readonly RebuiltAccount[]) => void;
 }
@@ -56,8 +56,8 @@ export interface RebuildOptions {
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;
   const beganMs = performance.now();
-  const total = await staged.countAccounts(serverId);
   let after = (await staged.doneThrough(serverId)) ?? "";
+  const total = await staged.countAccounts(serverId, after);
   let done = 0;
   for (;;) {
     const chunk = await staged.accounts(serverId, after, CHUNK_ACCOUNTS);

@@ -71,7 +71,8 @@ const ACCOUNTS: Statement<{ account_number: string; has_feed: boolean }> = state
 );
 const COUNT_ACCOUNTS: Statement<CountRow> = statement(
   "rebuild-count-accounts",
-  "select count(*) as count from accounts where server_id = $1 and status not in ('deleting', 'deleted')",
+  `select count(*) as count from accounts
+    where server_id = $1 and account_number > $2 and status not in ('deleting', 'deleted')`,
 );
 const DONE_THROUGH: Statement<{ done_through: string }> = statement(
   "rebuild-done-through",
@@ -105,7 +106,7 @@ export function createStagedHistory(database: Database): StagedHistory {
         accountNumber: row.account_number,
         hasFeed: row.has_feed,
       })),
-    countAccounts: async (serverId) => (await database.query(COUNT_ACCOUNTS, [serverId]))[0]?.count ?? 0,
+    countAccounts: async (serverId, after) => (await database.query(COUNT_ACCOUNTS, [serverId, after]))[0]?.count ?? 0,
     doneThrough: async (serverId) => (await database.query(DONE_THROUGH, [serverId]))[0]?.done_through ?? null,
     noteDone: async (serverId, accountNumber) => {
       await database.query(NOTE_DONE, [serverId, accountNumber]);
