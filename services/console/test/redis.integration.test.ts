@@ -139,7 +139,7 @@ describe.each([
     expect(await redis.commands.pttl(signInEmailKey(subject.emailHash))).toBeGreaterThan(SIGN_IN_WINDOW_MS - 60_000);
   });
 
-  test("concurrent attempts are counted one by one: only the attempts without a wait pass", async () => {
+  test("of concurrent attempts only the five free ones pass: each attempt is counted before the next", async () => {
     const subject = newSubject();
     const waits = await Promise.all(Array.from({ length: 50 }, () => attempts.begin(subject)));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
@@ -166,7 +166,7 @@ describe.each([
     expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
   });
 
-  test("failures elsewhere do not block a network with an earlier sign-in, and its success does not clear failures elsewhere", async () => {
+  test("failures from another network do not block a network from which the user signed in before; a success from this network does not clear failures from another", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");

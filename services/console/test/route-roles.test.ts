@@ -45,8 +45,8 @@ beforeAll(async () => {
 });
 
 /**
- * Dependencies with sessions and users; most others reject every call. So the answer of a route
- * that passes its checks is an error other than 401 and 403, or a success.
+ * Dependencies with sessions and users; most others reject every call. So a request that passes the
+ * checks of its route gets a success, or an error other than 401 and 403.
  */
 function dependencies(): ConsoleDependencies {
   const failing = onlyWith({});

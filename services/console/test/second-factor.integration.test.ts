@@ -45,7 +45,7 @@ async function enrol(person: ConsoleUser): Promise<Enrolled> {
 const complete = (browser: Browser, code: string) => browser.ask("POST", "/session/second-factor", { code });
 
 describe("two-factor authentication", () => {
-  it("is set up by the password and a code, and its secret and codes are stored sealed and hashed", async () => {
+  it("is set up by the password and a code, and neither its secret nor its codes are stored in plain text", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
     const wrong = await browser.ask("POST", "/two-factor", { currentPassword: "not my password" });

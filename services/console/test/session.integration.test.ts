@@ -156,7 +156,7 @@ describe("signing in", () => {
     expect(visiblePart(ended)).toEqual(visiblePart(wrong));
   });
 
-  it("ten times with a wrong password must wait, in the same words for known and unknown users; then the right password must wait too", async () => {
+  it("must wait after five wrong passwords, with the same answer for known and unknown users; then the right password must wait too", async () => {
     const person = await harness.person();
     const refused: object[] = [];
     for (const email of [person.email, `${randomUUID()}@example.com`]) {
@@ -237,7 +237,7 @@ describe("a change", () => {
     expect((await browser.ask("PUT", "/credits/threshold", change, { origin: harness.url })).status).toBe(200);
   });
 
-  it("without a session is 401 before its body is parsed", async () => {
+  it("without a session is 401, also if its body is invalid", async () => {
     const answer = await harness.browser().ask("PUT", "/credits/threshold", { lowBalanceThreshold: "much" });
     expect(answer).toMatchObject({ status: 401, body: SIGN_IN });
   });
@@ -268,7 +268,7 @@ describe("the console's listener", () => {
     expect(await browser.ask("GET", "/credits", undefined, key)).toMatchObject({ status: 401, body: SIGN_IN });
   });
 
-  it("sends strict headers with every answer, and forbids caches for the API", async () => {
+  it("sends strict headers with every answer, and lets caches store only files with a hash in their name", async () => {
     const browser = await harness.signedIn(await harness.person());
     const paths = [
       "/console/",

@@ -1,6 +1,6 @@
 /**
- * The console beside the management API, with real services: keys and the status of a server take
- * effect in the API.
+ * The console beside the management API, with real services: keys, the status of a server, and
+ * actions on accounts take effect in the API.
  */
 import { randomUUID } from "node:crypto";
 
@@ -88,7 +88,7 @@ function manage(method: string, path: string, body?: unknown, managementKey = de
   return ask(`${demo.baseUrl}/api/v1/management/${path}`, method, headers, body);
 }
 
-it("a key of the console is valid only in the API, until it is revoked; a session is valid only in the console", async () => {
+it("a key that is created in the console is valid only in the API, until it is revoked; a session is valid only in the console", async () => {
   const made = await inConsole("POST", "/keys", { name: "Mine", scopes: ["credits:read"], expiresAt: null });
   const { managementKey, key } = made.body as { managementKey: string; key: { keyId: string } };
   const balance = (): Promise<Answer> => manage("GET", "credits/balance", undefined, managementKey);
@@ -148,7 +148,7 @@ describe("an action on an account", () => {
   const act = (action: string, body: object, session = person): Promise<Answer> =>
     inConsole("POST", `/${account}/actions/${action}`, body, session);
 
-  it("is carried out once under its key, and names the person; the command is followed in the console", async () => {
+  it("is carried out once per idempotency key, by a command that names a user and that the console shows", async () => {
     const deposit = { idempotencyKey: randomUUID(), amount: 50 };
     const answers = await Promise.all([act("deposit", deposit), act("deposit", deposit)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 202]);

@@ -44,7 +44,10 @@ export interface StandInServices extends RecordData {
   readonly commands: Map<string, { organizationId: string; body: string }>;
   /** Breaches by their id: their account, and the body of their evidence or its error. */
   readonly breaches: Map<string, { accountNumber: string; evidence: string | ApiError }>;
-  /** Webhook endpoints by their id. */
+  /**
+   * Webhook endpoints by their id: their organization, and the body of the request that created
+   * them.
+   */
   readonly endpoints: Map<string, { organizationId: string; asked: unknown }>;
   /** Changes of configurations that were requested, in order. */
   readonly changes: { serverId: string; change: unknown }[];
@@ -165,7 +168,7 @@ function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "
   app.post("/internal/servers/:serverId/accounts/stored-values", (request) => ({
     values: parse(Numbers, request.body).accountNumbers.map(() => null),
   }));
-  // Accounts are sorted by number for every sort field, in the direction of the sort.
+  // For every sort field, accounts keep their order in `accounts`; a descending sort reverses it.
   app.post("/internal/servers/:serverId/accounts/ranked", (request) => {
     const { serverId } = parse(ServerPath, request.params);
     const { sort, filters, after, limit } = parse(METRICS_ROUTES.rankAccounts.body, request.body);
@@ -209,8 +212,9 @@ function installCommandStatus(app: App, { commands }: Omit<StandInServices, "url
 }
 
 /**
- * Each server has one active account with an equity of 100.10, 5.05 less than at the start of the
- * day.
+ * Each server reports one active account with an equity of 100.10, 5.05 less than at the start of
+ * the day. Every account in `accounts` is near a limit. There are no breaches and no waiting
+ * commands.
  */
 function installOverview(app: App, { accounts }: Omit<StandInServices, "url">): void {
   const ServerIds = z.object({ serverIds: z.array(z.guid()) });

@@ -78,7 +78,7 @@ async function copied(): Promise<void> {
   );
 }
 
-it("a user of the previous release signs in with the newest password of both releases, and stays disabled", async () => {
+it("a user of the previous release signs in with the newest password of both releases, but no longer after the console disabled the user", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));

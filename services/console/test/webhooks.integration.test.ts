@@ -97,7 +97,7 @@ describe("a person's webhook endpoints", () => {
     expect(harness.standIns.asked).toEqual([]);
   });
 
-  it("are changed with the token of the session only", async () => {
+  it("cannot be tested without the CSRF token of the session", async () => {
     const without = await browser.ask("POST", `/webhooks/${endpointId}/test`, undefined, { "x-csrf-token": "" });
     expect(without.status).toBe(403);
   });

@@ -87,7 +87,7 @@ describe("an export of an account's history", () => {
 
   it.each([
     ["is unavailable", 500],
-    ["is above its organization's share of calls to the trading server", 429],
+    ["answers that too many calls of the organization wait", 429],
   ])("is tried again while an owner %s, and delays no other account", async (_state, status) => {
     const command = harness.command();
     harness.account.answer(command.accountNumber, status);
@@ -102,7 +102,7 @@ describe("an export of an account's history", () => {
     expect(final.attempts).toBeGreaterThan(1);
   });
 
-  it("expires without charge if an owner is unavailable past its deadline", async () => {
+  it("expires without charge if an owner is unavailable until the command's deadline", async () => {
     const command = harness.command({ deadlineAt: toIso(Date.now() + 1_500) });
     harness.finance.answer(command.accountNumber, 503);
     await harness.publish(command);
@@ -126,7 +126,7 @@ describe("an export of an account's history", () => {
     }
   });
 
-  it("is made once for repeated messages", async () => {
+  it("has one final event, also if its message is repeated", async () => {
     const command = harness.command();
     await harness.publish(command, command);
     await harness.final(command.commandId);

@@ -26,7 +26,10 @@ const ROWS_OF_OTHERS = 1_000;
 const ROUNDS = 100;
 const START = "2026-01-01T00:00:00Z";
 
-/** $1 server, $2 first account number, $3 accounts, $4 transactions each, a second apart. */
+/**
+ * $1 server, $2 first account number, $3 number of accounts, $4 number of transactions of each
+ * account, a second apart.
+ */
 const FILL_ACCOUNTS = statement<never>(
   "bench_fill_accounts",
   `insert into ledger_accounts select $1, ($2::integer + n)::text, $1, 'USD', $4, $4, $4

@@ -18,7 +18,7 @@ export interface ExportQuery {
   readonly limit: number;
 }
 
-/** The time that filters and orders a record (decisions, 8). */
+/** The time by which exports filter and order a record (decisions, 8). */
 export function timeOf(record: ExportRecord): string {
   switch (record.kind) {
     case "transaction":

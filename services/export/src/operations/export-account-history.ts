@@ -13,7 +13,7 @@ type ExportOutcome = CommandOutcome<null>;
 
 /** The owners of the records of an export, and the known servers. */
 export interface ExportOptions {
-  /** Of records within one millisecond, those of earlier owners come first. */
+  /** Records within one millisecond are in the order of this list. */
   readonly owners: readonly HistoryOwner[];
   /** Undefined: the directory does not know the server yet, so the command is retried. */
   readonly serverOf: (serverId: string) => ServerEntry | undefined;

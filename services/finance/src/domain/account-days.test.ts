@@ -40,7 +40,7 @@ it("each day has its transactions, and the balance of all up to its end, also if
   );
 });
 
-it("settled transactions need not be added: the later days are the same without them", () => {
+it("settled transactions need not be added: without them only `hasBegun` of the later days may differ", () => {
   fc.assert(
     fc.property(history, (all) => {
       const [first] = daysOf(all, all);

@@ -54,7 +54,7 @@ export class AccountDays {
 
   add({ day, amountMinor, sequence }: DatedTransaction): void {
     const last = this.#range.days.at(-1) ?? day;
-    // All later days are one.
+    // All days after the range share one sum.
     const key = day > last ? LATER : day;
     const sum = this.#sums.get(key) ?? { count: 0, amountMinor: 0, firstSequence: sequence };
     sum.count += 1;
@@ -82,5 +82,5 @@ export class AccountDays {
   }
 }
 
-/** Sorts after every day. */
+/** The key of the sum of all days after the range. */
 const LATER = "later";

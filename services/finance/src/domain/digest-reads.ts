@@ -23,6 +23,6 @@ export interface DigestRange {
 export interface DigestReader {
   /** `pending`: the day will be made. `none`: the server has no digests of the day. */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
-  /** The digests of a day by account number, and their number. */
+  /** Digests of a day, sorted by account number. `total` counts all digests of the day. */
   page(serverId: string, day: string, range: DigestRange): Promise<{ rows: TransactionDigest[]; total: number }>;
 }

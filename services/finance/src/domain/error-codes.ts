@@ -1,7 +1,7 @@
 /** Maps rejections of the trading server to command errors (decisions, 3.4). */
 import type { CommandErrorCode } from "@kapi/contracts";
 
-/** Codes that are equal on both sides. */
+/** Codes of rejections that are also error codes of commands. */
 const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
   "ACCOUNT_DISABLED",
   "ACCOUNT_ARCHIVED",
@@ -12,8 +12,8 @@ const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
 
 /**
  * The error code of a rejected command. `accountIsKnown`: the ledger has seen the account, or it is
- * marked deleted. If the trading server does not have a known account, the account was deleted; an
- * unknown account may still be created.
+ * marked deleted. If the trading server does not have a known account, the account was deleted. The
+ * creation of an unknown account may still be running.
  */
 export function errorCodeOf(rejectionCode: string, accountIsKnown: boolean): CommandErrorCode {
   if (rejectionCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";

@@ -18,8 +18,10 @@ import { postingsOf } from "./posting.ts";
 export interface LedgerAccount extends AccountRef {
   readonly organizationId: string;
   readonly currency: "USD" | "NGN";
+  /** Sequence of the last booked event. */
   readonly lastSequence: number;
   readonly balanceMinor: number;
+  /** Sequence of the last transaction; 0 without one. */
   readonly transactionSequence: number;
   /** Sequence of the last booked event that the account service publishes; 0 without one. */
   readonly announcedSequence: number;
@@ -28,7 +30,9 @@ export interface LedgerAccount extends AccountRef {
 /** A ledger transaction. Money in minor units. */
 export interface LedgerTransaction extends AccountRef {
   readonly id: string;
+  /** Counts the transactions of the account from 1. */
   readonly sequence: number;
+  /** Sequence of the trading event. */
   readonly eventSequence: number;
   readonly type: TransactionType;
   readonly amountMinor: number;

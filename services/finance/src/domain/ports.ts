@@ -11,8 +11,8 @@ export interface LedgerReport extends BookingReport {
 /** The ledger. Booking an event completes its command. */
 export interface Ledger extends EventRepository<LedgerReport> {
   /**
-   * Completes the open commands among `commandIds` whose events are booked. Returns the ids of
-   * those that are final now.
+   * Completes the open commands among `commandIds` whose events are booked. Returns those of
+   * `commandIds` whose commands are final now, including commands that were final before.
    */
   confirm(commandIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether each account is known: the ledger has seen it, or it was deleted. */

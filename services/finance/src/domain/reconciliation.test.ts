@@ -25,7 +25,7 @@ describe("ledger and trading server", () => {
       "agrees",
     ],
     [
-      "show a missing account if the server never had an account with money",
+      "show a missing account: the ledger has money on an account that the server never had",
       { lastSequence: 1, balanceMinor: 5 },
       null,
       "missing",

@@ -40,6 +40,10 @@ export interface Difference extends AccountRef {
   readonly ledgerBalanceMinor: number;
   /** Null if the trading server never had the account. */
   readonly serverBalanceMinor: number | null;
+  /**
+   * The sequence at which the balances were compared; without the account on the trading server,
+   * that of the last booked event.
+   */
   readonly sequence: number;
 }
 
