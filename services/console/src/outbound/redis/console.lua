@@ -41,7 +41,7 @@ end
 
 -- Failures count under the e-mail address and under the network address. If somebody has signed in
 -- under the e-mail address from this network before, a separate count for both together replaces
--- the count of the e-mail address. So failures elsewhere do not lock the user out.
+-- the count of the e-mail address. So failures from other networks do not lock the user out.
 local function counters(keys)
   return { redis.call('EXISTS', keys[4]) == 1 and keys[3] or keys[1], keys[2] }
 end

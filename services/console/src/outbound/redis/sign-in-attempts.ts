@@ -31,7 +31,7 @@ export const signInKnownKey = (emailHash: string, address: string): string => `{
  * Counts attempts in Redis. The connection needs the function library of the console. After {@link
  * FREE_FAILURES_PER_EMAIL} or {@link FREE_FAILURES_PER_ADDRESS} failures an attempt is rejected
  * until 1, 2, 4 … 60 s after the last failure. Failures from a network of an earlier successful
- * sign-in count separately: failures elsewhere do not lock users out.
+ * sign-in count separately: failures from other networks do not lock the user out.
  */
 export function createSignInAttempts(redis: RedisConnection): SignInAttempts {
   return {
