@@ -309,7 +309,7 @@ describe("evidence of a breach", () => {
       await eventually(
         async () => {
           const { headers } = await readEvidence(accountNumber, breachId);
-          // It was put off: before that, the time is ten seconds or less.
+          // The collection was put off. Before that, Retry-After is ten seconds or less.
           expect(Number(headers["retry-after"])).toBeGreaterThan(11);
         },
         { timeoutMs: TIMEOUT_MS, intervalMs: 100 },

@@ -201,10 +201,11 @@ it("lists the accounts of a template page by page, and not those that have other
   ) => database.query(INSERT_VERSION, [serverId, number, version, template, templateVersion, active]);
   await add("5001", 1, "standard", 1);
   await add("5001", 2, "standard", 2);
-  // It has rules of its own now.
+  // The account has rules of its own now.
   await add("5002", 1, "standard", 2);
   await add("5002", 2, null, null);
-  // It waits: for the new version, for the first one, for the activation, and after a failure.
+  // The next accounts wait: for the second version, for the first one, for the activation, and
+  // after a failure.
   await add("5003", 1, "standard", 1);
   await database.query(INSERT_WAITING, [serverId, "5004", 0]);
   await add("5005", 1, "standard", 2, false);

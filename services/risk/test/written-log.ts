@@ -14,7 +14,7 @@ export const BREACHING = 5;
 export const LOWEST = 7;
 export const VALUATIONS_PER_SAMPLE = 3;
 
-/** Where, and for which trading server. */
+/** The producer that writes, and the trading server of the accounts. */
 export interface Writing {
   readonly producer: Producer;
   readonly serverId: string;

@@ -39,9 +39,9 @@ export const ConfigSchema = z.object({
     .refine((speed) => speed >= 1, "must be a number from 1, or max")
     .default(1),
   /**
-   * Interval between two writes of the markets and of the accounts that are behind the journal, in
-   * milliseconds. It bounds what a restart reads. After a crash, a market continues from the last
-   * write.
+   * Milliseconds between two writes of the markets, and of the accounts whose stored states are
+   * older than the journal. A restart reads the journal after these states. After a crash, a market
+   * continues from its last write.
    */
   SNAPSHOT_INTERVAL_MS: configFields.integer(100, 600_000).default(5_000),
 });

@@ -8,7 +8,7 @@ import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
 import { type AccountValues, nightlySwapMinor, openProfitMinor, valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/** Margin level in percent. Below it the account gets one margin call until it recovers. */
+/** Margin level in percent. Below it the account gets a margin call: one until it recovers. */
 export const MARGIN_CALL_LEVEL = 100;
 /** Margin level in percent. At or below it positions are closed, largest loss first. */
 export const STOP_OUT_LEVEL = 50;

@@ -44,7 +44,7 @@ export interface MarketState {
 export const MAX_QUOTES_PER_TICK = 1_000;
 
 /**
- * One for each trading server. Every symbol of a call must exist. Nothing here reads a clock:
+ * One for each trading server. A symbol that a caller names must exist. Nothing here reads a clock:
  * {@link Market.tick} moves the market.
  */
 export class Market implements Prices {

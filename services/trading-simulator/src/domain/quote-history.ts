@@ -3,7 +3,8 @@ import { MIN_QUOTE_RETENTION_MS } from "@kapi/contracts";
 import type { Quote } from "./prices.ts";
 
 /**
- * How long a quote is kept after the next one, in milliseconds; longer than the contract requires.
+ * How long a quote is kept after the next quote of the symbol, in milliseconds. This is longer than
+ * the contract requires.
  */
 export const QUOTE_RETENTION_MS = 2 * MIN_QUOTE_RETENTION_MS;
 /**
