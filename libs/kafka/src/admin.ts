@@ -1,6 +1,15 @@
+import { retry } from "@kapi/kernel";
 import type { Admin } from "kafkajs";
 
 import type { KafkaConnection } from "./connection.ts";
+import { isRetriable, isUnreachable } from "./errors.ts";
+
+/**
+ * How long offsets are read again while a partition has no leader that answers: it is new, or its
+ * leader has changed.
+ */
+const LEADER_TIMEOUT_MS = 10_000;
+const LEADER_BACK_OFF = { firstMs: 50, maxMs: 500 };
 
 /**
  * Runs `work` with an admin client, which is connected for this call only.
@@ -18,4 +27,17 @@ export async function withAdmin<T>(
   } finally {
     await admin.disconnect();
   }
+}
+
+/**
+ * Reads from the leaders of partitions. Each attempt has a new client, which asks for the leaders
+ * again: the admin client of kafkajs fails at the first broker that does not lead.
+ * @throws the last error, after {@link LEADER_TIMEOUT_MS}; any other error at once.
+ */
+export function fromLeaders<T>(kafka: KafkaConnection, read: (admin: Admin) => Promise<T>): Promise<T> {
+  return retry(() => withAdmin(kafka, read), {
+    backOff: LEADER_BACK_OFF,
+    timeoutMs: LEADER_TIMEOUT_MS,
+    isRetryable: (error) => isRetriable(error) && !isUnreachable(error),
+  });
 }

@@ -1,7 +1,7 @@
 /** How far a consumer group has read a topic. */
 import type { TopicContract } from "@kapi/contracts";
 
-import { withAdmin } from "./admin.ts";
+import { fromLeaders } from "./admin.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { topicIds } from "./topic-ids.ts";
 import { endOffsets } from "./topics.ts";
@@ -35,7 +35,7 @@ export async function hasGroupReached(
   const [topicId = null] = await topicIds(kafka, [topic]);
   if (topicId !== end.topicId) return "recreated";
   const name = kafka.topicName(topic);
-  return withAdmin(kafka, async (admin) => {
+  return fromLeaders(kafka, async (admin) => {
     const group = { groupId: kafka.topicPrefix + groupId, topics: [name] };
     const [[committed], kept] = await Promise.all([admin.fetchOffsets(group), admin.fetchTopicOffsets(name)]);
     const beginOf = new Map(kept.map(({ partition, low }) => [partition, BigInt(low)]));

@@ -2,7 +2,7 @@ import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, retry } from "@kapi/kernel";
 import type { Admin, ITopicConfig } from "kafkajs";
 
-import { withAdmin } from "./admin.ts";
+import { fromLeaders, withAdmin } from "./admin.ts";
 import type { KafkaConnection } from "./connection.ts";
 
 const HOUR_MS = 3_600_000;
@@ -100,7 +100,7 @@ export async function offsetsForTime(
   topic: TopicContract,
   timestampMs: number,
 ): Promise<Map<number, bigint>> {
-  const found = await withAdmin(kafka, (admin) =>
+  const found = await fromLeaders(kafka, (admin) =>
     admin.fetchTopicOffsetsByTimestamp(kafka.topicName(topic), timestampMs),
   );
   return new Map(found.map(({ partition, offset }) => [partition, BigInt(offset)]));
@@ -111,7 +111,7 @@ async function offsets(
   topic: TopicContract,
   which: "high" | "low",
 ): Promise<Map<number, bigint>> {
-  const found = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(kafka.topicName(topic)));
+  const found = await fromLeaders(kafka, (admin) => admin.fetchTopicOffsets(kafka.topicName(topic)));
   return new Map(found.map((entry) => [entry.partition, BigInt(entry[which])]));
 }
 

@@ -41,7 +41,7 @@ export class TradingServer {
   /** Last published equity and margin of accounts that depend on prices. */
   readonly lastValued = new Map<Account, { readonly equityMinor: number; readonly marginMinor: number }>();
   configuration: ServerConfiguration;
-  /** Last night with booked swap, in days since 1970. */
+  /** The newest night whose swap is booked, in days since 1970. */
   lastRolloverDay: number;
   readonly #watchers = new Map<string, Set<Account>>();
   readonly #watched = new Map<Account, ReadonlySet<string>>();

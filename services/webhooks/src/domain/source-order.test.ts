@@ -195,7 +195,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("waits the long time for account.created, and after a missing event of the own source", () => {
+  it("waits five minutes, not 20 s, for account.created and after a missing event of the own source", () => {
     const initial = event("f1", "finance", 1, { through: 1, after: 1 });
     const isShort = (one: IncomingEvent, recorded: RecordedSequences): boolean[] =>
       orderBySource([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
