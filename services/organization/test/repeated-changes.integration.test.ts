@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 test.each(["at once", "apart", "with the settlement"])(
-  "a command that was released unpublished and is requested again is reserved and consumed once; its usage is read %s",
+  "a command that was released because it was not published, and is requested again, is reserved and consumed once; its usage is read %s",
   async (read) => {
     const { context } = harness;
     const organizationId = await organizationWith(harness, 100);
@@ -77,7 +77,7 @@ test.each(["at once", "apart", "with the settlement"])(
   },
 );
 
-test("a reservation after a release that only command-status knows at the sync is settled, and no reservation stays open", async () => {
+test("a second reservation of a released command, which at the sync only command-status knows, is settled and does not stay open", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = randomUUID();

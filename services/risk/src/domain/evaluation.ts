@@ -44,7 +44,7 @@ export interface RuleState {
   periodEndMs: number | null;
   /** The value from which the loss or profit counts, without net deposits. */
   referenceMinor: number;
-  /** The reference as it was, with net deposits: percentages are shares of this value. */
+  /** The reference with the net deposits of its time: percentages are shares of this value. */
   baseMinor: number;
   /** When the values of the reference were measured; null: it is the start value of the rule. */
   referenceAtMs: number | null;
@@ -71,7 +71,7 @@ export interface Alert {
   readonly period: string;
   /** The reference with the deposits since then. */
   readonly referenceMinor: number;
-  /** The reference as it was: percentages are shares of it. */
+  /** The reference with the net deposits of its time: percentages are shares of this value. */
   readonly baseMinor: number;
   /** When the values of the reference were measured; null: it is the start value of the rule. */
   readonly referenceAtMs: number | null;

@@ -72,8 +72,8 @@ export interface WaitingAccount extends AccountRef {
   /** Failed attempts. */
   readonly attempts: number;
   /**
-   * Its newest rules: `own` were set on the account, `uncertain` too but are not active yet and may
-   * be discarded. Null: none, or of a template.
+   * Its newest rules. `own`: they were set on the account. `uncertain`: they were too, but are not
+   * active yet and may be discarded. Null: there are none, or they come from a template.
    */
   readonly rules: "own" | "uncertain" | null;
 }

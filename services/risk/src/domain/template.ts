@@ -25,7 +25,7 @@ export interface TemplateVersion {
   readonly version: number;
 }
 
-/** What templates select accounts by. */
+/** The fields by which templates select accounts. */
 export interface SelectableAccount {
   readonly accountName: string;
   readonly status: AccountStatus;

@@ -1,7 +1,7 @@
 /**
- * Carries out commands that change risk rules: stores a new version of the rules of an account. The
- * owner of the account's partition makes the version active, and the command succeed, in one
- * transaction.
+ * Carries out commands that change risk rules: stores a new version of the rules of an account. In
+ * one transaction, the owner of the account's partition then makes the version active and finishes
+ * the command as succeeded.
  */
 import type { CommandOutcome, LeasedCommand } from "@kapi/commands";
 import type { CommandErrorCode, CommandMessage, Valuation } from "@kapi/contracts";

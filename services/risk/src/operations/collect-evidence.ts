@@ -31,7 +31,7 @@ const MAX_TOGETHER = 20;
 const MAX_SPAN_MS = 300_000;
 /** Deadline of one pass over the log. */
 const READ_TIMEOUT_MS = 16_000;
-/** Pause before evidence is collected again that is not complete. */
+/** Pause before incomplete evidence is collected again. */
 const RETRY_AFTER_MS = 10_000;
 /**
  * Time after which evidence is stored with the missing parts named: trading servers keep quotes for

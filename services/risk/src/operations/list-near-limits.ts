@@ -6,7 +6,7 @@ import { type AccountState, distancesOf, type LimitDistance } from "../domain/ev
 import type { LimitReader, NearLimitQuery, StateText } from "../domain/ports.ts";
 import { type RuleSet, toRule } from "../domain/rule.ts";
 
-/** The distances that a state is stored with. */
+/** The distances from limits that are stored with a state. */
 export function limitsLeft(
   state: AccountState,
   rules: RuleSet,

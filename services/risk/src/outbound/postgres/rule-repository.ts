@@ -28,8 +28,8 @@ const ACTIVE = statement<RuleVersionRow>(
    order by r.version desc limit 1`,
 );
 
-// Runs first: a transaction that gives the account rules of a template has locked its row in this
-// table.
+// A deletion of rules begins with this statement. It waits for a transaction that gives the account
+// rules of a template, because that transaction has locked the account's row in this table.
 const DELETE_WAITING = statement<never>(
   "risk-delete-waiting-accounts",
   `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)

@@ -37,8 +37,8 @@ import { keepUsageDays } from "./usage-days.ts";
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
 // A sync takes the lock exclusively, recording shares it. So a sync sees each entry either
-// committed with a lower epoch, or recorded later with its own epoch. An advisory lock: sharing it
-// writes nothing.
+// committed with a lower epoch, or recorded later with the raised epoch. The lock is advisory,
+// because sharing an advisory lock writes nothing.
 const LOCK_SHARDS_SHARED = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)

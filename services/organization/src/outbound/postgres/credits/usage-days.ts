@@ -7,7 +7,8 @@ import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../
 import { columnsOf } from "../columns.ts";
 import { perTable, queryAll } from "./ledger-positions.ts";
 
-// Keeps a completion (below) from changing the operation before this transaction commits.
+// Until this transaction commits, no other transaction can complete these reservations (below), which
+// changes their operation.
 const lockReservations = perTable<{ chargeId: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
