@@ -134,7 +134,7 @@ export async function startService(
     baseUrl: config.COMMAND_STATUS_URL,
     timeoutMs: READ_TIMEOUT_MS,
     connections: MAX_WAITING_REQUESTS,
-    // The connection of a wait that has just ended may still be in use.
+    // A new wait queues for a connection if that of a wait that has just ended is still in use.
     maxWaitingCalls: MAX_WAITING_REQUESTS,
   });
   const accounts = createAccounts(accountClient, {
@@ -237,7 +237,10 @@ async function startDeletionReaders(
   });
 }
 
-/** Opens the internal port, on which the console calls operations for people. */
+/**
+ * Opens the internal port, on which the console calls operations for people. Without INTERNAL_PORT
+ * people cannot act on accounts.
+ */
 async function startPersonHttp(
   context: MainContext<Config>,
   clock: Clock,

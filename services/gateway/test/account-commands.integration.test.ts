@@ -113,7 +113,7 @@ async function unpublishedRecord(change: Partial<AnyCommandMessage>): Promise<An
   return message;
 }
 
-/** Number of all published commands. */
+/** Number of published commands of account, finance and export. */
 async function published(): Promise<number> {
   const topics = [TOPICS.commandsAccount, TOPICS.commandsFinance, TOPICS.commandsExport];
   const ends = await Promise.all(topics.map((topic) => endOffsets(platform.kafka, topic)));
@@ -210,27 +210,29 @@ describe.each(RESETS)("the response to $operation", (queued) => {
   });
 });
 
-describe.each(RESETS)("$operation, repeated with another management key of the organization", (queued) => {
-  const refused = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
+const KEY_REUSED = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
 
+describe.each(RESETS)("$operation, repeated with another management key of the organization", (queued) => {
   it("is a different request, before and after the reset; the first management key still gets the password", async () => {
     for (const body of [{}, { password: "correct horse battery" }]) {
       const key = randomUUID();
       const first = await ask(queued, { key, body });
       expect(first.status).toBe(202);
       const before = await published();
-      expect(await ask(queued, { key, body, caller: colleague })).toMatchObject(refused);
+      expect(await ask(queued, { key, body, caller: colleague })).toMatchObject(KEY_REUSED);
       await getCommand(platform.url, organization, first.body.command.id, 20);
       const again = await ask(queued, { key, body, caller: colleague });
-      expect(again).toMatchObject(refused);
+      expect(again).toMatchObject(KEY_REUSED);
       expect(JSON.stringify(again.body)).not.toContain(first.body.password);
       const { password } = first.body;
       expect(await ask(queued, { key, body })).toMatchObject({ status: 200, body: { password, duplicate: true } });
       expect(await published()).toBe(before);
     }
   });
+});
 
-  it("is an equal request for a limited time if release 0.1.0 accepted the first request, even if its record is not completed", async () => {
+describe.each(RESETS)("$operation that release 0.1.0 accepted", (queued) => {
+  it("can be repeated for a limited time, although its fingerprint differs, also if its record is not completed", async () => {
     const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
     const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
     const derivationKeyId = "k1";
@@ -252,7 +254,7 @@ describe.each(RESETS)("$operation, repeated with another management key of the o
       payload: {},
       createdAt: new Date(Date.now() - DAY_MS).toISOString(),
     });
-    expect(await ask(queued, { key: old.idempotencyKey })).toMatchObject(refused);
+    expect(await ask(queued, { key: old.idempotencyKey })).toMatchObject(KEY_REUSED);
   });
 });
 

@@ -191,7 +191,7 @@ describe("a bulk whose keys were used before", () => {
     expect((await create(platform.url, organization, `${key}:2`, accounts[2])).status).toBe(200);
   });
 
-  it("one key for a different request, is 409 and queues nothing, before and after that request is final", async () => {
+  it("in one item, by a different request, is 409 and queues nothing, before and after that request is final", async () => {
     const key = randomUUID();
     const accounts = bodies(3);
     const other = await create(platform.url, organization, `${key}:1`, accountBody({ accountName: "Eve" }));
@@ -216,8 +216,8 @@ describe("a bulk whose keys were used before", () => {
   });
 });
 
-describe("equal bulks at the same time", () => {
-  it("create each account once: all are 202, one has the credentials and pays for the accounts, the others pay a read", async () => {
+describe("concurrent bulks under one key", () => {
+  it("that are equal create each account once: all are 202, one queues and pays for the accounts, the others pay a read", async () => {
     const key = randomUUID();
     const accounts = bodies(10);
     const beforePublished = await published();
@@ -234,7 +234,7 @@ describe("equal bulks at the same time", () => {
     expect(before.availableCredits - after.availableCredits).toBe(100 + 19 + 1);
   });
 
-  it("that differ in one item are different requests under one key: one is queued, the other is 409", async () => {
+  it("that differ in one item are different requests: one is queued, the other is 409", async () => {
     const beforePublished = await published();
     for (let round = 0; round < 10; round += 1) {
       const key = randomUUID();

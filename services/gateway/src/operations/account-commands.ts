@@ -29,9 +29,15 @@ type AccountCommandDependencies = QueueDependencies & Pick<Dependencies, "config
 interface AccountCommand<B extends CommandDraft["body"]> {
   readonly operation: CommandOperation;
   readonly body: z.ZodType<B>;
-  /** A further scope that the body needs; the body may be invalid. */
+  /**
+   * Returns the scope that a request with this body needs beside the scope of its operation, or
+   * null. Called before the body is validated.
+   */
   readonly scopeOf?: (body: unknown) => Scope | null;
-  /** Where the body is; `query` for a DELETE, which has no body. Default `body`. */
+  /**
+   * The part of the request that has the fields of the command: `query` for a DELETE. Default
+   * `body`.
+   */
   readonly bodyFrom?: "body" | "query";
   /**
    * Why the state of the server rejects the body, or null. The account is looked up in parallel.
@@ -72,7 +78,7 @@ export function accountCommands(
     updateTradingAccount: queue({
       operation: "account.update",
       body: UpdateTradingAccountBody,
-      // The server may not support the leverage (decisions, 4.6).
+      // Rejects a leverage that the server does not support (decisions, 4.6).
       serverRejection: async (serverId, { leverage }) => {
         const { supportsLeverage } = dependencies.configurations;
         if (leverage === undefined || (await supportsLeverage(serverId, leverage))) return null;
@@ -83,7 +89,7 @@ export function accountCommands(
     disableAccount: queue({
       operation: "account.disable",
       body: DisableAccountBody,
-      // A caller that closes positions needs this scope too.
+      // With `flatten`, the command closes positions: the caller needs this scope too.
       scopeOf: (body) => (isFlattened(body) ? "risk:manage" : null),
     }),
     flattenAccount: queue({ operation: "account.flatten", body: RequestBody }),
@@ -102,9 +108,9 @@ export function accountCommands(
 
 /**
  * Every response has the new password, also the response to a repeat (decisions, 5.1). A generated
- * password is derived again from the command id, with the key of the first request. A supplied
- * password is in the repeat itself: equal fingerprints prove that it is the same. So no password is
- * stored.
+ * password is derived again from the command id, with the derivation key that the message of the
+ * first request names. A supplied password is in the repeat itself: equal fingerprints prove that
+ * it is the same. So no password is stored for repeats.
  */
 function passwordReset(
   dependencies: Pick<Dependencies, "derivationKeys">,

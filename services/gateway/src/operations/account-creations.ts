@@ -10,8 +10,8 @@ import { queueCommand, type QueueDependencies } from "./queue-command.ts";
 import { RequestValidator } from "./validate.ts";
 
 /**
- * The leverages in the body of a bulk that its schema rejects; null for items without a valid
- * leverage.
+ * Reads the leverages from the body of a bulk, after the schema of the bulk has rejected the body.
+ * Items without a valid leverage are null.
  */
 const Leverages = z.object({
   accounts: z
@@ -24,9 +24,7 @@ export function accountCreations(
   dependencies: QueueDependencies & CreationDependencies,
 ): OperationTable<"createTradingAccount" | "bulkCreateTradingAccounts"> {
   return {
-    /**
-     * Queues account.create. Only the response of the first accepted request has the passwords.
-     */
+    /** Queues account.create. A 202 has the passwords, the 200 of a duplicate does not. */
     createTradingAccount: async (call) => {
       const validator = new RequestValidator();
       const serverId = validator.serverId(call);
@@ -38,9 +36,9 @@ export function accountCreations(
     },
 
     /**
-     * Queues all of up to 100 creations, or none, each under the key `<key>:<index>` (decisions,
-     * 2.1). An accepted bulk is always 202; an item whose key was used for an equal creation is a
-     * duplicate.
+     * Queues up to 100 creations, each under the key `<key>:<index>` (decisions, 2.1). One rejected
+     * item rejects the bulk. An accepted bulk is always 202; an item whose key was used for an
+     * equal creation is a duplicate.
      */
     bulkCreateTradingAccounts: async (call) => {
       const validator = new RequestValidator();
@@ -61,8 +59,8 @@ export function accountCreations(
 }
 
 /**
- * Adds an issue for each leverage that the server does not support to the issues of the schema, so
- * that one response has the issues of all items.
+ * Adds to the issues of the schema one issue for each leverage that the server does not support. So
+ * one response has the issues of all items.
  */
 async function withLeverages(
   { configurations }: Pick<Dependencies, "configurations">,

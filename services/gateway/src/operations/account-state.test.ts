@@ -86,12 +86,15 @@ it("the answers of account, finance and metrics are joined, and the time is show
 });
 
 it.each([
-  ["the last millisecond of its minute", "2026-03-02T11:58:59.999Z", 900.5, 59_999],
-  ["a millisecond before", "2026-03-02T11:58:59.998Z", 800, 119_998],
-  ["the end of the first minute", "2026-03-02T11:57:59.999Z", 800, 59_999],
-])("a stored equity counts only after its whole minute has passed: %s", async (_what, at, value, ageMs) => {
-  expect((await stateAt(at)).equity).toMatchObject({ value, ageMs });
-});
+  ["last millisecond of the second minute", "2026-03-02T11:58:59.999Z", 900.5, 59_999],
+  ["last millisecond but one of the second minute", "2026-03-02T11:58:59.998Z", 800, 119_998],
+  ["last millisecond of the first minute", "2026-03-02T11:57:59.999Z", 800, 59_999],
+])(
+  "a stored equity counts from the last millisecond of its minute on: the state at the %s",
+  async (_what, at, value, ageMs) => {
+    expect((await stateAt(at)).equity).toMatchObject({ value, ageMs });
+  },
+);
 
 it("without a stored equity the equity is null", async () => {
   expect((await stateAt("2026-03-02T11:57:59.998Z")).equity).toBeNull();

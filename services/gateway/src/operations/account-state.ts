@@ -7,7 +7,10 @@ import type { Operation } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { removedServer, RequestValidator } from "./validate.ts";
 
-/** A snapshot has the last sample of a minute, and the time at which the minute began. */
+/**
+ * Length of the minute of a snapshot. A snapshot has the last sample of the minute, and the time at
+ * which the minute began.
+ */
 const SNAPSHOT_MS = 60_000;
 /** A caller's clock may be this far ahead of kapi's. */
 const MAX_CLOCK_AHEAD_MS = 5_000;
@@ -68,8 +71,8 @@ async function lastEquity(
   { serverId, accountNumber, at }: Pick<AccountState, "serverId" | "accountNumber" | "at">,
 ): Promise<StoredEquity | null> {
   const atMs = Date.parse(at);
-  // The millisecond `at` belongs to the state, so its minute may end with it. No snapshot is older
-  // than 1970, and metrics rejects the year 0.
+  // `before` is exclusive. The millisecond `at` belongs to the state, so it may be the last one of
+  // the snapshot's minute. No snapshot is older than 1970, and metrics rejects the year 0.
   const before = toIso(Math.max(0, atMs - SNAPSHOT_MS + 2));
   const snapshot = await readLastSnapshot(organizationId, serverId, accountNumber, before);
   if (snapshot === null) return null;

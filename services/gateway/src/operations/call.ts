@@ -6,9 +6,9 @@ import type { Caller } from "@kapi/http";
 
 import type { RequestCharge } from "./request-charge.ts";
 
-/** The connection of the caller. */
+/** The HTTP response of a call: its end shows that no one waits for the call any more. */
 export interface CallerConnection {
-  /** Whether it is closed: the caller disconnected, or has received the response. */
+  /** Whether the response is closed: the caller disconnected, or has received it. */
   readonly destroyed: boolean;
   once(event: "close", listener: () => void): unknown;
 }
@@ -36,7 +36,10 @@ export function operationCaller(key: KeyEntry): OperationCaller {
   return caller;
 }
 
-/** One request of an authenticated and authorized caller: 401 and 403 were checked before. */
+/**
+ * One request of an authenticated and authorized caller: the key, the scope of the operation and
+ * the server were checked before, from the directory.
+ */
 export interface Call {
   readonly operation: OperationId;
   readonly contract: OperationContract;
@@ -56,7 +59,7 @@ export interface Call {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly idempotencyKey: string | undefined;
-  /** Closes when the caller disconnects. */
+  /** Closes when the caller disconnects, or has received the response. */
   readonly connection: CallerConnection;
   /** The JSON value; undefined if the body is empty, an ApiError if it is malformed. */
   readonly body: unknown;

@@ -16,8 +16,8 @@ export const CREATION_PATH = OPERATIONS.createTradingAccount.path;
 export type CreationDependencies = Pick<Dependencies, "configurations" | "derivationKeys">;
 
 /**
- * A creation, single or in a bulk. Only the response of the first accepted request has the
- * passwords.
+ * A creation, single or in a bulk. Its response has the passwords only if `duplicate` is false
+ * (decisions, 5.1).
  */
 export function creationOf(
   dependencies: CreationDependencies,

@@ -10,7 +10,7 @@ import { digestOperations, READS_TIMEOUT_MS } from "./digests.ts";
 const SERVER_ID = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02";
 const HASH = "0ba904eae8773b70c75333db4de2f3ac45a8ad4ddba1b242f0b3cfc199391dd8";
 const DATE = "2026-03-02";
-/** Just below the deadline of the first read. */
+/** Duration of the first read, in milliseconds: just below its deadline of 2.5 s. */
 const FIRST_READ_MS = 2_400;
 const TRANSACTIONS = {
   accountNumber: "10000001",
@@ -106,7 +106,7 @@ it("an account without a digest of deals had no deals", async () => {
   });
 });
 
-it("a day is shown only when both services have made it", async () => {
+it("a day is 409 until both services have made its digests, and 404 if finance has none", async () => {
   deals.mockResolvedValue({ state: "pending" });
   const error = { status: 409, code: "DIGEST_NOT_READY", headers: { "retry-after": "60" } };
   await expect(ask(DATE)).rejects.toMatchObject(error);
@@ -118,7 +118,7 @@ it("a day is shown only when both services have made it", async () => {
 });
 
 it.each(["2026-03-03", "2026-03-04", "2026-02-30", "yesterday", ""])(
-  "%s is refused, and no owner is asked",
+  'the date "%s" is 400 for the read price, and no owner is asked',
   async (date) => {
     const issues = [{ path: ["date"] }];
     await expect(ask(date)).rejects.toMatchObject({ status: 400, issues });

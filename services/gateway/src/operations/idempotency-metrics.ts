@@ -1,10 +1,13 @@
-/** Counts the outcomes of idempotency records: one per record, plus `late` and `unconfirmed`. */
+/**
+ * Counts the outcomes of idempotency records: one for each record of each request, plus `late` and
+ * `unconfirmed`.
+ */
 import type { RecordOutcome } from "@kapi/admission";
 import { counter } from "@kapi/runtime";
 
 const records = counter(
   "gateway.claims",
-  "Idempotency records by `outcome`: claimed (created), taken_over (reclaimed), duplicate, mismatch, open, untouched (skipped), late (open for too long, so no 202 was sent), unconfirmed (passwords were sent, and Redis could not confirm it)",
+  "Idempotency records by `outcome`: claimed (created), taken_over (reclaimed), duplicate, mismatch, open, untouched (skipped), late (open for too long, so no 202 was sent), unconfirmed (passwords were sent, but the record could not be marked confirmed in Redis)",
   "{claim}",
 );
 

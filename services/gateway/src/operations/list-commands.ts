@@ -47,7 +47,7 @@ export function listCommands(dependencies: ListCommandsDependencies): Operation 
  * Reads the page again until all of its commands are final, the time is over, or the caller
  * disconnects. A page that is too large for one body is not waited for. Returns the page at once if
  * the organization, this process or command-status has the maximum number of waits (decisions,
- * 1.7). One wait is one of the organization's share, whatever the number of commands.
+ * 1.7). A wait takes one slot of the organization's share, whatever the number of commands.
  */
 async function waitUntilFinal(
   { commandStatus, clock, isStopping, waits }: ListCommandsDependencies,

@@ -35,7 +35,10 @@ interface Item {
   readonly known: KnownCommand | null;
 }
 
-/** An outcome after which this request publishes the command, and returns it as its own. */
+/**
+ * The outcome of a record that this request holds. The request publishes the command, unless the
+ * command is final already, and returns it as its own.
+ */
 type Held = Extract<RecordOutcome, { recordToken: string }>;
 
 /**
@@ -85,8 +88,8 @@ export async function queueBulk(
 
 /**
  * Why a bulk is rejected: the first rejection in the order of statuses. A 400 has an issue for each
- * rejected item. A 409 has no issues (decisions, 1.2), so its text names the items whose key was
- * used.
+ * rejected item. A 409 has no issues (decisions, 1.2), so the text of IDEMPOTENCY_KEY_REUSED names
+ * the items whose key was used for a different request.
  */
 function bulkRejection(rejections: readonly (ApiError | null)[]): ApiError | null {
   const first = firstRejection(rejections);

@@ -27,10 +27,10 @@ it("the message of a reclaimed record has current times, and is otherwise unchan
 });
 
 it.each([
-  ["is certainly not published", new NotPublished("no broker"), false],
-  ["may be published", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
+  ["is certainly not in the log", new NotPublished("no broker"), false],
+  ["may be in the log", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
 ])(
-  "if a message %s, the response is 500 with Retry-After, and the refund gets whether the message may be published",
+  "if a message %s, the error is 500 with Retry-After, and the charge is told whether the message may be in the log",
   async (_what, error, mayBePublished) => {
     const marked: boolean[] = [];
     const charge = { mayBePublished: () => marked.push(true), notPublished: () => marked.push(false) };

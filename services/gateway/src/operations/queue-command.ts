@@ -21,8 +21,8 @@ import type { Dependencies } from "./dependencies.ts";
 /** How often a request checks again an idempotency record that an equal request holds open. */
 const OPEN_RECORD_POLL_MS = 50;
 /**
- * Maximum duration of these checks. A record can be completed for 5 s (decisions, 2.6). After
- * that, exactly one of the waiting requests reclaims it.
+ * Maximum duration of these checks. A record can be completed only until it is 5 s old (decisions,
+ * 2.6). After that, exactly one of the waiting requests reclaims it.
  */
 const OPEN_RECORD_TIMEOUT_MS = 8_000;
 
@@ -51,7 +51,10 @@ export interface QueueRequest {
   readonly state: () => Promise<RequestState>;
   /** Status of the error if the key was used for a different request (decisions, 2.3). */
   readonly reusedStatus: 400 | 409;
-  /** Fields that only the first response has, such as credentials. */
+  /**
+   * Fields of a response whose `duplicate` is false, such as credentials: of the first request, or
+   * of a request that reclaims its record.
+   */
   readonly firstAnswerFields?: ExtraFields;
   /** Fields that every response has, also the response to a repeat. */
   readonly everyAnswerFields?: ExtraFields;
@@ -61,14 +64,14 @@ export interface QueueRequest {
 export interface RequestState {
   /** Why the request is rejected: 400 before 404 before 409; null if it is not. */
   readonly rejection: ApiError | null;
-  /** The id of the account; null if unknown, and for a creation. */
+  /** The id of the account; null if it is unknown, or if the command has no existing account. */
   readonly accountId: string | null;
 }
 
 /** The command of a request, before earlier requests are looked up. */
 export interface ProposedCommand {
   readonly message: AnyCommandMessage;
-  /** The fingerprint of the request in release 0.1.0; null if it is equal. */
+  /** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
   readonly earlierFingerprint: string | null;
 }
 
@@ -187,7 +190,8 @@ export async function findEarlierRequest(
     if (fingerprint !== null) return { known, rejection: null, message: { ...message, fingerprint } };
     return { known: null, rejection: firstRejection([rejection, keyReused(request)]), message };
   }
-  // Admission compares with the record too, but not by the fingerprint of release 0.1.0.
+  // Admission itself compares the fingerprint with that of the record. So the record is read here
+  // only if a rejected request may be a repeat, or to compare the fingerprint of release 0.1.0.
   if (rejection === null && proposed.earlierFingerprint === null) return { known, rejection, message };
   const recorded = await dependencies.admission.recordedMessage(organizationId, commandId);
   if (recorded === null) return { known, rejection, message };
@@ -251,7 +255,8 @@ export async function publish(
 }
 
 /**
- * Publishes the message of a new record. The message has a charge id if that is not the command id.
+ * Publishes the message of a new record. `chargeId` is the charge id of its reservation, or null if
+ * that is the command id: then the message does not name it.
  */
 export function publishNew(
   dependencies: Pick<Dependencies, "commandLog">,
@@ -275,8 +280,8 @@ export function reclaimedMessage(message: AnyCommandMessage, nowMs: number): Any
 }
 
 /**
- * Completes an earlier request that was not answered. The record has no message any more if the
- * command is already final.
+ * Completes an earlier request that sent no 202, or did not confirm its 202 with passwords. The
+ * record has no message any more if the command is already final.
  */
 async function reclaim(
   dependencies: Pick<QueueDependencies, "admission" | "clock" | "commandLog" | "commandStatus">,

@@ -57,6 +57,7 @@ it("a read that fails after its charge is refundable", async () => {
   const charge = chargeOf(caller);
   await expect(charge.readWhileCharging(read)).rejects.toThrow("no answer");
   expect(charge.admitted).toBe(ADMITTED);
+  expect(charge.isRefundable).toBe(true);
 });
 
 it("after a rejected charge, reads of the caller start after their charge, until a charge is accepted", async () => {
@@ -88,7 +89,7 @@ it("a request that was never admitted needs no refund, also with records", async
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
 });
 
-it("a refund releases a record unless its command may be published, also after a second admission", async () => {
+it("a refund releases a record unless its message may be in the log, also after a second admission", async () => {
   admit.mockResolvedValue({ charged: 0, remaining: 9 } as Admitted);
   const charge = chargeOf(caller);
   await charge.reserve([RECORD], [false]);

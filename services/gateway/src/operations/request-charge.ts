@@ -22,7 +22,7 @@ export interface ChargedRequest {
   readonly address: string | null;
 }
 
-/** Callers whose last read was rejected: their reads start only after the charge. */
+/** Callers whose last charge in `readWhileCharging` failed: their next read waits for a charge. */
 const rejectedCallers = new WeakSet<BilledCaller>();
 
 /**
@@ -36,7 +36,8 @@ export class RequestCharge {
   readonly #chargeId: string;
   #admitted: Pick<Admitted, "charged" | "remaining"> | null = null;
   /**
-   * By command id, in the order of the records: whether the message may be published.
+   * By command id, in the order of the records: whether the message may already be in the log of
+   * commands, or may still get there.
    */
   readonly #records = new Map<string, { readonly mayBePublished: boolean }>();
 
@@ -69,7 +70,8 @@ export class RequestCharge {
 
   /**
    * Charges the read price.
-   * @throws ApiError 401, 429, 402 or 500; nothing is charged then.
+   * @throws ApiError 401, 429, 402 or 500. Nothing is charged then, except perhaps with
+   * ChargeUnknown.
    */
   async read(): Promise<Admitted> {
     const { read } = this.#dependencies.prices();
@@ -78,8 +80,8 @@ export class RequestCharge {
 
   /**
    * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
-   * reads that cost as little as the charge. If the charge is rejected (401, 429, 402), the read
-   * was useless: further reads of the caller start after their charge, until a charge is accepted.
+   * reads that cost as little as the charge. If the charge fails, the read was useless: further
+   * reads of the caller start after their charge, until a charge succeeds.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
     const { caller } = this.#request;
@@ -111,7 +113,7 @@ export class RequestCharge {
 
   /**
    * Charges a change that is made within the request.
-   * @throws ApiError 401, 429, 402 or 500; nothing is charged then.
+   * @throws ApiError as {@link read}.
    */
   async change(): Promise<void> {
     await this.#consume(this.#dependencies.prices()[this.#request.contract.price]);
@@ -120,7 +122,7 @@ export class RequestCharge {
   /**
    * Throws the owner's error after {@link change}: refunds the price, and charges the read price
    * instead, except for a 429 (decisions, 7.1). The request was admitted already, so the rate limit
-   * does not count it again, and missing credits do not replace the error.
+   * does not count it again. If the read price cannot be charged, `error` is still thrown.
    */
   async rejectChange(error: ApiError): Promise<never> {
     const { admission, prices, clock } = this.#dependencies;
@@ -164,12 +166,12 @@ export class RequestCharge {
     return admitted;
   }
 
-  /** The command may be published from now on: a refund keeps its reservation. */
+  /** Call it before the message is published: from now on a refund keeps its reservation. */
   mayBePublished(commandId: string): void {
     this.#records.set(commandId, { mayBePublished: true });
   }
 
-  /** The command is certainly not published: a refund releases its reservation. */
+  /** Call it if the message is certainly not in the log: a refund releases its reservation. */
   notPublished(commandId: string): void {
     this.#records.set(commandId, { mayBePublished: false });
   }

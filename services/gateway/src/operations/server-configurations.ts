@@ -38,7 +38,7 @@ interface Load {
 
 /**
  * Caches each server's leverages for {@link CONFIGURATION_TTL_MS}. Concurrent calls for a server
- * share one `load`, but not with calls before a `forget`.
+ * share one `load`. A call after `forget` does not share a load that began before.
  */
 export function createServerConfigurations(
   load: (serverId: string) => Promise<Server>,

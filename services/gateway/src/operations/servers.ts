@@ -25,8 +25,8 @@ export function serverOperations({
 
     /**
      * Updates the configuration within the request, also on the trading server (decisions, 4.10).
-     * The owner checks that the resulting configuration supports the default leverage: else 400
-     * with its issues.
+     * The owner rejects a default leverage in the body that the resulting configuration does not
+     * support: 400 with the owner's issues.
      */
     updateServerConfiguration: async (call) => {
       const validator = new RequestValidator();

@@ -12,8 +12,8 @@ import type { z } from "zod";
 
 import type { Call } from "./call.ts";
 
-/** The validated parts of a request. */
-type ValidatedParts = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
+/** The parts of a request that a {@link RequestValidator} validates. */
+type PartsToValidate = Pick<Call, "body" | "idempotencyKey" | "params" | "query" | "server">;
 
 /**
  * Validates the parts of a request and collects the issues of all of them for one response. An
@@ -25,27 +25,27 @@ export class RequestValidator {
   #bodyError: ApiError | null = null;
 
   /** The server id of the path, in lower case. Only for paths with a server id. */
-  serverId(call: ValidatedParts): string {
+  serverId(call: PartsToValidate): string {
     return call.server?.serverId ?? this.#parsed(Guid, call.params["serverId"], ["serverId"]) ?? "";
   }
 
-  accountNumber(call: ValidatedParts): string {
+  accountNumber(call: PartsToValidate): string {
     return this.#parsed(AccountNumber, call.params["accountNumber"], ["accountNumber"]) ?? "";
   }
 
-  breachId(call: ValidatedParts): string {
+  breachId(call: PartsToValidate): string {
     return this.#parsed(Guid, call.params["breachId"], ["breachId"]) ?? "";
   }
 
-  templateName(call: ValidatedParts): string {
+  templateName(call: PartsToValidate): string {
     return this.#parsed(RiskTemplateName, call.params["templateName"], ["templateName"]) ?? "";
   }
 
-  idempotencyKey(call: ValidatedParts): string {
+  idempotencyKey(call: PartsToValidate): string {
     return this.#parsed(IdempotencyKey, call.idempotencyKey, ["Idempotency-Key"]) ?? "";
   }
 
-  query<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
+  query<S extends z.ZodType>(call: PartsToValidate, schema: S): z.output<S> | null {
     const query = this.#storable(this.#parsed(schema, call.query, []));
     if (query === null || !hasForeignCursor(query, call.params)) return query;
     const message = "must be nextCursor of an earlier page of this list";
@@ -53,7 +53,7 @@ export class RequestValidator {
     return null;
   }
 
-  body<S extends z.ZodType>(call: ValidatedParts, schema: S): z.output<S> | null {
+  body<S extends z.ZodType>(call: PartsToValidate, schema: S): z.output<S> | null {
     if (call.body instanceof ApiError) {
       this.#bodyError = call.body;
       return null;
@@ -107,8 +107,8 @@ function unstorableTextIn(value: unknown, path: readonly (string | number)[]): (
 }
 
 /**
- * The 404 for a removed server of the organization; null for another server. Only for operations
- * that list 404: the others answer 403 (decisions, 1.1).
+ * The 404 if the server of the path is removed, else null. Only for operations that list 404: for
+ * the other operations, a removed server was 403 before the call (decisions, 1.1).
  */
 export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;

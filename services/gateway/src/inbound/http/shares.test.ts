@@ -18,7 +18,7 @@ import { createAccounts } from "../../outbound/http/accounts.ts";
 import { createCommandStatus } from "../../outbound/http/command-status.ts";
 import { registerOperationRoutes } from "./routes.ts";
 
-/** Maximum number of concurrent lists, and of waits, of an organization in these tests. */
+/** Share of an organization here: of lists, of searches, of calls to the owner, and of waits. */
 const SHARE = 2;
 /** Deadline of streams and of calls to the owner, in milliseconds: longer than any test. */
 const DEADLINE_MS = 600_000;
@@ -26,13 +26,13 @@ const DEADLINE_MS = 600_000;
 const SHORT_STREAM_MS = 200;
 /** Time limit for a state that must come, also on a busy machine, in milliseconds. */
 const EVENTUALLY_MS = 30_000;
-/** Time limit for the end of a wait, in milliseconds: one call to command-status waits longer. */
+/** Time in which a wait must end after a disconnect, in milliseconds: below WAIT_SLICE_MS. */
 const SOON_MS = 4_500;
 vi.setConfig({ testTimeout: 2 * EVENTUALLY_MS });
 const JSON_HEADERS = { "content-type": "application/json" };
 const CHUNK = Buffer.alloc(64 * 1024, " ");
 
-/** A request that the owner received, and whether its connection is open. */
+/** A request that the owner received. It is open until its response is complete or interrupted. */
 interface OwnerRequest {
   readonly path: string;
   readonly response: ServerResponse;
@@ -242,7 +242,7 @@ describe("a streamed list", () => {
     await closedAtOwner();
   });
 
-  it("of commands that is too large for one response counts for the share too, and a rejected list is refunded", async () => {
+  it("of commands that is too large for one response counts for the share too, and the charge of a list above the share is refunded", async () => {
     answer = (request, response) => {
       if (String(request.url).includes("/commands/stream")) endless(request, response);
       else response.writeHead(413, JSON_HEADERS).end("{}");
@@ -289,7 +289,7 @@ describe("a search", () => {
     expect(admit).toHaveBeenCalledTimes(SHARE + 2);
   });
 
-  it("that the account service rejects with 429 is 429 and refunded, each time", async () => {
+  it("that the account service rejects with 429 is 429 and refunded each time, and so is a list", async () => {
     answer = (_request, response) => response.writeHead(429, JSON_HEADERS).end("{}");
     for (let time = 0; time <= SHARE; time += 1) {
       await expectTooMany(await call(one, `${listPath(one)}?search=a&limit=5`));

@@ -22,13 +22,16 @@ const TOO_MANY_REQUESTS = 429;
 const { getServerConfiguration, updateServerConfiguration, listTradingAccounts } = ACCOUNT_ROUTES;
 
 interface AccountsOptions {
-  /** For checks before a command is queued. */
+  /**
+   * For checks of accounts and of a server's configuration, before a read, a command or the
+   * immediate delete.
+   */
   readonly checkTimeoutMs: number;
   /** For the immediate delete, which first waits for the account's running command. */
   readonly deleteTimeoutMs: number;
   /**
-   * The organization of a server: reads of the server's accounts use the share of this
-   * organization.
+   * The organization of a server. Reads and changes of the server and its accounts use the share of
+   * this organization; checks and streams do not.
    */
   readonly organizationOf: (serverId: string) => string | undefined;
 }

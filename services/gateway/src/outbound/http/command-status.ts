@@ -22,14 +22,15 @@ const MAX_BATCH_SIZE = 500;
  */
 const MAX_CONCURRENT_BATCHES = 4;
 /**
- * Longer than a call takes while command-status is healthy: under load each call then serves many
- * look-ups. Short enough that a slow call delays other look-ups only briefly.
+ * Maximum time that look-ups wait for the running call, to share the next one. It is longer than a
+ * call takes while command-status is healthy: under load each call then serves many look-ups. It is
+ * short enough that a slow call delays other look-ups only briefly.
  */
 const LOOK_UP_MAX_BATCH_DELAY_MS = 25;
 /**
- * About half of the duration of a call under load. If all reads waited for one call, gateway and
- * command-status would be idle in turn. With 64 readers, throughput is 10 % higher than with 25 ms,
- * at the same cost.
+ * Maximum time that reads wait for the running call, to share the next one: about half of the
+ * duration of a call under load. If all reads waited for one call, gateway and command-status would
+ * be idle in turn. With 64 readers, throughput is 10 % higher than with 25 ms, at the same cost.
  */
 const READ_MAX_BATCH_DELAY_MS = 2;
 /** How long command-status may take to answer after the time of a wait is over, in milliseconds. */

@@ -5,7 +5,10 @@ import type { ReadEvidenceKeys, Risk } from "../../domain/ports.ts";
 import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const CLIENT_ERRORS_FROM = 400;
-/** Deadline of evidence of an interval: the risk service reads 10 minutes of the log. */
+/**
+ * Deadline of evidence of an interval: the risk service reads valuations and samples of up to 10
+ * minutes from Kafka.
+ */
 const INTERVAL_TIMEOUT_MS = 4_000;
 
 /** Reads of the risk service. `organizationOf` returns the organization of a server. */
