@@ -99,10 +99,10 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: first the readers of its data, then its roles. */
+/** Starts the service: first the parts that every process has, then the parts of its roles. */
 export async function startService(main: Context): Promise<void> {
   const { config, scope } = main;
-  // The live stream and the latest samples do not need PostgreSQL.
+  // After the start, the live stream and the newest samples do not need PostgreSQL.
   const database = await startDatabase(main, SCHEMA, { isReadyWithout: true });
   const store = createSnapshotStore(database);
   const clock = await scope.start("database clock", () => startDatabaseClock(database, main));
@@ -257,8 +257,8 @@ async function startWithLog(context: Context, parts: Parts, samplesClock: Clock)
       }),
     );
   }
-  // Joining a group can take a whole session timeout if a member crashed. Returning clients do not
-  // wait for that.
+  // The sequencer starts after the live sockets, so that clients can reconnect early. It joins a
+  // group, which can take a whole session timeout if a member crashed.
   if (sequencer !== null) {
     await sequencer.start(progress, partitions);
     await startSnapshots(context, {

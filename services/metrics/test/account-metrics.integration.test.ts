@@ -26,12 +26,12 @@ let harness: Harness;
 let metrics: MetricsProcess;
 let database: Database;
 const clients: LiveClient[] = [];
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
 /**
  * The first minute of the tests: ten minutes ago. If the nine minutes after it would cross midnight
  * (UTC), it is 20 minutes before midnight.
  */
-const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-const past = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 10 * MINUTE_MS;
 const baseMs = past < today && past + 9 * MINUTE_MS >= today ? today - 20 * MINUTE_MS : past;
 
 beforeAll(async () => {
@@ -189,7 +189,7 @@ describe("the stored snapshots of an account", () => {
 });
 
 describe("the snapshots of a server", () => {
-  it("come newest first and by account, from `since` to before `until`, at most `limit` snapshots", async () => {
+  it("come newest first, in a minute by account number, from `since` to before `until`, at most `limit`", async () => {
     const server = serverEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(server);
     const { serverId } = server;
@@ -269,7 +269,7 @@ describe("the equity history of an account", () => {
 });
 
 describe("a metrics process", () => {
-  it("stores a snapshot after its restart if it was killed before, and no snapshot twice", async () => {
+  it("stores after a restart what it had not stored when it was killed, and stores no snapshot twice", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     const [first] = await stored(account, 1);

@@ -178,7 +178,7 @@ it("shows every account with an unchanged value exactly once while other values 
   expect(new Set(shown)).toEqual(unchanged);
 });
 
-it("filters by state, name, creation and values, and counts what matches", async () => {
+it("filters by status, number, name, creation time and values, and counts the accounts that match", async () => {
   const serverId = randomUUID();
   const accounts = accountsFrom(200_000, 50);
   await fill(serverId, accounts);

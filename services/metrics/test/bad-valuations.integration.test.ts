@@ -40,13 +40,13 @@ function body(account: string, change: object = {}): string {
 }
 
 /**
- * Publishes a valid, the invalid and another valid valuation in one request. Returns the position
- * of the invalid valuation.
+ * Publishes a valid valuation, the invalid record and another valid valuation, without a pause.
+ * Returns the position of the invalid record.
  */
 async function publishBetweenValid(account: string, { value, key, partitionShift = 0 }: Bad): Promise<Position> {
   const own = accountKey(harness.serverId, account);
   const partition = (harness.producer.partitionOf(TOPICS.tradingValuations, own) + partitionShift) % PARTITIONS;
-  // The largest record that Kafka accepts.
+  // Raises the producer's limit of 900,000 bytes to about Kafka's own limit.
   const topic = { ...TOPICS.tradingValuations, maxMessageBytes: 1_000_000 };
   const before = harness.value(account, [10_000]);
   const bad = harness.producer.send(topic, { key: key ?? own, value, partition });

@@ -7,7 +7,7 @@ import { clientFrame, OPCODES, RawClient } from "./raw-client.ts";
 import { type MetricsProcess, Harness } from "./harness.ts";
 
 const MAX_SUBSCRIPTIONS = 2_000;
-/** Maximum number of calls to the account service, with some hundreds of accounts in each. */
+/** 2,000 accounts cause fewer calls to the account service than this: a call has many accounts. */
 const FEW_CALLS = 100;
 
 let harness: Harness;
@@ -54,7 +54,7 @@ async function sequencesOf(accountNumbers: readonly string[]): Promise<(number |
   return samples.map((sample) => sample?.sequence);
 }
 
-describe("10,000 messages in a second", () => {
+describe("messages that come faster than 1,000 a second", () => {
   it("are all answered, in order, more slowly than they were sent; other sockets do not wait", async () => {
     const [flood, other] = [await connectRaw(), await connect()];
     const startedMs = Date.now();
@@ -77,7 +77,7 @@ describe("10,000 messages in a second", () => {
     expect(flood.closeCode).toBeNull();
   });
 
-  it("can be ping frames: each is answered with its own text, and counts as a message", async () => {
+  it("can be ping frames: each is answered with a pong frame of the same text, and counts as a message", async () => {
     const client = await connectRaw();
     const startedMs = Date.now();
     client.send(...numbers(4_000).map((n) => clientFrame(n.padStart(100, "0"), { opcode: OPCODES.ping })));
@@ -107,7 +107,7 @@ describe("2,000 subscribes at once", () => {
     expect(found).toEqual(accounts.map((account, index) => [account, 2, equityOf(index) / 100]));
   });
 
-  it("are all served when their accounts are unknown and are looked up in batches; the 2,001st is rejected", async () => {
+  it("are all served for accounts without samples, which are looked up in batches; the 2,001st is rejected", async () => {
     const accounts = numbers(MAX_SUBSCRIPTIONS).map(() => harness.account());
     const before = harness.asked.length;
     const client = await connect();

@@ -14,14 +14,16 @@ const NO_JSON = "The message is not valid JSON";
 
 let harness: Harness;
 let metrics: MetricsProcess;
-/** An account with one sample, and the socket that gets every invalid message. */
+/** An account with one sample. */
 let account: string;
+/** The client that sends the invalid text messages, over one connection. */
 let client: LiveClient;
 const clients: (LiveClient | RawClient)[] = [];
 
 beforeAll(async () => {
   harness = await Harness.start();
-  // Without waiting: the tests expect all answers before the pong to the ping that they send next.
+  // No subscription waits for a sequence above the last one. So all answers to a message come
+  // before the pong to the ping that a test sends after the message.
   metrics = await harness.metrics({ CATCH_UP_TIMEOUT_MS: "0", METRICS: "on" });
   account = harness.account();
   client = await connect();
@@ -63,9 +65,7 @@ function padded(bytes: number): string {
   return message({ afterSequence: 1, padding: "x".repeat(bytes - short.length) });
 }
 
-/**
- * All texts that the server sends before the answer to a ping that follows the message.
- */
+/** Sends `text` and then a ping; returns the messages that the server sends before the pong. */
 async function answersTo(text: string | Buffer, to = client): Promise<Frame[]> {
   const before = to.texts.length;
   to.ws.send(text);
@@ -129,7 +129,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["subscribe", "unsubscribe"].flatMap((type) =>
       Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
     ),
-  )("%s with an invalid %s: %j; the error repeats the other fields", async (type, field, value) => {
+  )("%s with an invalid %s: %j; the error repeats the ids that are text", async (type, field, value) => {
     const named = { serverId: harness.serverId, accountNumber: account, [field]: value };
     const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
@@ -158,8 +158,8 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
   });
 });
 
-describe("a message for a server or account that the key does not reach", () => {
-  it("is answered SERVER_ACCESS_DENIED for an unknown, removed or foreign server, or a server not in the key's list", async () => {
+describe("a subscribe to a server that the key does not reach, or to an account that does not exist", () => {
+  it("is answered SERVER_ACCESS_DENIED if the server is unknown, removed, another organization's, or not in the key's list", async () => {
     const others = serverEntry();
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     const unlisted = serverEntry({ organizationId: harness.organizationId });
@@ -246,8 +246,8 @@ describe("an unusual but valid message", () => {
   it("leaves the socket usable", () => expectServed(client));
 });
 
-describe("a message of 16 KiB", () => {
-  it("is read, whole or in fragments with a ping frame between them", async () => {
+describe("the limit of 16 KiB for a message", () => {
+  it("allows a message of exactly 16 KiB, whole or in fragments with a ping frame between them", async () => {
     const raw = await connectRaw();
     const garbage = "x".repeat(MAX_MESSAGE_BYTES);
     raw.send(clientFrame(garbage));
@@ -285,7 +285,7 @@ describe("a message of 16 KiB", () => {
       ]),
     ],
     ["a declared length of 2^62 bytes, without a payload", claimed],
-  ])("exceeded by %s closes the socket with 4413, after earlier messages are answered", async (_name, bytes) => {
+  ])("exceeded by %s: closes the socket with 4413, after earlier messages are answered", async (_name, bytes) => {
     const closedBefore = await closedWith(4413);
     const raw = await connectRaw();
     raw.send(clientFrame("ping"), clientFrame(message({ afterSequence: 1 })), bytes);

@@ -90,7 +90,7 @@ function accountOn(partition: number): string {
   }
 }
 
-it("while the account service is unavailable, unknown accounts are parked and their partition continues", async () => {
+it("while the account service is unavailable, accounts without samples are parked, and other accounts continue", async () => {
   const known = harness.account();
   const partition = harness.producer.partitionOf(TOPICS.tradingValuations, accountKey(harness.serverId, known));
   const [valued, subscribed] = [accountOn(partition), harness.account()];

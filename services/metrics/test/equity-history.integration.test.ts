@@ -88,7 +88,7 @@ function randomMinutes(): Minute[] {
     });
 }
 
-/** Computes the history of these minutes from the list alone. */
+/** Computes the expected history from these minutes, without the database. */
 function expected(minutes: readonly Minute[], [fromMs, toMs, points]: Range): Pick<EquityHistory, "before" | "points"> {
   const pointMs = lengthOfPart(toMs - fromMs, points);
   const before = minutes.findLast(({ atMs }) => atMs < fromMs);
@@ -137,7 +137,7 @@ it("keeps the lowest equity and the deepest drawdown of every point, however lon
   for (const range of ranges) expect(await read(writer.account, range)).toEqual(expected(minutes, range));
 });
 
-it("has the same hours if every minute is of another process, and if earlier hours were not stored", async () => {
+it("stores as many hours if a new process writes each minute; the history is right if earlier hours are missing", async () => {
   const minutes = randomMinutes();
   const [steady, restarted] = [new Writer(), new Writer()];
   const half = Math.floor(minutes.length / 2);

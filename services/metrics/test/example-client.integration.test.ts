@@ -128,7 +128,7 @@ function journal(account: string): Entry[] {
   return lines.filter((line) => line.endsWith("}")).map((line) => JSON.parse(line) as Entry);
 }
 
-/** Waits until the sample of this sequence is in the journal. */
+/** Waits until the sample of this sequence is the last entry of the journal. */
 async function seen(account: string, sequence: number): Promise<void> {
   await eventually(() => expect(journal(account).at(-1)?.sample?.sequence).toBe(sequence), {
     timeoutMs: RECONNECTED_TIMEOUT_MS,

@@ -114,13 +114,14 @@ export class Harness {
     return harness;
   }
 
-  /** The environment of a metrics process in this harness, without its port. */
+  /** The environment variables of a metrics process in this harness, without its port. */
   get metricsEnv(): Record<string, string> {
     return {
       ...this.environment.env,
       SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
-      // Sequencers need an address; only tests of the newest samples ask there.
+      // A process with the only role `sequencer` does not start without this setting. This address
+      // does not serve samples: a test that reads the newest ones sets another address.
       SAMPLES_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",
       CATCH_UP_TIMEOUT_MS: "200",
@@ -164,7 +165,7 @@ export class Harness {
     return accountNumber;
   }
 
-  /** Publishes valuations of an account with these equities, one after another. */
+  /** Publishes valuations of an account with these equities, in this order, without a pause. */
   async value(accountNumber: string, equities: readonly number[], change: Partial<Valuation> = {}): Promise<void> {
     const firstMs = Math.max(Date.now(), this.#measuredMs.get(accountNumber) ?? 0);
     this.#measuredMs.set(accountNumber, firstMs + equities.length);
@@ -235,7 +236,7 @@ export class Harness {
 
   /** Adds credits to an organization's wallet. */
   async buy(organizationId: string, credits: number): Promise<void> {
-    // The epoch must be above the epoch of every earlier sync, as in the ledger.
+    // A sync after a restart of Redis needs a higher epoch than every earlier sync.
     this.#epoch += 1;
     await syncShard(this.redis, shardOf(organizationId), this.#epoch, []);
     await purchase(this.redis, {

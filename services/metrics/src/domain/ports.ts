@@ -20,7 +20,10 @@ export interface SampleSink {
   endOf(partition: number): Promise<bigint>;
 }
 
-/** A connection to a windows process. Requests are sent in order. */
+/**
+ * A connection to a windows process. Requests are sent soon, and those of one kind in order. A
+ * request to follow may be sent before an earlier request to unfollow.
+ */
 export interface WindowLink {
   /** The partitions that the process holds. */
   readonly holding: WindowsHolding;

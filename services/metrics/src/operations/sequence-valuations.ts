@@ -10,7 +10,10 @@ import { PartitionSequencer } from "./partition-sequencer.ts";
 import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
-/** Maximum number of unacknowledged samples; at the limit no more valuations are added. */
+/**
+ * Maximum number of samples that are being sent. At the limit no valuation is added until half of
+ * the sends have ended.
+ */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
 const readValuations = counter(
@@ -33,7 +36,7 @@ export interface SequencerCounts {
   valuations: number;
   /** Samples that were numbered and sent. */
   samples: number;
-  /** Samples that were sent and not acknowledged. */
+  /** Samples whose send has failed: they may be in the log or not. */
   unacknowledged: number;
   /** Accepted samples of other writers. */
   foreignSamples: number;
@@ -41,7 +44,7 @@ export interface SequencerCounts {
 
 /**
  * Coalesces valuations per account and writes consecutive samples, for the partitions assigned to
- * this process. It listens to `SampleLog`, which alone decides which samples count.
+ * this process. It listens to `SampleLog`, which alone decides which samples are accepted.
  */
 export class Sequencer implements SampleListener {
   readonly counts: SequencerCounts = { valuations: 0, samples: 0, unacknowledged: 0, foreignSamples: 0 };
@@ -70,8 +73,8 @@ export class Sequencer implements SampleListener {
   }
 
   /**
-   * Replaces the assigned partitions. The valuations of each that are in no accepted sample must be
-   * read again.
+   * Replaces the assigned partitions, and drops all waiting valuations. The caller must read each
+   * partition from its committed offset.
    */
   assign(partitions: readonly number[]): void {
     for (const partition of this.#partitions.values()) partition.close();
@@ -85,9 +88,10 @@ export class Sequencer implements SampleListener {
 
   /**
    * Adds valuations of one partition, in log order.
-   * @returns a function: each call returns the offset below which all valuations are durable then.
-   * @throws RetryableError until the partition may be written, or while too many accounts are
-   * parked.
+   * @returns `commitOffset`: a call returns the offset below which all valuations are durable at
+   * the time of the call.
+   * @throws RetryableError if the partition is not assigned, if its samples cannot be read to the
+   * end in time, or if too many accounts are parked.
    */
   async addValuations(number: number, messages: readonly RawValuation[]): Promise<{ commitOffset: () => bigint }> {
     const partition = this.#partitions.get(number);

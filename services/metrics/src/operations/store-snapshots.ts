@@ -12,7 +12,7 @@ import { accountOfKey } from "../domain/sample.ts";
 import type { SampleListener, SampleLog, SampleRecord } from "./sample-log.ts";
 import type { UnreadableRecords } from "./unreadable-records.ts";
 
-/** Number of records after which other work of the process, the live stream, gets a turn. */
+/** Number of records after which other work, such as the live stream, gets a turn. */
 const RECORDS_PER_TURN = 50;
 /** Maximum number of snapshots that are not stored yet; above it no more samples are read. */
 const MAX_UNWRITTEN = 50_000;
@@ -23,7 +23,10 @@ const OFFSET_INTERVAL_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** Retention of snapshots (decisions, 9). */
 export const KEPT_DAYS = 30;
-/** How many days ahead partitions are created. A sample measured later is from a wrong clock. */
+/**
+ * How many days ahead partitions are created. A sample that was measured after these days is from a
+ * wrong clock, and its snapshot is not stored.
+ */
 const DAYS_AHEAD = 2;
 
 const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
@@ -35,8 +38,8 @@ export interface SnapshotsOptions {
   /** Reads the end of each partition of `metrics.samples`. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
   /**
-   * Whether topics are being drained before they grow: then each minute is stored at once, because
-   * its later samples come from another partition.
+   * Whether topics are being drained before they grow. Then a minute is stored before its end, once
+   * its partition is read to the end: later samples come from another partition.
    */
   readonly isDraining: () => boolean;
   readonly unreadable: UnreadableRecords;
@@ -85,8 +88,10 @@ export class Snapshots implements SampleListener {
 
   /**
    * Adds records of one partition, in log order.
-   * @returns a function: each call returns the offset below which all samples are stored then.
-   * @throws RetryableError while the database is unavailable or too slow.
+   * @returns a function: a call returns the offset below which all samples are stored at the time
+   * of the call.
+   * @throws RetryableError if the partition is not assigned, or while the database is unavailable or
+   * too slow.
    */
   async addRecords(number: number, records: readonly SampleRecord[]): Promise<() => bigint> {
     const partition = this.#partitions.get(number);
@@ -106,8 +111,8 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Stores the closed minutes. A call during a running write waits for that write. Rejects on
-   * failure.
+   * Closes the minutes that have ended, and stores all closed minutes. A call during a running
+   * write waits for that write. Rejects on failure.
    */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {
@@ -116,7 +121,10 @@ export class Snapshots implements SampleListener {
     return this.#running;
   }
 
-  /** Creates the partitions of the coming days, and drops those past their retention. */
+  /**
+   * Creates the partitions from yesterday to {@link DAYS_AHEAD} days ahead, and drops partitions
+   * past their retention.
+   */
   async keepDays(): Promise<void> {
     const { store, clock, logger } = this.#options;
     const today = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;

@@ -37,7 +37,7 @@ it("ends the process once, and not before all topics exist again", async () => {
   ]);
 });
 
-it("waits for a deleted topic before the process ends, and then returns all recreated topics", async () => {
+it("before the process ends, waits until a deleted topic is recreated, but no longer than the time limit", async () => {
   const answers: Ids[] = [{ ...FIRST, latest: null }];
   const { watch } = await start(async () => answers.shift() ?? { ...FIRST, latest: "l2" });
   expect(await watch.recreated(WAIT_MS)).toEqual(["latest"]);
@@ -61,7 +61,7 @@ it("sends one request at a time, and answers a call with a request that started 
   expect(asked).toBe(2);
 });
 
-it("ends the process with a reader's own error if no topic was recreated", async () => {
+it("ends the process with a reader's own error if no topic was recreated, otherwise with the topic's", async () => {
   const errors: Error[] = [];
   const { watch, changes } = await start(async () => FIRST);
   await watch.fail(new Error("broken"), (error) => void errors.push(error));

@@ -13,7 +13,7 @@ export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 const SETTLE_MS = 10_000;
 /** Interval of the checks while a stopping process waits for the recreation of a topic. */
 const RECREATED_POLL_MS = 200;
-/** Calls of `check` that share one request: more than a process has partitions and readers. */
+/** Maximum number of calls that share one request to Kafka: more than ever run at the same time. */
 const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
@@ -94,7 +94,8 @@ export class TopicWatch {
 
   /**
    * Checks that no topic was recreated since the start.
-   * @throws the error for `changed` if a topic was recreated; another error if that is unknown.
+   * @throws the error that `changed` gets, if a topic was recreated; another error if it is unknown
+   * whether a topic was recreated.
    */
   async check(): Promise<void> {
     if (this.#changed !== null) throw this.#changed;

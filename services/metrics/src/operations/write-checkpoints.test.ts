@@ -16,7 +16,10 @@ function record(sequence: number): SampleRecord {
   return { key: KEY, value: Buffer.from("{}"), headers, offset: BigInt(sequence), timestampMs: 0 };
 }
 
-/** A partition of `metrics.latest`, with its records in the order of their writing. */
+/**
+ * Starts to write checkpoints. `latest` has the written records in order; `readBack` passes the new
+ * ones to the writer. `home` is the partition of the account.
+ */
 function start(home = PARTITION) {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
   const log = new SampleLog({

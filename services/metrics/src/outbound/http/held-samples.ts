@@ -5,8 +5,8 @@ import { assertDefined } from "@kapi/kernel";
 type Samples = readonly (AccountMetricsFrame | null)[];
 
 /**
- * Returns a function that asks a metrics process with the samples of all accounts for the newest
- * sample of each account, in order.
+ * Returns a function that asks a metrics process for the newest sample of each account, in order.
+ * The process must be able to answer for every account.
  */
 export function createAllSamples(client: InternalClient): (accounts: readonly AccountRef[]) => Promise<Samples> {
   return (accounts) => ask(client, METRICS_ROUTES.readLatestSamples, accounts);

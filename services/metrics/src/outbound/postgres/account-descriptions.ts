@@ -6,7 +6,7 @@ const SELECT_MISSING = statement<{ server_id: string; account_number: string }>(
   "descriptions_select_missing",
   `select server_id, account_number from account_statuses where created_at is null limit $1`,
 );
-// A name from an event is at least as new as the name that the account service returned.
+// Keeps a stored name, which an event has set: every newer name also comes as an event.
 const UPDATE = statement<Record<string, never>>(
   "descriptions_update",
   `update account_statuses as kept set

@@ -158,7 +158,7 @@ function sortOf(order: AccountOrder): AccountSort {
 
 /**
  * The statement for a page. $16: number of the account before the page, or null; $17: its value;
- * $18: limit. All columns are read only for the rows of the page.
+ * $18: limit. The other columns are read only for the rows of the page.
  */
 function rankStatement(order: AccountOrder, source: Source): Statement<RankRow> {
   const sort = sortOf(order);

@@ -29,7 +29,10 @@ const FIRST = "greatest($3::timestamptz, $6::timestamptz)";
 const BEFORE = `select measured_at as first_at, equity_minor, balance_minor from account_metric_snapshots
   where ${OF_ACCOUNT} and measured_at < $3 and measured_at >= $6 order by measured_at desc limit 1`;
 
-/** SQL for the last minute before the range, and for one row for each part of `segments`. */
+/**
+ * SQL for the last minute before the range, and for one row for each part of the range that has
+ * segments.
+ */
 function pointsOf(segments: string): string {
   const parts = `select date_bin(make_interval(secs => $5), first_at, $3) as part, stored.* from (${segments}) as stored`;
   return `select null::timestamptz as part, first_at, first_at as last_at, equity_minor, balance_minor,

@@ -29,8 +29,9 @@ interface Join {
   /** SQL for the segments. Each also has `part`: the hour or part of a range that it is in. */
   readonly segments: string;
   /**
-   * SQL for the window of earlier segments whose highest equity a drawdown may start from:
-   * `partition by part` for those of the same part, empty for all.
+   * The `partition by` of the SQL window. A drawdown may start from the highest equity of earlier
+   * segments in the same window. `partition by part`: a window is one part. Empty: all segments
+   * are one window.
    */
   readonly partition: string;
   /** SQL for the highest equity before all segments; SQL's `null`: none. */

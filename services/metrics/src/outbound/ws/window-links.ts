@@ -1,4 +1,4 @@
-/** The connections of a stream process to the windows processes, one each. */
+/** The connections of a stream process: one to each windows process. */
 import {
   type FollowRequest,
   type WindowsHolding,
