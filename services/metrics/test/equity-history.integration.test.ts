@@ -133,6 +133,10 @@ it("keeps the lowest equity and the deepest drawdown of every point, however lon
     [firstMs + 10 * HOUR_MS, firstMs + 12 * HOUR_MS, 40],
     [firstMs + 7 * MINUTE_MS, last, 100],
     [firstMs - DAY_MS, firstMs, 24],
+    // Each part is an hour, except that the last one ends a minute earlier.
+    ...Array.from({ length: HOURS }, (_, hour): Range => {
+      return [firstMs, firstMs + (hour + 1) * HOUR_MS - MINUTE_MS, hour + 1];
+    }),
   ];
   for (const range of ranges) expect(await read(writer.account, range)).toEqual(expected(minutes, range));
 });

@@ -17,8 +17,8 @@ export const PartitionGrowth = z.object({
   /** When the phase began. */
   at: z.iso.datetime(),
   /**
-   * In phase `moving`: whether topics may have grown, so that the growth cannot be cancelled. Records of
-   * earlier releases do not say it.
+   * In phase `moving`: whether topics may have grown, so that the growth cannot be cancelled.
+   * Records of earlier releases do not say it.
    */
   growing: z.boolean().default(true),
   /** When the topics grew last; null: never. A growth that was cancelled does not change it. */

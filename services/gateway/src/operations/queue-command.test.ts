@@ -30,7 +30,7 @@ it.each([
   ["is certainly not in the log", new NotPublished("no broker"), false],
   ["may be in the log", new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } }), true],
 ])(
-  "if a message %s, the error is 500 with Retry-After, and the charge is told whether the message may be in the log",
+  "if a message %s, the error is 500 with Retry-After, and the charge notes whether the message may be in the log",
   async (_what, error, mayBePublished) => {
     const marked: boolean[] = [];
     const charge = { mayBePublished: () => marked.push(true), notPublished: () => marked.push(false) };

@@ -90,8 +90,8 @@ export class Snapshots implements SampleListener {
    * Adds records of one partition, in log order.
    * @returns a function: a call returns the offset below which all samples are stored at the time
    * of the call.
-   * @throws RetryableError if the partition is not assigned, or while the database is unavailable or
-   * too slow.
+   * @throws RetryableError if the partition is not assigned, or while the database is unavailable
+   * or too slow.
    */
   async addRecords(number: number, records: readonly SampleRecord[]): Promise<() => bigint> {
     const partition = this.#partitions.get(number);

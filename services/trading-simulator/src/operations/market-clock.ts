@@ -28,7 +28,9 @@ export function startMarketClock(
   };
 }
 
-/** Each call returns the servers whose market ticked since the call before; the first returns all. */
+/**
+ * Each call returns the servers whose market ticked since the call before; the first returns all.
+ */
 export function changedMarkets(engine: Engine): () => TradingServer[] {
   const ticks = new WeakMap<TradingServer, number>();
   return () =>

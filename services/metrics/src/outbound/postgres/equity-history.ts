@@ -74,7 +74,7 @@ export function createEquityHistories(database: Database): EquityHistories {
   return {
     read: async ({ serverId, accountNumber, fromMs, toMs, pointMs, firstKeptMs }) => {
       const values = [serverId, accountNumber, toIso(fromMs), toIso(toMs), pointMs / 1000, toIso(firstKeptMs)];
-      const isOfHours = pointMs % HOUR_MS === 0 && fromMs % HOUR_MS === 0;
+      const isOfHours = [pointMs, fromMs, toMs].every((ms) => ms % HOUR_MS === 0);
       const rows = await database.query(isOfHours ? SELECT_POINTS_OF_HOURS : SELECT_POINTS_OF_MINUTES, values);
       const before = rows.find(({ part }) => part === null);
       return {

@@ -7,8 +7,8 @@ import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../
 import { columnsOf } from "../columns.ts";
 import { perTable, queryAll } from "./ledger-positions.ts";
 
-// Until this transaction commits, no other transaction can complete these reservations (below), which
-// changes their operation.
+// Until this transaction commits, no other transaction can complete these reservations (below),
+// which changes their operation.
 const lockReservations = perTable<{ chargeId: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
