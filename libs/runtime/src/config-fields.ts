@@ -188,7 +188,7 @@ export const configFields = {
   serviceTokenDigests,
   /**
    * INTERNAL_TOKEN: the token that services of 0.1.0 share, for calls in both directions. Set it
-   * only while such services run. The release after the next one removes it.
+   * only while such services run. The second release after 0.1.0 removes it.
    */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** The base address of another service. */

@@ -174,7 +174,7 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
 
 /**
  * The process is ready once it has the users of the previous release. Remove this function in the
- * release after the next.
+ * second release after 0.1.0.
  */
 async function startTakingOverUsers(
   context: MainContext<Config>,

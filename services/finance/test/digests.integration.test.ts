@@ -33,7 +33,7 @@ const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
 );
-/** $1 server, $2 day, $3 other day: makes the digests of the day those of the other day. */
+/** $1 server, $2 day, $3 new day: gives the server's digests of a day another day. */
 const MOVE_DIGESTS = statement<never>(
   "test_move_digests",
   "update transaction_digests set day = $3::date where server_id = $1 and day = $2::date",
@@ -155,7 +155,7 @@ describe("the digests of transactions", () => {
       fc.record({
         openedDaysAgo: fc.integer({ min: 0, max: 5 }),
         initialBalanceMinor: fc.constantFrom(0, 100_000),
-        // The times of an account do not follow its sequence: the clock of its server is set back.
+        // The times of an account do not follow its sequence, as after its server's clock was set back.
         steps: fc.array(step, { maxLength: 25 }),
       }),
       12,

@@ -75,13 +75,13 @@ export const ConfigSchema = z
     WINDOWS_REPLICA: z.enum(["on", "off"], "must be on or off").default("off"),
     /**
      * Base URLs of the windows processes in order of their instances, separated by commas. A
-     * process with the only role `stream` then reads no samples itself. A windows process asks the
+     * process with only the role `stream` then reads no samples itself. A windows process asks the
      * other ones for the newest samples of their accounts.
      */
     WINDOWS_URLS: windowsUrls.optional(),
     /**
      * Base URL of metrics processes that have the samples of all accounts: stream processes without
-     * WINDOWS_URLS, or windows processes. Required for a process with the only role `sequencer`: it
+     * WINDOWS_URLS, or windows processes. Required for a process with only the role `sequencer`: it
      * reads only some samples, and asks there for the newest samples of accounts.
      */
     SAMPLES_URL: configFields.serviceUrl.optional(),
@@ -131,7 +131,7 @@ export const ConfigSchema = z
   })
   .refine(({ ROLES: roles, SAMPLES_URL }) => roles.join() !== "sequencer" || SAMPLES_URL !== undefined, {
     path: ["SAMPLES_URL"],
-    error: "is required for a process with the only role sequencer: the address of stream or windows processes",
+    error: "is required for a process with only the role sequencer: the address of stream or windows processes",
   })
   .refine((config) => config.WINDOWS_INSTANCE < config.WINDOWS_COUNT, {
     path: ["WINDOWS_INSTANCE"],

@@ -154,7 +154,7 @@ async function startWithoutLog(
 
 /**
  * Starts a process that reads samples. With the role `windows` it reads its fixed partitions, with
- * the only role `sequencer` the partitions that its groups have assigned to it, otherwise all.
+ * only the role `sequencer` the partitions that its groups have assigned to it, otherwise all.
  */
 async function startWithLog(context: Context, parts: Parts, samplesClock: Clock): Promise<void> {
   const { config, scope, logger, health, clock, fatal } = context;

@@ -120,7 +120,7 @@ export class Harness {
       ...this.environment.env,
       SERVICE_TOKEN: this.environment.secrets.serviceTokens.metrics,
       ACCOUNT_URL: `http://127.0.0.1:${this.#accountPort}`,
-      // A process with the only role `sequencer` does not start without this setting. This address
+      // A process with only the role `sequencer` does not start without this setting. This address
       // does not serve samples: a test that reads the newest ones sets another address.
       SAMPLES_URL: `http://127.0.0.1:${this.#accountPort}`,
       COALESCE_MS: "0",

@@ -92,14 +92,14 @@ describe("the documents of the live stream", () => {
     });
   });
 
-  it("name the limits that are no settings", () => {
+  it("name the limits that are not settings", () => {
     const { messageBytes, windowSamples, windowSeconds, pingIntervalSeconds, unansweredPings } = LIVE_LIMITS;
     expect(messageBytes).toBe(MAX_MESSAGE_BYTES);
     expect(windowSamples).toBe(MAX_SAMPLES);
     expect(windowSeconds * 1_000).toBe(WINDOW_MS);
     expect(pingIntervalSeconds * 1_000).toBe(PING_INTERVAL_MS);
     expect(unansweredPings).toBe(MAX_UNANSWERED_PINGS);
-    // The rest of the time is for the way of a revocation to this process.
+    // The rest of the time is for a revocation to reach this process.
     expect(LIVE_LIMITS.revocationSeconds * 1_000).toBeGreaterThanOrEqual(2 * CHECK_INTERVAL_MS);
   });
 });

@@ -166,7 +166,7 @@ describe("logs whose old segments the broker has deleted", () => {
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
-  it("leave every account its latest sample and its next sequence, and a process continues without them", async () => {
+  it("leave every account its latest sample and its next sequence, and a process continues without the deleted segments", async () => {
     const [idle, busy] = [harness.account(), harness.account()];
     const first = await connect();
     for (const account of [idle, busy]) first.subscribe(harness.serverId, account, 0);
@@ -190,7 +190,7 @@ describe("logs whose old segments the broker has deleted", () => {
     const late = await connect();
     late.subscribe(harness.serverId, busy, 5);
     await late.until(() => late.last(busy) === resumed.last(busy));
-    // Only the checkpoint has the 20th sample, so it is kept only while it is the newest.
+    // Only the checkpoint has the 20th sample, and the next checkpoint does not have it.
     const [notice] = late.frames("account.metrics.replay");
     expect(notice).toMatchObject({ replayTruncated: true });
     expect([20, 21]).toContain(notice?.["firstAvailableSequence"]);

@@ -1,4 +1,4 @@
-/** Processes with the only role `sequencer`: each reads the samples of its own partitions. */
+/** Processes with only the role `sequencer`: each reads the samples of its own partitions. */
 import {
   markerKey,
   METRICS_ROUTES,
@@ -17,7 +17,7 @@ import { LiveClient } from "./live-client.ts";
 
 const PARTITIONS = 4;
 const SEQUENCER = { ROLES: "sequencer", METRICS: "on" };
-/** Above 30 s, for which a released partition is read, and above a takeover after a crash. */
+/** Longer than a process reads a released partition (30 s), and than a takeover after a crash. */
 const MOVED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 180_000;
 const CALL_TIMEOUT_MS = 5_000;

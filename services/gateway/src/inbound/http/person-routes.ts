@@ -21,7 +21,7 @@ const PERSON_RATE_LIMIT = { perSecond: 5, burst: 20 };
 /** The scopes of the operations; the console checks the person's role. */
 const PERSON_SCOPES: OperationCaller["scopes"] = [
   ...new Set([...PERSON_OPERATIONS, ...PERSON_TEMPLATE_OPERATIONS].map((operation) => OPERATIONS[operation].scope)),
-  // Disabling with `flatten` needs it too.
+  // Disabling an account with `flatten` needs this scope as well.
   "risk:manage",
 ];
 

@@ -113,7 +113,7 @@ export class DocsSite {
     this.#searchIndex ??= JSON.stringify(
       this.paths().flatMap((wanted) => {
         const { title, texts } = this.page(wanted);
-        // The headings of these pages say too little to be found by.
+        // These pages have the same headings, so the code is the heading of the whole page.
         if (wanted.startsWith(`${ERRORS_PATH}/`)) {
           const text = texts.map((section) => section.text).join("");
           return [
