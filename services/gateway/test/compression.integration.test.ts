@@ -10,7 +10,7 @@ import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 let platform: Platform;
 let organization: Organization;
-/** The responses of the stand-in for the account service, oldest first. */
+/** Open responses of the stand-in for the account service that no test has taken; oldest first. */
 const owned: ServerResponse[] = [];
 let owner: Server;
 let url: string;
@@ -45,7 +45,7 @@ async function bytesOf(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The next request that the owner gets. */
+/** Waits for the next request to the stand-in; begins the response with 200 and returns it. */
 async function asked(): Promise<ServerResponse> {
   await expect.poll(() => owned.length).toBeGreaterThan(0);
   const response = owned.shift();
@@ -106,7 +106,7 @@ describe("a streamed list that is compressed", () => {
     await once(text, "end");
   });
 
-  it("that its owner interrupts has no valid end", async () => {
+  it("is aborted when its owner interrupts it", async () => {
     const response = head("/accounts", GZIP);
     const list = await asked();
     list.write('{"accounts":[1');

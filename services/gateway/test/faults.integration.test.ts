@@ -15,7 +15,7 @@ import { backdateRecord, TEST_RECORD_OPEN_MS, type Organization, type Platform, 
 
 /** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
-/** Largest difference between the clocks of a gateway and of this machine. */
+/** Largest difference between the clocks of Redis and of this machine. */
 const CLOCK_TOLERANCE_MS = 200;
 const UNAVAILABLE = { status: 500, charged: 0, body: { error: "Internal server error" } };
 
@@ -293,8 +293,8 @@ it("an accepted command that Redis lost before command-status has it is 500, nev
 });
 
 /**
- * A gateway whose command-status does not have the command yet. Redis loses all data during the
- * first read.
+ * Queues a command, and starts a gateway whose command-status does not have the command yet. Redis
+ * loses all data during the first read at this gateway.
  */
 async function acceptedButLost(own: Organization): Promise<{ commandId: string; url: string }> {
   const accepted = await create(platform.url, own, randomUUID());

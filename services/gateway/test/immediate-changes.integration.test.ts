@@ -8,7 +8,7 @@ import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 let platform: Platform;
 let organization: Organization;
-/** A second gateway, which does not make the changes. */
+/** The URL of a second gateway. */
 let other: string;
 
 beforeAll(async () => {
@@ -54,13 +54,13 @@ describe("an account", () => {
     expect(list.body.accounts.map((account) => account.accountNumber)).not.toContain(accountNumber);
   });
 
-  it("that never existed is 400 for the read price if it is deleted", async () => {
+  it("that never existed: its deletion is 400 for the read price", async () => {
     const answer = await remove("99999999");
     expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Trading account not found" } });
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
   });
 
-  it("that a command deletes is 404 at the other gateway too", async () => {
+  it("that a command deletes is 404 at the gateway that queued the command", async () => {
     const accountNumber = await createdAccount(platform.url, organization);
     const body = { requestId: "r" };
     const headers = { "idempotency-key": randomUUID() };

@@ -60,7 +60,8 @@ const bytesOf = ({ result }: Command): number => String(result?.["records"]).len
 
 describe("exports with large results", () => {
   it("read concurrently are complete", async () => {
-    // Three reads of each: the first reads are separate calls, the others share the next calls.
+    // Each export is read three times. The first few reads are separate calls to command-status.
+    // The other reads share the next calls.
     const asked = [...ids, ...ids, ...ids];
     const answers = await Promise.all(asked.map((id) => getCommand(platform.url, organization, id)));
     expect(answers.map(({ status }) => status)).toEqual(asked.map(() => 200));

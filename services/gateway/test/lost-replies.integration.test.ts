@@ -15,6 +15,7 @@ import { proxyOfKafka } from "./kafka-proxy.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
+/** These patterns match requests to Redis, by the functions that they call. */
 const ADMISSION = /kapi_admit/;
 const COMPLETION = /kapi_mark/;
 const COMPLETION_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
@@ -71,8 +72,8 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 }
 
 /**
- * Waits until the gateway has given up the idempotency record of a failed creation. The message of
- * this creation may be published. An equal request can then reclaim the record.
+ * Waits until the gateway has given up the idempotency record of a failed creation whose message
+ * may be published. From then on, an equal request can reclaim the record.
  */
 async function untilReclaimable(key: string): Promise<void> {
   const record = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));

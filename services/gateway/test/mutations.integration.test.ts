@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Number of all published command messages. */
+/** Number of published messages of account commands and finance commands. */
 async function published(): Promise<bigint> {
   const ends = await Promise.all(
     [TOPICS.commandsAccount, TOPICS.commandsFinance].map((topic) => endOffsets(platform.kafka, topic)),
@@ -182,7 +182,7 @@ describe("a read", () => {
     expect(read).toMatchObject({ status: 200, charged: 1, body: { command: { status: "succeeded" } } });
   });
 
-  it("returns configuration, list and details of their owner", async () => {
+  it("returns configuration, list of accounts and details of an account from the account service", async () => {
     const server = `servers/${organization.server.serverId}`;
     const configuration = await call<{ server: unknown }>(platform.url, organization, `${server}/configuration`);
     expect(configuration.body.server).toMatchObject({ serverId: organization.server.serverId, status: "active" });

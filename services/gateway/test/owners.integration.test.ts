@@ -152,7 +152,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("is 404 if the owner responds 404 and the operation has that status; every other status is 500 and free", async () => {
+  it("is 404 if the owner responds 404 and the operation has that status; an owner's 400 is 500 and free; a wrong limit is 400", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());

@@ -1,6 +1,7 @@
 /**
  * Operations that people call in the console. They are carried out exactly once under the key that
- * the page keeps, as if a management key had sent them, and name the person everywhere.
+ * the page keeps, as if a management key had sent them. Their commands, transactions and usage
+ * entries name the person.
  */
 import { randomUUID } from "node:crypto";
 
@@ -76,7 +77,7 @@ async function finalOf({ body }: Answer<CommandEnvelope & ErrorBody>) {
   return (await getCommand(platform.url, organization, body.command.id, 20)).body.command;
 }
 
-/** The transactions of an account whose command is this one. */
+/** The transactions of an account that a command has booked. */
 async function bookedBy(commandId: string, account: string): Promise<unknown[]> {
   const path = `servers/${organization.server.serverId}/accounts/${account}/transactions?limit=100`;
   const { body } = await call<{ transactions: { commandId: string | null }[] }>(platform.url, organization, path);
@@ -155,7 +156,7 @@ describe("exactly once", () => {
   });
 });
 
-it("only the person who reset a password can repeat the reset and see the password again", async () => {
+it("the person who reset a password can repeat the reset and see the password again; a management key cannot", async () => {
   const idempotencyKey = randomUUID();
   const reset = { operation: "resetInvestorPassword", idempotencyKey, body: {} } as const;
   const first = await act(reset);
@@ -210,7 +211,7 @@ describe("risk rules and templates", () => {
   });
 });
 
-describe("a rejection is the operation's own", () => {
+describe("a rejected operation has the status and the code that a management key would get", () => {
   it.each([
     ["a wrong amount", { body: { amount: -1 } }, 400, "VALIDATION_FAILED"],
     ["an unknown account", { account: "99999999" }, 404, "ACCOUNT_NOT_FOUND"],

@@ -67,7 +67,7 @@ export interface Organization {
 
 /**
  * Starts the gateway, the services that every test needs, and `more`; `stop` stops all. `change`
- * returns variables that the services have instead of the gateway's.
+ * returns environment variables for all services but the gateway.
  */
 export async function startPlatform(
   more: readonly Neighbour[] = [],

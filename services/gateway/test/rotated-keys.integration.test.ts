@@ -69,7 +69,7 @@ describe("a rotation of password derivation keys", () => {
     expect(await login(accountNumber, password)).toBe(access);
   });
 
-  it("applies to later requests", async () => {
+  it("is followed by resets whose password works, and whose command does not name the key", async () => {
     const accountNumber = await createdAccount(rotated, organization);
     const { body } = await reset(rotated, accountNumber, "password-reset", randomUUID());
     await getCommand(rotated, organization, body.command.id, 20);

@@ -96,8 +96,9 @@ export const ConfigSchema = z
      */
     CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(5_000),
     /**
-     * Rejected valuations of each reason that go to the log and the dead letters in a minute;
-     * further ones are only counted in `metrics.valuations.rejected`.
+     * Maximum number of rejected valuations of each reason that go to the log and the dead letters
+     * in a minute. Further ones, and all duplicates, are only counted in
+     * `metrics.valuations.rejected`.
      */
     REJECTED_SAMPLES_PER_MINUTE: configFields.integer(0, 100_000).default(10),
     /** Memory of one process for windows, in MiB; above it the oldest samples are dropped. */

@@ -19,9 +19,9 @@ export interface AccountStream extends LogState {
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start of the checkpoint from which the account was restored, for new checkpoints;
-   * null: they have the start of `window`. A restored account keeps this start until its next
-   * accepted sample, or with `StartingPoint.keepsWindowStart` for as long as a window lasts.
+   * The window start that new checkpoints get: that of the checkpoint from which the account was
+   * restored. Null: new checkpoints get the start of `window`. The next accepted sample sets null;
+   * with `StartingPoint.keepsWindowStart` only after the maximum age of a sample in a window.
    */
   readonly windowStart: SampleCheckpoint["window"] | null;
   /**

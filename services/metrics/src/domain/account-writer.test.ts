@@ -41,7 +41,7 @@ function writerAfterFirst(): AccountWriter {
 }
 
 describe("the acceptance rule", () => {
-  it("accepts only the last sequence + 1 whose `from` is the last `to`", () => {
+  it("accepts only the last sequence + 1 whose `from` is the last `to`, with a higher `to` and a valid size", () => {
     const state = { sequence: 4, to: 70 };
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 10)).toBe(true);
     expect(acceptSample(state, { sequence: 4, from: 70, to: 71 }, 10)).toBe(false);
@@ -120,7 +120,7 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation measured too far ahead, and accepts the next valuation", () => {
+  it("rejects a valuation measured too far ahead; neither it nor such a newest sample blocks later valuations", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
@@ -132,7 +132,7 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(12, { measuredAtMs: 9 }), 20, 0)).toBe(DUPLICATE);
   });
 
-  it("keeps the committed offset below valuations without an accepted sample", () => {
+  it("gives the offset to commit: that of the first valuation without an accepted sample", () => {
     const writer = writerAfterFirst();
     expect(writer.firstOpenOffset).toBeNull();
     writer.addValuation(valuation(11, { equityMinor: 1 }), 1, COALESCE_MS);

@@ -33,9 +33,10 @@ interface WrittenSample {
  * log accepts a foreign sample (from another writer), the writer resets to the log.
  *
  * Invariants: the written samples that are not accepted yet follow `#log` and each other without a
- * gap; `#head` is the end of that chain. `#lows` has every valuation after `#log.to` that changed
- * something, so no minimum is lost when the chain is dropped. A valuation that equals the newest
- * sample is not kept: that sample's equity is part of the next interval's minimum in any case.
+ * gap; `#head` is the end of that chain. `#lows` was given every valuation after `#log.to` that
+ * changed something, so no minimum is lost when the chain is dropped. A valuation that equals the
+ * newest sample is not kept: that sample's equity is part of the next interval's minimum in any
+ * case.
  */
 export class AccountWriter {
   readonly serverId: string;

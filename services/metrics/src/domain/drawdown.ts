@@ -43,7 +43,7 @@ export function observe(state: DrawdownState | null, seen: EquityObserved): Draw
   const dayStartMinor = newDay ? (state?.equityMinor ?? seen.equityMinor) : state.dayStartMinor;
   const lowest = Math.min(seen.equityMinor, seen.minimumMinor);
   const lowestToday = startOfDay(seen.minimumAtMs) < dayMs ? seen.equityMinor : lowest;
-  // The interval's minimum was measured before this sample, so a new peak resets it.
+  // The interval's minimum was measured before this sample, so it does not count after a new peak.
   const isPeak = state === null || seen.equityMinor > state.peakMinor;
   return {
     equityMinor: seen.equityMinor,

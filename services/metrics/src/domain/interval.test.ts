@@ -27,7 +27,7 @@ describe("the lows of an interval", () => {
     );
   });
 
-  it("never return more than the lowest equity, even when so many are kept that some are merged", () => {
+  it("never return a higher equity than the lowest, even when there are so many lows that some are merged", () => {
     const lows = new IntervalLows();
     for (let offset = 0; offset < 10_000; offset += 1) lows.add(offset, offset, `at ${offset}`);
     expect(lows.lowestAfter(-1)).toMatchObject({ equityMinor: 0, measuredAt: "at 0" });

@@ -33,7 +33,10 @@ export class IntervalLows {
     this.#lows.splice(0, 2, { ...first, offset: second.offset });
   }
 
-  /** The lowest valuation after `offset`; null if there is none. */
+  /**
+   * The lowest valuation after `offset`; null if there is none. Above {@link MAX_LOWS} the equity
+   * may be that of an earlier valuation, and lower.
+   */
   lowestAfter(offset: number): Minimum | null {
     return this.#lows.find((low) => low.offset > offset) ?? null;
   }

@@ -42,8 +42,9 @@ export interface ClosedMinute {
   /** Position in `metrics.samples` of the minute's first sample. */
   readonly fromOffset: number;
   /**
-   * The hour that ended before this minute; null if none ended. `unknown`: another process stored
-   * some of the minutes before, so the store looks for an ended hour in the stored minutes.
+   * The hour that ended before this minute; null if none ended. `unknown`: another process may have
+   * stored the minutes before this one. The store then computes the ended hour, if there is one,
+   * from the stored minutes.
    */
   readonly endedHour: EquityHour | "unknown" | null;
 }
@@ -71,7 +72,10 @@ export class MinuteAggregator {
   #extremes: { readonly lowest: number; readonly highest: number } | null = null;
   /** Start of the last closed minute. */
   #closedMs = Number.NEGATIVE_INFINITY;
-  /** The hour of the last closed minute; `unknown`: another process stored some of its minutes. */
+  /**
+   * The hour of the last closed minute; null: none is closed. `unknown`: another process may have
+   * stored some of its minutes.
+   */
   #hour: EquityHour | "unknown" | null;
 
   constructor(account: AccountRef, stored: AggregatorState | null) {

@@ -152,7 +152,7 @@ export interface DeletionSink {
   publish(key: string): Promise<{ readonly partition: number; readonly end: bigint }>;
 }
 
-/** A query of accounts of one server, sorted by a value of the last stored minute. */
+/** A query of accounts of one server, sorted by a stored value, the number or the creation time. */
 export interface RankQuery {
   readonly serverId: string;
   readonly sort: AccountOrder;
@@ -206,6 +206,9 @@ export type AccountDescription = { readonly accountName: string; readonly create
 export interface AccountDescriptions {
   /** Returns at most `limit` accounts whose creation time is not known yet. */
   missing(limit: number): Promise<AccountRef[]>;
-  /** Stores one description for each account, in order. */
+  /**
+   * Stores one description for each account, in order. {@link missing} no longer returns these
+   * accounts, also after a description of null.
+   */
   store(accounts: readonly AccountRef[], descriptions: readonly AccountDescription[]): Promise<void>;
 }

@@ -61,7 +61,9 @@ const MEMBERS: readonly { readonly before: string; readonly encode: Encode }[] =
 ].map(([name, encode], index) => ({ before: `${index === 0 ? "{" : ","}"${name}":`, encode }));
 const CONTENT = patternsOf(CONTENT_FIELDS);
 const CONTENT_NAMES = Object.keys(CONTENT_FIELDS) as (keyof typeof CONTENT_FIELDS)[];
+/** Matches the end of a frame: the content fields, in the usual order and without spaces. */
 const USUAL_END = expressionOf(CONTENT, ",");
+/** The index of each content field in the match. */
 const AT = groupsOf(CONTENT);
 
 /** Encodes a sample as the text of a frame. */
@@ -131,7 +133,10 @@ function contentOf(fields: ArrayLike<string | number | undefined>): FrameContent
   };
 }
 
-/** From this magnitude on, an amount in units of currency may not have two exact decimals. */
+/**
+ * From this number of minor units on, an amount in units of currency is a double that does not
+ * always have two exact decimals.
+ */
 const EXACT_MINOR = 1e15;
 
 /**

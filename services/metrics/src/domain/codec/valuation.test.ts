@@ -53,7 +53,7 @@ const RECORDED =
 const WITH_DEPOSITS = RECORDED.replace("}", ',"netDepositsMinor":-25050}');
 
 describe("a valuation in the usual field order", () => {
-  it("has the fields of the contract", () => {
+  it("has the fields of the contract, and is decoded to its values", () => {
     expect(JSON.stringify(Valuation.parse(JSON.parse(RECORDED)))).toBe(RECORDED);
     const measuredAt = "2026-03-01T10:00:00.123Z";
     const valuation = {
@@ -133,7 +133,7 @@ describe("the fields of a valuation", () => {
   });
 
   it.each(["balanceMinor", "equityMinor", "marginMinor", "freeMarginMinor", "marginLevel", "openPositionCount"])(
-    "make a new sample when only %s changes",
+    "differ for `sameValues` when only %s changes",
     (field) => {
       const [before, after] = [read({ [field]: 1 }), read({ [field]: 2 })];
       if ("fault" in before || "fault" in after) throw new Error("a valuation was rejected");

@@ -16,7 +16,10 @@ export const MAX_ANSWER_BYTES = 1_024 * 1_024;
 export type WindowMessage =
   /** The partitions that the process holds: its first message. */
   | { readonly kind: "holding"; readonly holding: WindowsHolding }
-  /** The account exists. The kept sequences; `first = last + 1` if none. The samples follow. */
+  /**
+   * The account exists. Its samples from `first` to `last` are kept, and follow;
+   * `first = last + 1`: none.
+   */
   | { readonly kind: "opened"; readonly channel: number; readonly first: number; readonly last: number }
   /** Records of samples from sequence `from` on. */
   | { readonly kind: "samples"; readonly channel: number; readonly from: number; readonly records: Buffer }
@@ -65,7 +68,7 @@ export function encodeEnd(kind: "deleted" | "unknown", channel: number): Buffer 
 }
 
 /**
- * Decodes a message of a windows process. The records of samples are a part of `bytes`.
+ * Decodes a message of a windows process. The records of samples share the memory of `bytes`.
  * @throws if the bytes are not such a message.
  */
 export function decodeWindowMessage(bytes: Buffer): WindowMessage {
