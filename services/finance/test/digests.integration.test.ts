@@ -155,7 +155,8 @@ describe("the digests of transactions", () => {
       fc.record({
         openedDaysAgo: fc.integer({ min: 0, max: 5 }),
         initialBalanceMinor: fc.constantFrom(0, 100_000),
-        // The times of an account do not follow its sequence, as after its server's clock was set back.
+        // The times of an account do not follow its sequence, as after its server's clock was set
+        // back.
         steps: fc.array(step, { maxLength: 25 }),
       }),
       12,

@@ -47,8 +47,8 @@ describe("the reads of the ledger", () => {
   }
 
   /**
-   * An account on a stand-in for a trading server, with one event at each given time. All events are
-   * booked.
+   * An account on a stand-in for a trading server, with one event at each given time. All events
+   * are booked.
    */
   async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
     const standIn = await startHistoryServer();

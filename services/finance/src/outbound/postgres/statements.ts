@@ -21,7 +21,10 @@ export interface AccountRow {
   readonly announced_sequence: number;
 }
 
-/** $1 servers, $2 account numbers. Locks in key order, so that concurrent transactions cannot deadlock. */
+/**
+ * $1 servers, $2 account numbers. Locks in key order, so that concurrent transactions cannot
+ * deadlock.
+ */
 export const LOCK_ACCOUNTS: Statement<AccountRow> = statement(
   "finance_lock_accounts",
   `select ${ACCOUNT_COLUMNS} from ledger_accounts a
