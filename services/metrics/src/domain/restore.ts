@@ -1,7 +1,7 @@
 /**
- * Where reading starts after a restart. A checkpoint only shortens the reading. If a checkpoint is
- * missing or stale, the samples are applied again from an earlier offset. All offsets here are
- * positions (`topic-position.ts`).
+ * Where reading starts after a restart, or after a takeover of a partition. A checkpoint only
+ * shortens the reading. If a checkpoint is missing or stale, the samples are applied again from an
+ * earlier offset. All offsets here are positions (`topic-position.ts`).
  */
 import type { PartitionCheckpoint, SampleCheckpoint } from "@kapi/contracts";
 
@@ -29,7 +29,10 @@ export interface StartingPoint {
    * Samples below this offset of `metrics.samples` are skipped: `state` includes them.
    */
   readonly acceptFrom: number;
-  /** Whether the checkpoint's frame goes into the window: the log is not read that far back. */
+  /**
+   * Whether the checkpoint's frame goes into the window, because the log is not read from the start
+   * of that window.
+   */
   readonly restoreFrame: boolean;
   /**
    * Whether new checkpoints keep the checkpoint's window start. This process reads only a part of
@@ -49,8 +52,9 @@ export const WITHOUT_CHECKPOINT: StartingPoint = {
 /**
  * The offset of `metrics.samples` from which a partition is read: 0 without a marker. Otherwise it
  * is the lowest of: the marker's `samplesOffset` (checkpoints include every sample before it),
- * `windowOffset` (the start of the replay window), and the window start of each recently active
- * account.
+ * `windowOffset`, and the window start of each recently active account: its checkpoint's sample is
+ * at or after `windowOffset`. `windowOffset` is the start of the replay window. For a takeover,
+ * which does not read the window, it is the offset of the current time.
  *
  * A checkpoint may be stale if its record is at or after the marker's `latestOffset`, but its
  * sample is before the marker's `samplesOffset`: a writer that had lost the partition may have

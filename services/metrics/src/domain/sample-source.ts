@@ -6,8 +6,8 @@ import type { KeptRange } from "./cursor.ts";
 export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
 
 /**
- * The use of an account's samples by one connection, from `SampleSource.follow` until `end`: the
- * source has the samples for this time.
+ * The use of an account's samples by one connection, from `SampleSource.follow` until `end`. The
+ * source keeps the account's samples until then.
  */
 export interface Follow {
   /**

@@ -39,7 +39,7 @@ export interface WindowLimits {
 /** A sample with its position in the log. */
 export interface LoggedSample {
   readonly sequence: number;
-  /** Position of the last valuation of the sample before: its header `from`. */
+  /** The record's header `from`: position of the last valuation in the previous sample. */
   readonly from: number;
   /** Position in `metrics.samples`. */
   readonly offset: number;

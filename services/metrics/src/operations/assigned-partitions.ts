@@ -19,8 +19,8 @@ export interface ReadPartitions {
   /** Whether the partition is read, or will be read once it is restored. */
   isRead(partition: number): boolean;
   /**
-   * Resolves when the accounts of the partition are restored; rejects after `timeoutMs`, or if no
-   * group has assigned the partition.
+   * Resolves when the accounts of the partition are restored. Rejects after `timeoutMs`, or at once
+   * if the partition is not read ({@link isRead}).
    */
   restored(partition: number, timeoutMs: number): Promise<void>;
   /** Resolves when every assigned partition is restored. */

@@ -7,7 +7,7 @@ const REACHED_TIMEOUT_MS = 3_000;
 
 /**
  * Deletes all data of an account, in this order:
- * 1. its snapshots, state and status in PostgreSQL;
+ * 1. its rows in PostgreSQL, in the transaction that records the deletion;
  * 2. its window, subscriptions and writer in every process, by a record in `metrics.samples`;
  * 3. its checkpoint.
  * Later records of the account are rejected. Idempotent: a repeat completes a failed deletion.

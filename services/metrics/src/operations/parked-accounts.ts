@@ -12,8 +12,8 @@ export const MAX_PARKED_ACCOUNTS = 1_000;
 /** Maximum number of valuations of one parked account; above it they become one sample. */
 export const MAX_PARKED_VALUATIONS = 500;
 /**
- * Maximum number of valuations of all parked accounts of a partition, of about 200 bytes each.
- * Above it the valuations of the next account become one sample.
+ * Maximum number of valuations of all parked accounts of a partition, of about 200 bytes each. If a
+ * valuation exceeds it, the valuations of the same account become one sample.
  */
 const MAX_PARKED_VALUATIONS_PER_PARTITION = 20_000;
 /** Pause before the next call to the account service if a call has failed. */
@@ -40,7 +40,7 @@ export interface ParkedAccountsOptions {
   readonly existence: AccountExistence;
   /** Called if the account exists. Resolves when none of its valuations waits. */
   readonly exists: (account: ParkedAccount) => Promise<void>;
-  /** Called if the account does not exist, when it is no longer parked. */
+  /** Called if the account does not exist, after it was removed from the parked accounts. */
   readonly unknown: (account: ParkedAccount) => void;
   readonly logger: Logger;
 }
@@ -77,7 +77,8 @@ export class ParkedAccounts {
   /**
    * Keeps a valuation of a parked account.
    * @returns the valuations to pass to the account's writer now. The account's first one is passed
-   * at once; later ones wait, and are passed together when there are too many.
+   * at once. Later ones wait, and are passed together when there are too many; from then on, each
+   * further one is passed at once.
    */
   keep(account: ParkedAccount, valuation: ValuationRecord): readonly ValuationRecord[] {
     account.valuations += 1;

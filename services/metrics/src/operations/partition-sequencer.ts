@@ -36,7 +36,7 @@ export class PartitionSequencer {
   readonly #open = new Set<AccountWriter>();
   /** Accounts whose existence is unknown: their valuations wait, and no sample is written. */
   readonly #parked: ParkedAccounts;
-  /** The latest cuts in order of time: the coalescing interval delays their accounts. */
+  /** The latest cuts, in order of time. A cut delays its account's next sample. */
   #cuts: Cut[] = [];
   /** Index of the first cut that no sweep has handled. */
   #firstCut = 0;

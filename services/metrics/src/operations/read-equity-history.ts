@@ -32,8 +32,9 @@ export async function readEquityHistory(
 }
 
 /**
- * Returns the length of the part of a range that one of `points` points stands for. Snapshots are
- * of whole minutes, so it is a whole number of minutes, at least one.
+ * Returns the length of each part, in milliseconds, if a range is divided into at most `points`
+ * equal parts. The length is a whole number of minutes, at least one, because there is one snapshot
+ * per minute.
  */
 export function lengthOfPart(rangeMs: number, points: number): number {
   return Math.ceil(rangeMs / points / MINUTE_MS) * MINUTE_MS;

@@ -22,7 +22,7 @@ export interface RejectionsOptions {
 
 /**
  * Counts rejected valuations. Only a few of each reason become log lines and dead letters, because
- * a faulty trading server may send many.
+ * a faulty trading server may send many. Duplicates are only counted.
  */
 export class Rejections {
   readonly #options: RejectionsOptions;

@@ -64,9 +64,9 @@ export class Restoration {
   }
 
   /**
-   * Restores the accounts in `log`.
+   * Adds the restored accounts to `log`.
    * @param begins the first offset that each partition of `metrics.samples` still has.
-   * @param windowOffsets the offset of each partition at the start of the replay window.
+   * @param windowOffsets the `windowOffset` of each partition ({@link readStart}).
    * @param oldestWindows the offset of each partition from which new checkpoints keep a window
    * start ({@link startingPoint}).
    * @returns the offset from which to read each partition, and by account the stale checkpoints

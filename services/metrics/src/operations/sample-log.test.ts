@@ -59,7 +59,7 @@ describe("the sample log", () => {
     expect(stream && log.windowStartOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
-  it("keeps the start of a window that it has not read, until it has read for as long as a window lasts", () => {
+  it("keeps the window start of a checkpoint, if the window was not read, for the maximum age of a window", () => {
     const clock = new TestClock(0);
     const { log } = newLog(clock);
     const window = { sequence: 3, from: 20, offset: 10 };
@@ -94,7 +94,7 @@ describe("the sample log", () => {
     expect(log.isDeleted(KEY)).toBe(true);
   });
 
-  it("forgets an account that was deleted before the retention of all topics", () => {
+  it("forgets a deletion after 8 days, also if the deletion is read again", () => {
     const clock = new TestClock(DELETED_KEPT_MS);
     const { log } = newLog(clock);
     log.remove(KEY, 0);

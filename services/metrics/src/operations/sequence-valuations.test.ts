@@ -245,7 +245,7 @@ describe("the sequencer", () => {
 });
 
 describe("accounts whose existence is not known yet", () => {
-  it("are parked: no valuation and no lowest equity is lost, no offset is committed, and other accounts continue", async () => {
+  it("are parked: no valuation and no lowest equity is lost, none of their offsets is committed, and other accounts continue", async () => {
     const partition = new Partition([]);
     await partition.sequencer.addValuations(PARTITION, records([1, 2], 0));
     await eventually(() => partition.accepted.length === 2);

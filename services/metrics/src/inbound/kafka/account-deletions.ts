@@ -5,9 +5,9 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { SampleLog } from "../../operations/sample-log.ts";
 
 /**
- * Reads deletions from `account.events`. Every process needs all deletions, so each process reads
- * the topic from the beginning, without a group. Deletions that the topic no longer has are in
- * `deleted_accounts`.
+ * Reads deletions from `account.events`. Every process that reads samples needs all deletions, so
+ * each reads the topic from the beginning, without a group. Deletions that the topic no longer has
+ * are in `deleted_accounts`.
  */
 export function startDeletionReader(options: {
   kafka: KafkaConnection;

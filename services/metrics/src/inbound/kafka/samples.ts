@@ -27,8 +27,9 @@ const BUSY_INTERVAL_MS = 5;
 /** Maximum time of an empty fetch: an added partition waits for the end of the running fetch. */
 const IDLE_WAIT_MS = 250;
 /**
- * Maximum age of a window start that new checkpoints keep, in lengths of a window. When a
- * checkpoint is written, its window start is at most one length old; a takeover comes later.
+ * Maximum age of a window start that new checkpoints keep, as a multiple of the maximum age of a
+ * window. More than 1, because a window start can have that age when its checkpoint is written, and
+ * a takeover comes later.
  */
 const OLDEST_WINDOWS = 2;
 
@@ -102,7 +103,7 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
     try {
       const starts = await restoreAccounts(options, latest, restoring, partitions);
       if (checkpoints === null) await latest.remove(partitions);
-      // A recreated topic has no checkpoints: no sample may be numbered on that basis.
+      // A recreated `metrics.latest` lacks checkpoints: no sample may be numbered without them.
       await allEnded(watch.check(), reader.add(starts));
     } catch (error) {
       await drop(partitions);

@@ -10,10 +10,10 @@ const GROUP = "metrics-snapshots";
 /** Snapshots are per minute, so fewer and larger batches are enough. */
 const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
-/** Time limit for the restoration of a partition; then another partition gets a turn. */
+/** Maximum wait for the restoration of a partition; then another partition gets a turn. */
 const RESTORED_TIMEOUT_MS = 2_000;
 
-/** Starts to read `metrics.samples` for snapshots, as a member of their group. */
+/** Starts to read `metrics.samples` for snapshots, as a member of the group `metrics-snapshots`. */
 export function startSampleConsumer(options: {
   kafka: KafkaConnection;
   snapshots: Snapshots;
@@ -52,8 +52,9 @@ export function startSampleConsumer(options: {
 }
 
 /**
- * Waits until the accounts of a partition are restored. If samples are missing in the log, the
- * snapshots continue from a sample that `SampleLog` has accepted.
+ * Waits until `SampleLog` has restored the accounts of a partition. The snapshots need them: if
+ * samples are missing in the log, an account's snapshots continue from a sample that `SampleLog`
+ * has accepted.
  */
 async function restored(partitions: ReadPartitions, partition: number): Promise<void> {
   try {

@@ -14,7 +14,7 @@ export const SEQUENCER_GROUP = "metrics-sequencer";
 const BUSY_INTERVAL_MS = 10;
 /** Number of valuations after which the reader of `metrics.samples` gets a turn. */
 const VALUATIONS_PER_TURN = 50;
-/** Larger than any offset: the first batch of an assignment is always checked. */
+/** Larger than any offset: the topics are always checked before a partition's first batch. */
 const MAX_OFFSET = 2n ** 63n - 1n;
 
 /** Starts to read `trading.valuations` for the sequencer, as a member of its group. */

@@ -17,7 +17,7 @@ import { SocketWriter } from "./socket-writer.ts";
 
 /** Maximum size of a message of a client, in bytes. */
 export const MAX_MESSAGE_BYTES = 16 * 1_024;
-/** Interval at which sockets are closed whose key may no longer be used. */
+/** Interval at which sockets are closed that are stuck or whose key may no longer be used. */
 export const CHECK_INTERVAL_MS = 1_000;
 /** Interval between pings of the server. */
 export const PING_INTERVAL_MS = 20_000;
@@ -25,8 +25,8 @@ export const PING_INTERVAL_MS = 20_000;
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
  * A stopping process spreads the closing of its sockets over this time, so that clients reconnect
- * to other processes one after another. This time and the wait for the last close frames are below
- * the stop deadline of a component.
+ * to other processes one after another. This time and `STOP_TIMEOUT_MS` together are below the time
+ * limit for the stop of one component (`STOP_DEADLINE_MS`).
  */
 const CLOSE_SPREAD_MS = 5_000;
 /** Maximum time between two closes, for few sockets. */
@@ -69,8 +69,8 @@ export interface LiveServer {
  */
 class LiveWebSocket extends WebSocket {
   /**
-   * Called before a close frame is sent, to write pending answers first. `ws` closes too: if the
-   * client closes, or violates the protocol.
+   * Called before a close frame is sent, to write pending answers first. `ws` itself also calls
+   * `close`: when the client closes the connection or violates the protocol.
    */
   beforeClose = (): void => undefined;
 

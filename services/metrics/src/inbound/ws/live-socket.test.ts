@@ -113,7 +113,9 @@ it("serves all accounts of a client in turn if its network never accepts all sam
   const samplesOfAll = (): void => {
     for (const accountNumber of ACCOUNTS) {
       for (let next = sequence + 1; next <= sequence + SAMPLES_A_TURN; next += 1) {
-        const value = Buffer.from(`sample ${next} of ${accountNumber}, long enough to fill the buffer with its like`);
+        const value = Buffer.from(
+          `sample ${next} of ${accountNumber}, long enough that a few of these fill the buffer`,
+        );
         const headers = encodeSampleHeaders({ sequence: next, from: next - 2, to: next - 1 });
         log.apply(0, [
           { key: `${serverId}/${accountNumber}`, value, headers, offset: BigInt(next), timestampMs: clock.nowMs() },

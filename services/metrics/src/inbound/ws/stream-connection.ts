@@ -16,7 +16,10 @@ export interface StreamConnectionOptions {
   readonly positionOf: (key: string) => number;
 }
 
-/** The connection of one stream process: the accounts that it follows, by channel. */
+/**
+ * The connection of one stream process: the accounts that it follows, by channel. A channel is the
+ * number that the stream process gave an account on this connection.
+ */
 export class StreamConnection {
   readonly #options: StreamConnectionOptions;
   readonly #follows = new Map<number, Follow>();

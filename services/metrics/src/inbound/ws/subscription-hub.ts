@@ -62,7 +62,7 @@ export class SubscriptionHub {
   /** Subscriptions that are not open yet. */
   readonly #waiting = new Set<Subscription>();
   #openTimer: NodeJS.Timeout | null = null;
-  /** Accounts with unsent samples, and the first unsent sequence. */
+  /** Accounts with new samples since the last flush, and the first sequence of these samples. */
   #dirty = new Map<SampledAccount, number>();
   #scheduled = false;
   #urgent = false;
