@@ -131,7 +131,7 @@ export interface SnapshotLists {
 export interface EquityHistoryQuery extends AccountRef {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Length of the part of the range that one point stands for: whole minutes. */
+  /** The range is divided into parts of this length, in whole minutes. A point describes a part. */
   readonly pointMs: number;
   /** Start of the retention: snapshots before it are not read. */
   readonly firstKeptMs: number;
