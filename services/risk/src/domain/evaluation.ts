@@ -27,8 +27,9 @@ export interface AccountValues {
    */
   readonly netDepositsMinor: number | null;
   /**
-   * The valuation with these values. Undefined: they are the seed of rules, or an earlier release
-   * stored them.
+   * The valuation with these values. Undefined: they are the seed of rules, an earlier release
+   * stored them, or the offset means nothing any more: the topic was recreated, or the account
+   * moved to another partition.
    */
   readonly valuation?: ValuationPosition | undefined;
 }
@@ -39,7 +40,7 @@ export interface RuleState {
   period: string;
   /**
    * End of the period; null: never. 0: the rule was changed to measure from another value, so the
-   * next valuation sets the reference again.
+   * next comparison begins the period again, with another reference.
    */
   periodEndMs: number | null;
   /** The value from which the loss or profit counts, without net deposits. */
@@ -69,7 +70,7 @@ export interface Alert {
   readonly kind: "breached" | "warning";
   readonly rule: Rule;
   readonly period: string;
-  /** The reference with the deposits since then. */
+  /** The reference with the net deposits until this comparison; comparable with `valueMinor`. */
   readonly referenceMinor: number;
   /** The reference with the net deposits of its time: percentages are shares of this value. */
   readonly baseMinor: number;
@@ -99,9 +100,10 @@ export function emptyState(): AccountState {
 
 /**
  * Compares a valuation with the rules, and updates the state.
- * @returns an alert for each limit, or share of a limit with a warning, that no earlier valuation
- * of the period has reached, in the order of the rules. Empty for a valuation that was measured
- * before the last one: trading servers repeat valuations.
+ * @returns at most one alert for each rule, in the order of the rules. It is a breach if the values
+ * are the first of the period that reach the limit. Otherwise it is a warning if they are the first
+ * that reach the rule's share of the limit. Empty for a valuation that was measured before the last
+ * one: trading servers repeat valuations.
  */
 export function evaluate(
   state: AccountState,
@@ -143,8 +145,9 @@ export function activate(
 }
 
 /**
- * Replaces the rules. A rule that was there before keeps its period, also a breach in it. It keeps
- * its reference if it still measures from the same value. The states of removed rules are deleted.
+ * Replaces the rules. A rule that was there before keeps a breach or warning of the present period.
+ * It keeps its reference if it still measures from the same value; otherwise its period begins
+ * again. The states of removed rules are deleted.
  */
 function replaceRules(state: AccountState, before: RuleSet | null, after: RuleSet): void {
   for (const [id, kept] of Object.entries(state.rules)) {
@@ -156,8 +159,8 @@ function replaceRules(state: AccountState, before: RuleSet | null, after: RuleSe
 }
 
 /**
- * Moves the references when the trading server begins or stops to send net deposits: without them
- * all deposits counted as zero.
+ * Moves the references when the trading server starts or stops sending net deposits. While it does
+ * not send them, they count as zero.
  */
 function rebase(state: AccountState, values: AccountValues): void {
   if (state.last === null) return;
@@ -246,7 +249,10 @@ export interface LimitDistance {
   readonly untilMs: number | null;
 }
 
-/** The distances from all limits that apply and are not breached, as of the newest values. */
+/**
+ * The distances from all limits that are not breached, as of the newest values. A limit whose
+ * period has ended since is included. A percentage of a reference that is not positive is left out.
+ */
 export function distancesOf({ last, rules }: AccountState, { rules: set }: RuleSet): LimitDistance[] {
   if (last === null) return [];
   return set.flatMap((rule) => {

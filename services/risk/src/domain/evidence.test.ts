@@ -18,7 +18,7 @@ type Sample = Extract<EvidenceRecord, { kind: "sample" }>;
 const START_MS = Date.parse("2026-11-26T09:30:00.000Z");
 const at = (seconds: number): string => toIso(START_MS + seconds * 1_000);
 
-/** A valuation `index` seconds after the start, at offset `10 * index`. */
+/** A valuation at offset `10 * index`, measured `measured` seconds after the start. */
 function logged(index: number, equityMinor = 10_000_00, measured = index): LoggedValuation {
   const measuredAtMs = START_MS + measured * 1_000;
   return {
@@ -141,8 +141,8 @@ const UNPROVEN: UnprovenBreach = {
   valuationOffset: 30,
 };
 
-describe("the lowest equity", () => {
-  it("is that of a valuation since the breach, and not of a repeated one", () => {
+describe("the extreme value since a breach", () => {
+  it("is the lowest equity of all valuations but repeated ones", () => {
     const valuations = [
       logged(1, 9_000_00),
       logged(3, 9_500_00),
@@ -165,7 +165,7 @@ describe("the lowest equity", () => {
   });
 });
 
-it("a rule counts from the last valuation before the position at which it became active", () => {
+it("evidence says that a rule was active from the last valuation before its offset, or else from the seed", () => {
   const valuations = [logged(0), logged(1, 9_000_00), logged(2), logged(3, 9_500_00)];
   const activeFrom = (ruleActiveFromOffset: number | null): string => {
     const chosen = chooseRecords(records({ valuations }), range(0, 9));

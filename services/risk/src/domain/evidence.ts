@@ -1,5 +1,6 @@
 /**
- * Chooses the content of the evidence of a breach (decisions, 20) from the records of its account.
+ * Chooses the content of evidence, of a breach or an interval (decisions, 20), from the records of
+ * the account.
  */
 import type { EvidencePosition, EvidenceRecord, MissingEvidence, RiskBreach } from "@kapi/contracts";
 import { MAX_EVIDENCE_RECORDS } from "@kapi/contracts";
@@ -30,7 +31,10 @@ export interface AccountRecords {
   readonly valuations: readonly LoggedValuation[];
   /** All samples in the order of the log, also those that no reader accepts. */
   readonly samples: readonly SampleEvidence[];
-  /** Whether retention has deleted valuations, or samples, of the interval. */
+  /**
+   * Whether valuations, or samples, of the interval may be missing: retention has deleted them, or
+   * they are on the partition that the account had before the topics grew.
+   */
   readonly isCut: { readonly valuations: boolean; readonly samples: boolean };
   /** Whether there were more records than are kept in memory. */
   readonly isFull: boolean;
@@ -54,8 +58,9 @@ export interface UnprovenBreach {
   /** The rules apply to valuations from this offset on; null if `valuationOffset` is null. */
   readonly ruleActiveFromOffset: number | null;
   /**
-   * The valuation of the breach; null: the seed of the rules reached the limit. At changed rules it
-   * can be the newest valuation before the rules apply.
+   * The offset of the valuation that reached the limit. Null: the seed of the rules reached it, or
+   * the offset is not known. If rules were changed, it can be the newest valuation from before they
+   * became active, because new rules are compared with the newest values at once.
    */
   readonly valuationOffset: number | null;
 }
@@ -72,15 +77,16 @@ export interface ChosenRecords {
 /** The most extreme value since a breach. */
 export interface Extreme {
   readonly valueMinor: number;
-  /** As the trading server wrote it. */
+  /** When the value was measured, as the trading server wrote the time. */
   readonly at: string;
 }
 
 /**
  * Chooses the records of a document: the valuations that were measured in the interval, both ends
- * inclusive, and the samples that include one of them. Of too many valuations, those around the one
- * at the offset `around` are chosen, or the first ones if `around` is null. Of too many samples,
- * the first ones are chosen.
+ * inclusive, and the samples that include one of them. Without such a valuation, all samples that
+ * follow each other are chosen. Of too many valuations, those around the one at the offset `around`
+ * are chosen, or the first ones if none has this offset. Of too many samples, the first ones are
+ * chosen.
  */
 export function chooseRecords(
   { valuations, samples, isCut, isFull }: AccountRecords,
@@ -176,7 +182,10 @@ export function extremeOf(unproven: UnprovenBreach, valuations: readonly LoggedV
   return extreme;
 }
 
-/** Without valuations that were measured before an earlier one: trading servers repeat some. */
+/**
+ * Leaves out valuations that were measured before one that precedes them in the log: trading
+ * servers repeat some.
+ */
 function inOrder(valuations: readonly LoggedValuation[]): LoggedValuation[] {
   let latestMs = Number.NEGATIVE_INFINITY;
   return valuations.filter(({ measuredAtMs }) => {
@@ -253,8 +262,9 @@ function comparedOf(rule: RiskBreach["rule"]): "equity" | "balance" {
 }
 
 /**
- * The time after which all valuations were compared with the rule. Valuations between the values
- * with which the rules were set and the position at which the rules became active were not.
+ * The time after which all valuations were compared with the rule: the latest time among the seed
+ * and the valuations before the offset at which the rules became active. Valuations between the
+ * seed and this time may not have been compared.
  */
 function activeFromMs(
   { ruleActiveFromMs, ruleActiveFromOffset }: UnprovenBreach,

@@ -54,7 +54,7 @@ export interface NewRuleVersion extends AccountRef {
   readonly initialBalanceMinor: number;
   readonly currency: Currency;
   readonly commandId: string;
-  /** The template of the rules; null: they were set on the account. */
+  /** The template of the rules; null: a command set rules on the account, or removed them. */
   readonly template: TemplateVersion | null;
 }
 
@@ -69,20 +69,24 @@ export interface StateText extends AccountRef {
   readonly version: number;
   /** JSON of an {@link AccountState}. */
   readonly state: string;
-  /** Distance from the nearest limit of each type in percent of the limit; null: none applies. */
+  /**
+   * Distance from the nearest limit of a `dailyLoss` rule, in percent of the limit; null: there is
+   * no such limit that is not breached.
+   */
   readonly dailyLeft: number | null;
   /** Until when `dailyLeft` applies. */
   readonly dailyUntil: string | null;
+  /** Distance from the nearest limit of a `maxLoss` rule, as `dailyLeft`. */
   readonly lossLeft: number | null;
 }
 
 /** What the owner of a partition begins with. */
 export interface PartitionStart {
-  /** Proves the ownership: an owner with a lower token changes nothing. */
+  /** Proves the ownership: a former owner has a lower token, and can write nothing. */
   readonly token: number;
   /** The states include the valuations below this offset. */
   readonly nextOffset: number;
-  /** Whether the topic is another one than at the last checkpoint. */
+  /** Whether the topic is another one than when the partition was last acquired. */
   readonly isNewTopic: boolean;
   readonly states: readonly StoredState[];
   /** The active versions that are not older than the version of their account's state. */
@@ -98,7 +102,7 @@ export interface RecordedAlert extends AccountRef {
   readonly rule: RiskRule;
   readonly ruleVersion: number;
   readonly values: AccountValues;
-  /** Null for an action without a command. */
+  /** The command of the action; null for a warning, and for a breach whose action is `notify`. */
   readonly commandId: string | null;
   /** The account's partition in `trading.valuations`. */
   readonly partition: number;
@@ -106,7 +110,7 @@ export interface RecordedAlert extends AccountRef {
   readonly currency: Currency | null;
   /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null: no valuation made the alert. */
+  /** The rules apply to valuations from this offset on; null if `values` have no valuation. */
   readonly ruleActiveFromOffset: number | null;
 }
 
@@ -115,7 +119,7 @@ export class NotOwner extends Error {
   override readonly name = "NotOwner";
 }
 
-/** How this process is a member of the consumer group that assigns the partitions. */
+/** The membership of this process in the consumer group that assigns the partitions. */
 export interface Membership {
   /** The group's generation at the last join. */
   readonly generation: number;
@@ -128,10 +132,10 @@ export interface EvaluationStore {
   /** The token of each partition that ever had an owner. */
   tokens(): Promise<ReadonlyMap<number, number>>;
   /**
-   * Makes this process the owner of a partition, after an owner of the same or an earlier
-   * generation. Also after the owner that had the partition before this process joined: Kafka
-   * counts from 1 again after it has deleted a group.
-   * @throws NotOwner if a member of a later generation owns the partition.
+   * Makes this process the owner of a partition, if the present owner's generation is the same or
+   * an earlier one. A later generation counts only if the token has changed since this process
+   * joined: Kafka counts generations from 1 again after it has deleted a group.
+   * @throws NotOwner if a member of a later generation has acquired the partition since then.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
@@ -190,7 +194,7 @@ export type ReadBreaches = (
 /** One breach of an account; null: the account has no such breach. */
 export type ReadBreach = (account: AccountRef, breachId: string) => Promise<RiskBreach | null>;
 
-/** A breach on one of the servers, by its id alone; null: there is none. */
+/** Finds a breach of any account of these servers by its id; null: there is none. */
 export type FindBreach = (serverIds: readonly string[], breachId: string) => Promise<RiskBreach | null>;
 
 /** A part of the log of one partition. */
@@ -203,7 +207,7 @@ export interface AccountLogRange {
   readonly toMs: number;
   /** Offsets of valuations that are read whatever their time. */
   readonly offsets: readonly number[];
-  /** Deadline of both topics together. */
+  /** Deadline of reading both topics. */
   readonly timeoutMs: number;
 }
 
@@ -222,8 +226,8 @@ export interface OpenPositions {
 
 /**
  * Reads the positions of an account that were open at a time; null if the account was deleted.
- * Rejects while its owner is unavailable. While only the prices are unavailable, it rejects if
- * `needsPrices`; otherwise the positions have no prices.
+ * Rejects while the account service is unavailable. While only the prices are unavailable, it
+ * rejects if `needsPrices`; otherwise the positions have no prices.
  */
 export type ReadPositions = (
   account: AccountRef,
@@ -250,15 +254,15 @@ export type StoredEvidence =
 /** Evidence in PostgreSQL. */
 export interface EvidenceStore {
   /**
-   * Breaches of these partitions whose evidence is due, at most `limit`: of each server the longest
-   * due, and equally many of every server that has enough.
+   * Breaches of these partitions whose evidence is due, at most `limit`. Every server gets an equal
+   * share of the limit, and of each server the breaches that were due first are returned.
    */
   due(partitions: readonly number[], limit: number): Promise<readonly UnprovenBreach[]>;
-  /** Stores evidence once, and stops waiting for it; returns whether it was not stored before. */
+  /** Stores evidence once; it is no longer due. Returns whether it was not stored before. */
   add(transaction: WorkTransaction, evidence: NewEvidence, at: string): Promise<boolean>;
   /** Makes the evidence of these breaches due at `until`. */
   postpone(breachIds: readonly string[], until: string): Promise<void>;
-  /** Stops waiting: these breaches get no evidence. */
+  /** Marks the evidence of these breaches as no longer due, without storing any. */
   giveUp(breachIds: readonly string[]): Promise<void>;
   read(account: AccountRef, breachId: string): Promise<StoredEvidence>;
   /** Deletes the oldest evidence stored before `before`, at most `limit`; returns how many. */
@@ -281,9 +285,9 @@ export interface NearLimitQuery {
   readonly limit: number;
 }
 
-/** Reads accounts by the distance from their limits; those that are nearest first. */
+/** Reads accounts by the distance from their limits of losses, the nearest first. */
 export interface LimitReader {
-  /** An account with the rules and the state that its distance was computed from. */
+  /** A page of accounts, each with the rules and the state that its distance was computed from. */
   near(query: NearLimitQuery): Promise<(StoredState & { readonly rules: readonly StoredRule[] })[]>;
   count(query: Pick<NearLimitQuery, "serverIds" | "type" | "within">): Promise<number>;
 }

@@ -17,7 +17,10 @@ interface CommonRule {
   readonly since: number;
   readonly action: RiskAction;
   readonly limit: Limit;
-  /** Share of the limit at which a warning is due; null: no warning. */
+  /**
+   * Share of the limit at which a warning is due, in units of {@link percentUnits}; null: no
+   * warning.
+   */
   readonly warnShare: number | null;
 }
 
@@ -44,7 +47,7 @@ export interface RuleSet {
   readonly rules: readonly Rule[];
 }
 
-/** A rule of the API, and the version in which it was added. The rule is valid. */
+/** Converts a valid rule of the API. `since`: the version in which the rule was added. */
 export function toRule(rule: RiskRule, since: number): Rule {
   const { id, action, type, warnAt } = rule;
   const limit = toLimit(rule.type === "profitTarget" ? rule.target : rule.limit);

@@ -38,7 +38,7 @@ export interface TemplateState {
   readonly count: number;
   /** Whether the template exists. */
   readonly exists: boolean;
-  /** Whether the rules of a deleted template are still being removed from accounts. */
+  /** Whether this template was deleted, and its rules are still being removed from accounts. */
   readonly isRemoving: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface SearchingTemplate extends TemplateName {
   readonly selectedAfter: string | null;
 }
 
-/** An account in `trading.valuations`. */
+/** An account, and its partition in `trading.valuations`. */
 export interface LocatedAccount extends AccountRef {
   readonly partition: number;
 }
@@ -68,12 +68,14 @@ export interface WaitingAccount extends AccountRef {
   /** The template that is being applied; null: the account was created or changed. */
   readonly templateName: string | null;
   readonly partition: number;
+  /** Raised whenever the account is added again while it waits. */
   readonly revision: number;
-  /** Failed attempts. */
+  /** Number of failed attempts. */
   readonly attempts: number;
   /**
-   * Its newest rules. `own`: they were set on the account. `uncertain`: they were too, but are not
-   * active yet and may be discarded. Null: there are none, or they come from a template.
+   * Its newest rules. `own`: a command set or removed them on the account. `uncertain`: such a
+   * version that is not active yet, and may be discarded. Null: the account never had rules, or
+   * they come from a template.
    */
   readonly rules: "own" | "uncertain" | null;
 }
@@ -94,7 +96,7 @@ export interface TemplateRepository {
   searching(partitions: readonly number[], limit: number): Promise<readonly SearchingTemplate[]>;
   /** Adds the next `limit` accounts whose rules came from the template to the waiting accounts. */
   addFromTemplate(template: SearchingTemplate, limit: number): Promise<void>;
-  /** Adds the next selected accounts; `isLast`: no other account is selected. */
+  /** Adds the next selected accounts; `isLast`: no account follows them in the selection. */
   addSelected(template: SearchingTemplate, accounts: readonly LocatedAccount[], isLast: boolean): Promise<void>;
   /** Adds accounts that were created or changed, if a template of their server is for new ones. */
   addChanged(accounts: readonly LocatedAccount[]): Promise<void>;
@@ -107,12 +109,12 @@ export interface TemplateRepository {
   waitingVersions(partitions: readonly number[]): Promise<number>;
   /** Removes accounts that need no comparison, unless they were added again meanwhile. */
   remove(accounts: readonly WaitingAccount[]): Promise<void>;
-  /** Postpones accounts by `pauseMs`; `hasFailed` counts an attempt. */
+  /** Postpones accounts by `pauseMs`. With `hasFailed`, counts a failed attempt. */
   postpone(accounts: readonly WaitingAccount[], pauseMs: number, hasFailed: boolean): Promise<void>;
   /**
    * Compares an account with the templates of its server, and stores the version of the rules that
-   * it gets, in one transaction. Stores nothing if the account was deleted or compared meanwhile,
-   * or must be compared again later. Returns whether a version was stored.
+   * it gets, in one transaction. Stores nothing if the account keeps its rules, was deleted or
+   * compared meanwhile, or must be compared again later. Returns whether a version was stored.
    */
   apply(waiting: WaitingAccount, account: OpenAccount): Promise<boolean>;
 }

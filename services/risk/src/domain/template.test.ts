@@ -87,7 +87,7 @@ describe("the rules that an account gets from templates", () => {
     expect(given({ name: "a", version: 1 }, [again], "a")).toBeNull();
   });
 
-  it("are final: a second comparison changes nothing, whatever template is applied", () => {
+  it("are final: the same comparison again changes nothing, whatever template is applied", () => {
     const names = ["a", "b", "c"] as const;
     const one = fc.record({
       state: fc.constantFrom("active", "deleted", "removed"),
@@ -113,7 +113,7 @@ describe("the rules that an account gets from templates", () => {
   });
 });
 
-it("gives an account back to the first template that matches, also to one that is not for new accounts", () => {
+it("the first template that selects an account can be one that is not for new accounts, but no deleted one", () => {
   const templates = [
     template("deleted", { state: "deleted" }),
     template("other", { appliesTo: { nameStartsWith: "Other" } }),

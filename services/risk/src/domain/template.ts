@@ -38,13 +38,13 @@ export interface TemplateRules {
   readonly rules: readonly RiskRule[];
 }
 
-/** Whether a template applies to an account. */
+/** Whether a selection matches an account. A pending, failed or deleting account never matches. */
 export function isSelected({ status, nameStartsWith }: RiskTemplateSelection, account: SelectableAccount): boolean {
   const statuses: readonly AccountStatus[] = status ?? RISK_TEMPLATE_STATUSES;
   return statuses.includes(account.status) && account.accountName.startsWith(nameStartsWith ?? "");
 }
 
-/** The first template, in the order of their creation, that applies to an account; null if none. */
+/** The first active template, in the order of their creation, that selects an account, or null. */
 export function firstSelected(templates: readonly Template[], account: SelectableAccount): Template | null {
   return templates.find(({ state, appliesTo }) => state === "active" && isSelected(appliesTo, account)) ?? null;
 }
@@ -52,8 +52,8 @@ export function firstSelected(templates: readonly Template[], account: Selectabl
 /**
  * The rules that an account gets from the templates of its server; null: its rules stay as they
  * are. Rules that were set on the account always stay.
- * @param rulesFrom where its newest rules came from: `own` if they were set on the account, null if
- * it never had rules.
+ * @param rulesFrom where its newest rules came from: `own` if a command set or removed them on the
+ * account, null if it never had rules.
  * @param templates of the server, in the order of their creation.
  * @param appliedName the template that is being applied; null: the account was created or changed.
  */

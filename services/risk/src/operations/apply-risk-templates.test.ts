@@ -111,7 +111,7 @@ it("applies templates on other servers while the accounts of one are unavailable
   expect(done).toContain("applied down/1001");
 });
 
-it("asks for few accounts of a server that is unavailable, and not at once again", async () => {
+it("reads at most four accounts of an unavailable server, and does not report that more can be compared", async () => {
   const accounts = Array.from({ length: 200 }, (_, index) => waiting("down", String(1_000 + index)));
   const { applier, done, failing } = setUp({ accounts });
   failing.set("down", new Unavailable());
@@ -150,7 +150,7 @@ it("reads no account with rules of its own, and waits for rules that may be disc
   expect(done).toEqual(["removed one/1001", "postponed one/1002"]);
 });
 
-it("searches first among the rules that came from a template, then in its selection, to the end", async () => {
+it("finds first the accounts whose rules came from a template, then those that it selects, to the last", async () => {
   const template = { serverId: "one", version: 1, appliesTo: {}, fromTemplateAfter: null, selectedAfter: "" };
   const { applier, done } = setUp({
     templates: [

@@ -1,7 +1,7 @@
 /**
  * Collects the evidence of breaches from the log, a minute and a quarter after each breach. One
  * pass over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
- * Every owner of the partition may collect; only the first document is stored.
+ * A former owner of the partition may still collect; only the first document is stored.
  */
 import type { CommandStore } from "@kapi/commands";
 import { accountKey, type EvidencePosition, type MissingEvidence, type RiskEvent, TOPICS } from "@kapi/contracts";
@@ -34,11 +34,11 @@ const READ_TIMEOUT_MS = 16_000;
 /** Pause before incomplete evidence is collected again. */
 const RETRY_AFTER_MS = 10_000;
 /**
- * Time after which evidence is stored with the missing parts named: trading servers keep quotes for
- * 5 minutes.
+ * Time after the recording of a breach until its evidence is stored with the missing parts named:
+ * trading servers keep quotes for 5 minutes.
  */
 const MAX_WAIT_MS = 240_000;
-/** Time after which evidence that cannot be collected is given up. */
+/** Time after the recording of a breach until evidence that cannot be collected is given up. */
 const GIVE_UP_AFTER_MS = 3_600_000;
 
 const stored = counter("risk.evidence.stored", "Stored evidence of breaches, by `complete`", "{document}");
@@ -163,8 +163,8 @@ async function prove(
 }
 
 /**
- * The positions that were open at a time. While their owner is unavailable, this rejects if the
- * evidence can wait; later the document says that they are missing.
+ * The positions that were open at a time. While the account service is unavailable, this rejects if
+ * the evidence can wait; later the document says that they are missing.
  */
 async function positionsAt(
   { readPositions, logger }: EvidenceDependencies,

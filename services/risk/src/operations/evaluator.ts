@@ -61,8 +61,8 @@ export class Evaluator {
   }
 
   /**
-   * Forgets all partitions; the new ones are acquired when they are used. `generation` is the
-   * group's number of the assignment.
+   * Forgets all partitions; the new ones are acquired when they are used. `generation`: the
+   * generation of the consumer group that has this assignment.
    */
   assign(partitions: readonly number[], generation: number): void {
     this.#assigned = new Set(partitions);

@@ -115,7 +115,7 @@ export class PartitionEvaluator {
   #turn: Promise<unknown> = Promise.resolve();
   /** An activation that may have been committed: the last attempt had no clear outcome. */
   #uncertain: Activation | null = null;
-  /** The checkpoint that is stored now. */
+  /** Settles when the checkpoint that is being stored has ended. */
   #checkpoints: Promise<void> = Promise.resolve();
 
   /** `end`: the end of the log when the partition was acquired. */

@@ -46,7 +46,7 @@ function start() {
 }
 
 describe("evidence of intervals", () => {
-  it("is read for one organization while another one asks for many intervals, and gets 429 above its share", async () => {
+  it("is read for one organization while another one asks for more than its share, which is refused", async () => {
     const { ask, running, end } = start();
     const [one, other] = [randomUUID(), randomUUID()];
     const many = Array.from({ length: MANY }, () => ask(one));

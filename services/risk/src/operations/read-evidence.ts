@@ -13,7 +13,7 @@ const MAX_INTERVALS_PER_ORGANIZATION = 2;
 /** Deadline of reading the log: below that of the gateway, so that no read goes on in vain. */
 const READ_TIMEOUT_MS = 3_000;
 const SECOND_MS = 1_000;
-/** Time that pending evidence still needs at least, for `Retry-After`. */
+/** Time for collecting due evidence; `Retry-After` adds it to the time until evidence is due. */
 const MIN_PENDING_MS = 5_000;
 
 /**

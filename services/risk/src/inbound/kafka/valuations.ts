@@ -8,7 +8,7 @@ import type { Evaluator } from "../../operations/evaluator.ts";
 const EVALUATOR_GROUP = "risk-evaluator";
 /** Maximum number of valuations whose alerts are committed together. */
 const MAX_BATCH_VALUATIONS = 500;
-/** Minimum time between fetches under load: a breach is this much later, in larger batches. */
+/** Minimum time between fetches under load: batches are larger, and breaches this much later. */
 const BUSY_INTERVAL_MS = 10;
 
 /** Reads `trading.valuations`, as a member of the group. */

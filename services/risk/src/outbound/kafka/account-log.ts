@@ -12,7 +12,7 @@ import type { ReadAccountLog } from "../../domain/ports.ts";
 const MAX_AHEAD_MS = 5_000;
 /** A valuation may be in the log this long after the time at which it was measured. */
 const MAX_LATE_MS = 60_000;
-/** Maximum number of records of one account that are kept in memory. */
+/** Maximum number of records of one account and topic that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
 
 /** A sample, as it is in evidence. */
@@ -92,7 +92,7 @@ function toLogged(partition: number, { key, value, offset, timestampMs }: Messag
   return { evidence, measuredAtMs, equityMinor, balanceMinor };
 }
 
-/** Null for a record that is no sample, such as the report of a deletion. */
+/** Null for a record that is no sample, such as the tombstone of a deleted account. */
 function toSample({ value, headers }: Message): Sample | null {
   const range = decodeSampleHeaders(headers);
   if (range === null) return null;

@@ -63,7 +63,7 @@ export function createSingleBreachReader(database: Database): ReadBreach {
   };
 }
 
-/** Finds a breach of several servers by its id; null if they have no such breach. */
+/** Finds a breach by its id on any of several servers; null if none of them has this breach. */
 export function createBreachFinder(database: Database): FindBreach {
   return async (serverIds, breachId) => {
     const [row] = await database.query(FIND, [serverIds, breachId]);

@@ -16,7 +16,10 @@ import { RULE_VERSION_COLUMNS, type RuleVersionRow, versionFromRow } from "./rul
 
 /** Time after the window of evidence until its last valuations and samples are in the log. */
 const SETTLED_AFTER_MS = 15_000;
-/** Evidence is due at most this long after its breach is recorded, whenever it was measured. */
+/**
+ * Evidence is due at most this long after its breach is recorded, even if the time of the breaching
+ * valuation is in the future.
+ */
 const MAX_EVIDENCE_DELAY_MS = 300_000;
 /** Maximum number of states in one statement. */
 const MAX_STATES = 2_000;
@@ -26,7 +29,8 @@ const TOKENS = statement<{ number: number; token: number }>(
   `select number, token::float8 as token from partitions`,
 );
 // $1 partition, $2 topic id, $3 generation, $4 the token before the join, or null. A new topic is
-// read from its beginning. Returns no row if a member of a later generation has the partition.
+// read from its beginning. Returns no row if a member of a later generation has the partition, and
+// the token is not $4.
 const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
   "risk-acquire-partition",
   `with former as (select topic_id from partitions where number = $1)
@@ -152,8 +156,8 @@ export function createEvaluationStore(database: Database): EvaluationStore {
         for (let at = 0; at < states.length; at += MAX_STATES) {
           await storeStates(transaction, owner.partition, states.slice(at, at + MAX_STATES));
         }
-        // Last, because it locks the partition: a breach that is found meanwhile does not wait for
-        // it.
+        // Last, because this statement locks the partition. A breach that is found while the states
+        // are stored does not wait for the lock.
         const moved = await transaction.query(STORE_POSITION, [owner.partition, owner.token, nextOffset]);
         if (moved.length === 0) throw notOwner(owner);
       }),

@@ -60,7 +60,10 @@ export interface RuleRepository {
   add(version: NewRuleVersion, partition: number): Promise<void>;
   /** Reads the newest active version; version 0 without rules if there is none. */
   readonly active: ReadRules;
-  /** Deletes all versions of the rules of deleted accounts, and their states. Breaches stay. */
+  /**
+   * Deletes all versions of the rules of deleted accounts, with their states, and removes the
+   * accounts from the waiting ones. Breaches stay.
+   */
   deleteRules(accounts: readonly AccountRef[]): Promise<void>;
 }
 
@@ -153,7 +156,7 @@ export async function addVersion(
   ]);
 }
 
-/** The template that a version came from; null: its rules were set on the account. */
+/** The template that a version came from; null: a command set or removed rules on the account. */
 export function templateOf({
   template_name: name,
   template_version: version,

@@ -98,7 +98,8 @@ const SET = statement<{ version: number }>(
      updated_at = excluded.updated_at, from_template_after = '', selected_after = ''
    returning version`,
 );
-// $1 server, $2 name, $3 new state, $4 command. Returns the version of a deleted template too.
+// $1 server, $2 name, $3 new state, $4 command. If the template was deleted before, changes nothing
+// and returns its version.
 const DELETE = statement<{ version: number }>(
   "risk-delete-template",
   `with deleted as (
