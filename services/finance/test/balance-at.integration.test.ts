@@ -59,7 +59,7 @@ describe("the balance at a time", () => {
     return account;
   }
 
-  /** The events of movements: amounts that the ledger books. */
+  /** The event of the account's creation with a balance of 1.00, then one event per movement. */
   function events(account: Account, movements: readonly Movement[]): TradingEvent[] {
     let balanceMinor = 100;
     let ms = NOON_MS;
@@ -80,7 +80,7 @@ describe("the balance at a time", () => {
   }
 
   it(
-    "is the sum of all movements up to the end of the given millisecond, also of those that the topic has not delivered",
+    "is the sum of all movements up to the end of the given millisecond, even if the topic delivered no event",
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(movement, { maxLength: 40 }), async (movements) => {
@@ -129,7 +129,7 @@ describe("the balance at a time", () => {
     expect(balances).toEqual([{ balance: 0 }, { balance: 6 }, { balance: 7 }]);
   });
 
-  it("is 0 for an account without transactions, 404 after its deletion, 400 without a time", async () => {
+  it("is 0 for an account without transactions, 404 after its deletion, 400 for a malformed time", async () => {
     const account = await accountWith((name) => [accountCreated({ ...name, sequence: 1, initialBalanceMinor: 0 })]);
     expect(await balanceAt(account, toIso(Date.now()))).toEqual({ status: 200, body: { balance: 0 } });
     expect((await balanceAt(account, "yesterday")).status).toBe(400);
@@ -137,7 +137,7 @@ describe("the balance at a time", () => {
     expect((await balanceAt(account, toIso(Date.now()))).status).toBe(404);
   });
 
-  it("is 500 while the trading server does not say how far its events go", async () => {
+  it("is 500 while the trading server does not answer", async () => {
     const account = await accountWith((name) => events(name, [[1, 100]]));
     await Promise.all(standIns.splice(0).map((standIn) => standIn.stop()));
     expect((await balanceAt(account, toIso(NOON_MS))).status).toBe(500);

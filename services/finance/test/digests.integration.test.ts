@@ -10,7 +10,7 @@ import { accountCreated, anyAccountNumber, balanceChanged, eventEnvelope, eventu
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-import { naiveDigest, parseDigests } from "./digest-books.ts";
+import { naiveDigest, parseDigests } from "./naive-digests.ts";
 import { Harness } from "./harness.ts";
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -18,7 +18,7 @@ const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const MANY_ACCOUNTS = 1_150;
 const MAKING_TIMEOUT_MS = 30_000;
 
-/** $1 server, $2 first day: the server's digests begin with this day. */
+/** $1 server, $2 first day: the server's first digests are of this day, and are made next. */
 const BEGIN_WITH = statement<never>(
   "test_begin_with",
   `insert into digest_servers (server_id, first_day, made_through) values ($1, $2::date, $2::date - 1)
@@ -28,7 +28,7 @@ const MADE_THROUGH = statement<{ made_through: string; after_account: string }>(
   "test_made_through",
   "select made_through::text, after_account from digest_servers where server_id = $1",
 );
-/** $1 server, $2 day: sets the first day of the server's digests. */
+/** $1 server, $2 first day: sets only this day. The days already made still count as made. */
 const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
@@ -53,7 +53,10 @@ beforeEach(() => {
   today = utcDay(Date.now());
 });
 
-/** Publishes events while the service is stopped, so that none of them is late; then starts it. */
+/**
+ * Publishes events while the service is stopped, then starts the service. So all of these events
+ * are booked before the first digests are made.
+ */
 async function published(events: readonly TradingEvent[], firstDay = yesterday()): Promise<void> {
   await harness.stopService();
   await harness.database.query(BEGIN_WITH, [serverId, firstDay]);
@@ -95,12 +98,13 @@ async function expectNaive(day: string, accountNumbers: readonly string[]): Prom
   expect((await digestsOf(day)).contents).toEqual(sorted);
 }
 
-/** What happens to an account: a deposit, or a closing deal with its costs. */
+/** What happens to an account: a deposit, a withdrawal, or a closing deal with its costs. */
 interface Step {
   /** Days before today. */
   readonly daysAgo: number;
   /** Seconds of that day. */
   readonly second: number;
+  /** Minor units. One amount: deposit or withdrawal. Three: profit, commission and swap of a deal. */
   readonly amounts: readonly number[];
 }
 
@@ -181,13 +185,13 @@ describe("the digests of transactions", () => {
         existing.map(({ accountNumber }) => accountNumber),
       );
       for (const { revision, revisedAt } of (await digestsOf(day)).digests) {
-        // Some events were booked on a later day, before the digest was made.
+        // All events were booked today. No digest existed then, so none was revised.
         expect([revision, revisedAt]).toEqual([1, null]);
       }
     }
   });
 
-  it("include accounts without any transaction, with their balance", async () => {
+  it("include accounts without a transaction on the day, with their closing balance", async () => {
     const [empty, idle] = [anyAccountNumber(), anyAccountNumber()];
     const deposit = { daysAgo: 3, second: 5, amounts: [12_345] };
     await published([...eventsOf(empty, 2, 0, []), ...eventsOf(idle, 4, 100_000, [deposit])]);
@@ -256,7 +260,7 @@ describe("the digests of transactions", () => {
     expect(second.digests.map(({ accountNumber }) => accountNumber)).toEqual(numbers.toSorted().slice(3, 6));
   });
 
-  it("of a deleted account stay, and a day before its deletion is made again with the account", async () => {
+  it("of a deleted account stay, also if a day before the deletion is made again", async () => {
     const accountNumber = anyAccountNumber();
     const deposit = { daysAgo: 1, second: 5, amounts: [2_000] };
     await published(eventsOf(accountNumber, 2, 100, [deposit]));
@@ -268,7 +272,7 @@ describe("the digests of transactions", () => {
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });
 
-  it("survive a kill while those of a day are made: each account has one digest", async () => {
+  it("are made once for each account, even if the process is killed while it makes the digests of a day", async () => {
     const numbers = Array.from({ length: MANY_ACCOUNTS }, (_, index) => String(20_000_000 + index));
     await harness.stopService();
     await harness.database.query(BEGIN_WITH, [serverId, yesterday()]);
@@ -293,7 +297,7 @@ describe("the digests of transactions", () => {
     await digestsOf(yesterday());
     await harness.stopService();
     const old = addDays(today, -402);
-    // The days since then are made: the maker does not have to make 400 of them first.
+    // Only the first day changes: the days up to yesterday still count as made.
     await harness.database.query(BEGAN_ON, [serverId, old]);
     await harness.database.query(MOVE_DIGESTS, [serverId, yesterday(), old]);
     await harness.startService();
@@ -305,8 +309,8 @@ describe("the digests of transactions", () => {
 });
 
 /**
- * Runs the service as a process until it kills itself at the fault point, after `passes` earlier
- * passes of it.
+ * Runs the service as a process, which passes the fault point `passes` times and kills itself the
+ * next time.
  */
 async function killedAt(point: string, passes: number): Promise<void> {
   const env = { ...harness.environment.env, HTTP_PORT: "0", FAULT_POINT: point, FAULT_POINT_AFTER: String(passes) };

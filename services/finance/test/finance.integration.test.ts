@@ -95,7 +95,7 @@ describe("finance", () => {
     expect((await harness.transactions(accountNumber)).map(({ type }) => type)).toEqual(["deposit", "deposit"]);
   });
 
-  it("expires only changes that can never apply", async () => {
+  it("expires a deposit that was not applied, and releases its credits", async () => {
     const accountNumber = await harness.openAccount();
     await harness.fault({ kind: "unreachable", accountNumber, operation: "deposit", count: 2 });
     const deposit = command(accountNumber, { deadlineAt: toIso(Date.now() + 500) });

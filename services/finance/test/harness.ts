@@ -145,7 +145,10 @@ export class Harness {
     await eventually(() => health.ready().ok);
   }
 
-  /** Calls an internal route; returns status and body. */
+  /**
+   * Calls an internal route: with `token`, or else as a service that may call the route. Returns
+   * status, error code and body.
+   */
   async call(method: "GET" | "DELETE", path: string, token?: string) {
     const url = this.log.findLast((entry) => typeof entry["url"] === "string")?.["url"];
     const whole = `/internal/servers/${path}`;

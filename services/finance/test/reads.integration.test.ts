@@ -79,7 +79,7 @@ describe("the reads of the ledger", () => {
     await Promise.all(stops.map((stop) => stop()));
   });
 
-  it("show all rows of a command as soon as it succeeds, newest first", async () => {
+  it("show the transaction of a command as soon as the command succeeds, newest transaction first", async () => {
     const accountNumber = await harness.openAccount(5_000);
     const deposit = command(accountNumber, { payload: { amount: 100.25, description: "first" }, requestId: "r-9" });
     await harness.publish(deposit);
@@ -250,7 +250,7 @@ describe("the reads of the ledger", () => {
       }
     });
 
-    it("are 404 for an account whose first event is late, and its commands fail as deleted", async () => {
+    it("are 404 for an account whose first event comes after the deletion; its commands fail ACCOUNT_NOT_FOUND", async () => {
       const accountNumber = anyAccountNumber();
       expect((await harness.call("DELETE", pathOf(accountNumber))).status).toBe(200);
       const deposit = command(accountNumber);

@@ -25,8 +25,8 @@ export interface TransactionRow {
 }
 
 /**
- * Whether the ledger knows an account. The statements that read it also return it for an unknown
- * account.
+ * Whether the ledger knows an account. The statements that select these columns return a row for an
+ * unknown account, too.
  */
 export interface StandingRow {
   readonly deleted: boolean;
@@ -34,7 +34,7 @@ export interface StandingRow {
   readonly last_sequence: number | null;
 }
 
-/** A row; `id` is null for an empty page. */
+/** A row of a page. An empty page is one row, whose `id` is null. */
 export type PageRow = StandingRow & { readonly total: number | null } & (TransactionRow | { readonly id: null });
 
 /** The columns of {@link TransactionRow} in `transactions`. */
@@ -47,11 +47,11 @@ const DELETED = `exists (select from deleted_accounts d
      where d.server_id = k.server_id and d.account_number = k.account_number) as deleted`;
 
 /**
- * $1 server, $2 account number, $3 offset, $4 limit, $5 only sequences below this one, or null; of
- * offset and $5 at most one is given. Sequences have no gap: the last one is the number of rows,
- * and a page is a range of the unique index on (server, account, sequence). One statement, so that
- * rows and total are consistent. An empty page has one row, with only the state of the account in
- * the ledger. `least` ignores null.
+ * $1 server, $2 account number, $3 offset, $4 limit, $5 only sequences below this one, or null. The
+ * offset is 0 if $5 is not null. Sequences have no gap: the last one is the number of rows, and a
+ * page is a range of the unique index on (server, account, sequence). One statement, so that rows
+ * and total are consistent. An empty page has one row, with only the state of the account in the
+ * ledger. `least` ignores null.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",
@@ -136,10 +136,10 @@ export type BalanceRow = StandingRow & {
 
 /**
  * $1 server, $2 account number, $3 time. The balance after the last transaction up to the end of
- * the millisecond $3. Times follow the sequence, so a binary search over the sequences finds this
- * transaction: it reads 17 rows of 100,000. If the trading server's clock was set back, several
- * transactions may count as the last one up to $3; the balance is that after one of them. Always
- * one row.
+ * the millisecond $3. Times normally follow the sequence, so a binary search over the sequences
+ * finds this transaction: it reads 17 rows of 100,000. If the trading server's clock was set back,
+ * several transactions may count as the last one up to $3. The result is then the balance after one
+ * of them. Always one row.
  */
 export const BALANCE_AT: Statement<BalanceRow> = statement(
   "finance_balance_at",
@@ -175,8 +175,8 @@ export const MARK_DELETED: Statement<never> = statement(
 );
 
 /**
- * $1 servers, $2 account numbers. Returns accounts that the ledger has seen, or that were deleted
- * before.
+ * $1 servers, $2 account numbers. Returns those of the accounts that have a row in the ledger or a
+ * deletion mark.
  */
 export const SEEN_ACCOUNTS: Statement<{ server_id: string; account_number: string }> = statement(
   "finance_seen_accounts",

@@ -1,4 +1,4 @@
-/** SQL of the ledger; every statement handles many rows. */
+/** SQL to book events in the ledger, and to note and close gaps. */
 import { type Statement, statement } from "@kapi/postgres";
 
 /** The columns of {@link AccountRow}. */
@@ -17,7 +17,10 @@ export interface AccountRow {
   readonly last_sequence: number;
   readonly balance_minor: number;
   readonly transaction_sequence: number;
-  /** Sequence of the last booked event that the account service publishes; 0 without one. */
+  /**
+   * Sequence of the last booked event for which the account service also publishes an event
+   * (`isAnnouncedByAccount`); 0 without one.
+   */
   readonly announced_sequence: number;
 }
 

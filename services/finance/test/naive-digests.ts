@@ -15,7 +15,7 @@ export function naiveDigest(accountNumber: string, currency: string, day: string
   };
 }
 
-/** The digests of a page, and their content alone. */
+/** The digests of a page. `contents` are the digests without their revision and times. */
 export function parseDigests(body: unknown) {
   const page = FINANCE_ROUTES.listTransactionDigests.answer.parse(body);
   if (page.state !== "made") throw new Error(`the digests are ${page.state}`);
