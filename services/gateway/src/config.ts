@@ -10,8 +10,8 @@ export const ConfigSchema = z.object({
   HTTP_HOST: configFields.httpHost,
   HTTP_PORT: configFields.httpPort,
   /**
-   * Port on which the console calls operations for people; absent: people cannot act on accounts.
-   * Only services of kapi may reach it. The management API is not on it.
+   * Port on which the console calls operations for people; absent: people cannot act on accounts or
+   * risk templates. Only services of kapi may reach it. The management API is not on it.
    */
   INTERNAL_PORT: alongside(configFields.httpPort.optional(), needs("SERVICE_TOKEN_DIGESTS")),
   /** The address on which INTERNAL_PORT listens. */

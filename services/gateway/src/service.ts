@@ -239,7 +239,7 @@ async function startDeletionReaders(
 
 /**
  * Opens the internal port, on which the console calls operations for people. Without INTERNAL_PORT
- * people cannot act on accounts.
+ * people cannot act on accounts or risk templates.
  */
 async function startPersonHttp(
   context: MainContext<Config>,

@@ -57,7 +57,7 @@ describe("the fingerprint of a request", () => {
   });
 
   it.each(RESETS)(
-    "of %s differs between two management keys, and between a key and a person, with any password",
+    "of %s differs between two management keys, and between a key and a person, with and without a supplied password",
     (operation) => {
       for (const body of [{}, { password: "correct horse" }]) {
         const person = { type: "user", id: "a".repeat(16) } as const;

@@ -78,7 +78,7 @@ function callFor(
   };
   const logged = logWhenAnswered(dependencies, operation, caller, request, reply, address);
   const server = authorize(caller, contract.scope, dependencies.directory, serverId, { allowRemoved: true });
-  // A DELETE has its fields in the query.
+  // The console sends the query of a DELETE as `body`.
   const isInQuery = contract.body === undefined;
   const call = {
     operation,

@@ -93,7 +93,7 @@ describe("the reference", () => {
     expect(JSON.stringify(openApiDocument()["info"])).toContain("](/asyncapi.json)");
   });
 
-  it("has a page with only its own scripts", async () => {
+  it("has a page whose scripts all have its nonce, and that names no CDN", async () => {
     const app = gateway(() => undefined);
     registerReferenceRoutes(app);
     const page = await app.inject("/docs/reference/");

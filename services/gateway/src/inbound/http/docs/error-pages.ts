@@ -13,14 +13,14 @@ import {
 
 const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   never: "No. The same request fails again.",
-  corrected: "Yes, corrected.",
+  corrected: "Yes, after the correction.",
   "new key":
     "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The earlier key stays bound to the failed command.",
   "same key": "Yes, with the same idempotency key. The TypeScript client does it for you.",
   reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
 };
-/** Statuses that cost nothing (decisions, 7.1). */
+/** Statuses below 500 that cost nothing (decisions, 7.1). */
 const FREE_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 405, 429]);
 /** Codes of the status 404 that cost nothing (decisions, 7.1 and 7.3). */
 const FREE_CODES: ReadonlySet<string> = new Set<ErrorCode>(["NOT_FOUND", "WALLET_NOT_FOUND"]);

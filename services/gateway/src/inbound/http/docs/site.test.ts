@@ -58,7 +58,7 @@ describe("the documentation site", () => {
     expect(texts[0]).toMatch(/^kapi is the API through which your backend manages trading accounts\./);
   });
 
-  it("finds every page by the search", () => {
+  it("has every page in the search index, and the page of an error under its code", () => {
     const index = JSON.parse(site.file("search.json")?.text ?? "") as { address: string; heading: string }[];
     expect(new Set(index.map(({ address }) => address.split("#")[0])).size).toBe(site.paths().length);
     const headings = index.map(({ heading }) => heading);
@@ -67,7 +67,7 @@ describe("the documentation site", () => {
     expect(headings).not.toContain("As the answer to a request");
   });
 
-  it("serves the examples that its pages name as text, and links them", () => {
+  it("serves the examples as plain text, at the addresses that its pages link to", () => {
     for (const [page, example] of [
       ["webhooks", "examples/webhook-receiver.ts"],
       ["live-metrics", "examples/live-metrics-client.ts"],

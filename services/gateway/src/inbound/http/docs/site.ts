@@ -14,7 +14,7 @@ const FOLDER = path.resolve(import.meta.dirname, "../../../../../../docs");
 const ASSETS_FOLDER = path.resolve(import.meta.dirname, "../../../../assets");
 /** In the page about errors, this comment is replaced by the tables of all codes. */
 const ERROR_TABLES = "<!-- all codes -->";
-const NOT_FOUND = "# Page not found\n\nThere is no such page. Choose one of the list, or search.\n";
+const NOT_FOUND = "# Page not found\n\nThere is no such page. Choose a page from the list, or search.\n";
 /** Longest text of a section in the search index, in characters. */
 const MAX_INDEXED_CHARACTERS = 600;
 
