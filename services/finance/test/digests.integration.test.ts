@@ -104,7 +104,7 @@ interface Step {
   readonly daysAgo: number;
   /** Seconds of that day. */
   readonly second: number;
-  /** Minor units. One amount: deposit or withdrawal. Three: profit, commission and swap of a deal. */
+  /** Minor units. One: a deposit or withdrawal. Three: profit, commission and swap of a deal. */
   readonly amounts: readonly number[];
 }
 
