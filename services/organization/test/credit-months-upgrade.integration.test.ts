@@ -1,4 +1,7 @@
-/** The credit ledger while processes of the last release without months run, and after them. */
+/**
+ * The credit ledger during an upgrade from the last release that has no table for each month: while
+ * processes of that release run, and after that.
+ */
 import { randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -148,7 +148,7 @@ test("a wallet drifts if its entries give other sums, also after an earlier chec
   await harness.database.query(changeWallet, [organizationId, -1]);
 });
 
-test("an entry lost long after its check is noticed within a day", async () => {
+test("an entry that is lost after its check is noticed a day after the check", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
   await harness.database.query(deletePurchases, [organizationId]);

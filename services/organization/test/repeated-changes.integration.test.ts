@@ -1,6 +1,6 @@
 /**
- * Releases and changes that Redis may have applied already: each counts once, in the ledger and in
- * Redis.
+ * Releases of reservations, refunds, and changes that Redis may have applied already: each counts
+ * once, in the ledger and in Redis.
  */
 import { randomUUID } from "node:crypto";
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-test.each(["at once", "apart", "with the settlement"])(
+test.each(["in one batch", "after each request", "with the settlement"])(
   "a command that was released because it was not published, and is requested again, is reserved and consumed once; its usage is read %s",
   async (read) => {
     const { context } = harness;
@@ -57,7 +57,7 @@ test.each(["at once", "apart", "with the settlement"])(
       const call = { organizationId, chargeId, operation: "depositAccountFunds", requestId: "request" };
       const records = [{ commandId, mayBePublished: false }];
       expect(await refund(context.redis, { ...call, records })).toMatchObject({ credits: 5 });
-      if (read === "apart") await recordAllUsage(context, ALL_SHARDS);
+      if (read === "after each request") await recordAllUsage(context, ALL_SHARDS);
     }
     await reserve(context, organizationId, 5, commandId);
     expect(await redisSums(context, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
@@ -77,7 +77,7 @@ test.each(["at once", "apart", "with the settlement"])(
   },
 );
 
-test("a second reservation of a released command, which at the sync only command-status knows, is settled and does not stay open", async () => {
+test("the second reservation of a command is settled and does not stay open, also if a sync learnt of the command only from command-status", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = randomUUID();
@@ -99,8 +99,8 @@ test("a second reservation of a released command, which at the sync only command
 });
 
 /**
- * Reserves, releases unpublished, and reserves a command again; returns the ids of the command and
- * its new reservation.
+ * Reserves credits for a command, releases them because the command was not published, and reserves
+ * again; returns the ids of the command and of its new reservation.
  */
 async function reservedAgain(organizationId: string): Promise<{ commandId: string; reservation: string }> {
   const { context } = harness;
@@ -136,7 +136,7 @@ test("a reservation after a release stays while its command waits, and is releas
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-// The previous release does not store the command id of a reservation.
+// The previous release of kapi does not store the command id of a reservation.
 const forgetCommand = statement<Record<string, never>>(
   "test_forget_command",
   `update open_reservations set command_id = null where charge_id = $1`,
@@ -156,7 +156,8 @@ test("a reservation after a release is released if its command is final with the
   await expectWallet(harness, organizationId, { available: 83, reserved: 12, consumed: 5 });
   commands.final = new Set([commandId, first]);
   await releaseLater();
-  // The first reservation of 7 stays: its final event is still in `command.events`.
+  // The 7 credits stay reserved: this is the first reservation of its command, so the final event
+  // in `command.events` will settle it.
   await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
   commands.final = new Set();
 });
@@ -179,9 +180,9 @@ function redisWithoutReplies(): LedgerHarness["context"]["redis"] {
 }
 
 test.each([
-  ["is retried while Redis still remembers it", 10, false],
-  ["comes from a sync when Redis may have forgotten it", 61, true],
-])("a change whose reply was lost is applied once; it %s", async (_what, minutes, isForgotten) => {
+  ["by a retry while Redis still remembers it", 10, false],
+  ["by a sync when Redis may have forgotten it", 61, true],
+])("a change whose reply was lost is applied once: %s", async (_what, minutes, isForgotten) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -197,7 +198,7 @@ test.each([
   for (let round = 0; round < 3; round += 1) await applyPending(context);
   expect(warn).toHaveBeenCalledTimes(isForgotten ? 1 : 0);
   warn.mockRestore();
-  // Changes that the wallet may have are not applied again: the wallets are set from the ledger.
+  // Changes that Redis may have forgotten are not applied again: a sync sets the wallets.
   expect(await syncShards(context, [shard])).toMatchObject({ synced: isForgotten ? [shard] : [] });
   await applyPending(context);
   await expectWallet(harness, organizationId, { purchased: 125, available: 120, reserved: 0, consumed: 5 });
@@ -310,8 +311,8 @@ async function chargedRead(organizationId: string) {
   return { key, giveBack: () => refund(context.redis, call) };
 }
 
-/** Runs each loop of the service once. */
-async function allRounds(organizationId: string): Promise<void> {
+/** Records usage, applies pending changes and syncs the shard, as the loops of the service do. */
+async function recordAndSync(organizationId: string): Promise<void> {
   const { context } = harness;
   await recordAllUsage(context, ALL_SHARDS);
   await applyPending(context);
@@ -332,7 +333,7 @@ test("a charge is refunded once over a failover, also if only the ledger has the
     });
     await giveBack();
     await giveBack();
-    await allRounds(organizationId);
+    await recordAndSync(organizationId);
     await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
   }
 });
@@ -347,7 +348,7 @@ test("a charge is refunded after a failover, also if only the ledger has the cha
     });
     await giveBack();
     await giveBack();
-    await allRounds(organizationId);
+    await recordAndSync(organizationId);
     await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
   }
 });
@@ -356,6 +357,6 @@ test("an unknown charge is not refunded", async () => {
   const organizationId = await organizationWith(harness, 100);
   const call = { organizationId, chargeId: randomUUID(), operation: "getCommand", requestId: "request" };
   expect(await refund(harness.context.redis, call)).toMatchObject({ credits: 0 });
-  await allRounds(organizationId);
+  await recordAndSync(organizationId);
   await expectWallet(harness, organizationId, { available: 100, consumed: 0 });
 });

@@ -80,7 +80,7 @@ async function organizationOf(isWanted: (shard: Shard) => boolean): Promise<stri
   }
 }
 
-test("usage, settlements, purchases, syncs and idempotency records of the other nodes continue", async () => {
+test("while a node is lost, usage, settlements, purchases, syncs and deletions of messages continue on the other nodes", async () => {
   const { context } = harness;
   await syncShards(context, ALL_SHARDS);
   const [lost, other] = [await organizationIn(true), await organizationIn(false)];
@@ -118,7 +118,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
   expect(await redisSums(context, other)).toEqual(sums);
   expect((await ledgerSums(harness, lost)).kept).toMatchObject({ purchased: 130, consumed: 8, reserved: 0 });
 
-  // A shard of another node that lost its data is synced, although another node is lost.
+  // The shard of `other` loses its data. It is synced, although the node of `lost` is unavailable.
   await redis.commands.del(metaKey(shardOf(other)));
   const syncResult = await syncShards(context, ALL_SHARDS);
   expect(syncResult).toMatchObject({ synced: [shardOf(other)], unsynced: [] });
@@ -137,7 +137,7 @@ test("usage, settlements, purchases, syncs and idempotency records of the other 
   expect(await redis.commands.hget(recordKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
 
-test("a new connection to the cluster starts while the node is lost, and other shards admit requests", async () => {
+test("a new connection to the cluster starts while the node is lost; earlier connections reach the other shards", async () => {
   const url = cluster.masters.map((master) => master.url);
   const other = await startRedis({
     url,

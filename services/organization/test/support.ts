@@ -30,7 +30,7 @@ export interface KnownCommands {
   final: Set<string>;
 }
 
-/** Collects the messages that the outbox publishes, unless it is unavailable. */
+/** Collects the messages that the outbox publishes; fails to send while `isUnavailable`. */
 export interface KafkaStandIn {
   readonly taken: (OutgoingMessage & { readonly topic: string })[];
   isUnavailable: boolean;

@@ -132,8 +132,8 @@ async function carryOutCommand(organizationId: string, step: Step & { readonly k
 }
 
 /**
- * Records a command without its request: as from its final event, or without an action as from a
- * sync.
+ * Records a command without the details of its request. With an action, it records what the final
+ * event reports; without an action, what a sync reports.
  */
 async function recordWithoutRequest(command: {
   readonly organizationId: string;
@@ -178,7 +178,7 @@ test("a release recorded before its reservation's request moves to that request'
   ]);
 });
 
-test("a release that comes with the request of a reservation from a sync counts once, for that request", async () => {
+test("a release counts once, for the request, if it is recorded with the request of a reservation that a sync recorded", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);

@@ -21,8 +21,8 @@ export const ConfigSchema = z.object({
   EVIDENCE_SIGNING_KEYS: configFields.keyring,
   /**
    * The public parts of evidence keys that no longer sign, each as `<id>:<publicKey>:<time of
-   * retirement>`, separated by commas. Keep a key for 400 days, as long as the evidence that it
-   * signed.
+   * retirement>`, separated by commas. Keep a key for 400 days after its retirement, because the
+   * evidence that it signed is kept for 400 days.
    */
   EVIDENCE_KEYS_RETIRED: configFields.retiredKeys.optional(),
   /**

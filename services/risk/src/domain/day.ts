@@ -8,7 +8,10 @@ import { assert, assertDefined } from "@kapi/kernel";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Time zones are at most 14 hours ahead of UTC and 12 behind it: two days cover a local day. */
+/**
+ * A local time, read as UTC, is within this many days of its instant: time zones are at most 14
+ * hours ahead of UTC and 12 behind it.
+ */
 const SEARCH_DAYS = 2;
 
 /** A day: from `startMs` inclusive to `endMs` exclusive. */

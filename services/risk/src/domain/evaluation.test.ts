@@ -34,7 +34,7 @@ function rulesOf(rules: readonly RiskRule[], version = 1): RuleSet {
   return { version, rules: rules.map((rule) => toRule(rule, 1)) };
 }
 
-/** Sets the rules on an account with these values, then gives it the valuations. */
+/** Activates the rules with the first values as the seed, then compares all later values. */
 function run(rules: readonly RiskRule[], all: readonly AccountValues[]): { state: AccountState; found: Alert[] } {
   const state = emptyState();
   const set = rulesOf(rules);
@@ -157,7 +157,7 @@ describe("a profit target", () => {
     action: "notify",
   };
 
-  it("is reached by the value that it names, after a warning at a share of it", () => {
+  it("is reached by the balance if that is its basis, after a warning at a share of the target", () => {
     const open = values(1, 11_000, { balanceMinor: 10_399_99 });
     const { found } = run([target], [values(0, 10_000), open, values(2, 10_400), values(3, 10_800), values(4, 11_000)]);
     expect(found.map(({ kind, valueMinor }) => [kind, valueMinor])).toEqual([
@@ -190,7 +190,7 @@ describe("a warning", () => {
 });
 
 describe("a changed rule", () => {
-  it("keeps its breach in the period and its reference", () => {
+  it("keeps its reference, and stays breached until the period ends", () => {
     const { state, found } = run([DAILY], [values(0, 10_000), values(1, 9_700)]);
     const tighter = rulesOf([{ ...DAILY, limit: { percent: 3 } }], 2);
     found.push(...activate(state, rulesOf([DAILY]), tighter, ACCOUNT, calendarOf, values(2, 9_800)));
@@ -202,7 +202,7 @@ describe("a changed rule", () => {
     expect(found).toMatchObject([{ thresholdMinor: 9_700_00 }]);
   });
 
-  it("that measures from another value keeps its breach in the period", () => {
+  it("that measures from another value stays breached until the period ends", () => {
     const { state } = run([DAILY], [values(0, 10_000), values(1, 9_500)]);
     const byBalance = rulesOf([{ ...DAILY, basis: "balance" }], 2);
     expect(activate(state, rulesOf([DAILY]), byBalance, ACCOUNT, calendarOf, values(2, 9_000))).toEqual([]);
@@ -277,7 +277,7 @@ const someMarket = fc.array(
   { minLength: 1, maxLength: 60, size: "max" },
 );
 
-/** The rules of a version. A rule keeps the version in which it was added, as in the table. */
+/** The rules of a version. A rule keeps the version that added it, as in `rule-repository.ts`. */
 function nextVersion(before: RuleSet | null, rules: readonly RiskRule[]): RuleSet {
   const version = (before?.version ?? 0) + 1;
   const sinceOf = ({ id, type }: RiskRule): number =>

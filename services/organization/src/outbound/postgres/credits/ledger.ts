@@ -26,19 +26,19 @@ import {
   SELECT_OPEN_RESERVATIONS,
   selectReserved,
 } from "./entries.ts";
-import { withoutPast } from "./past-entries.ts";
+import { checkPastEntries } from "./past-entries.ts";
 import { keepUsageDays } from "./usage-days.ts";
 
 /**
- * Maximum age of the epoch of a shard that still records. Every process raises epochs that are ten
- * minutes old, so a shard is in the current month. An entry that is repeated within `PAST_AGE_MS`
- * is in that month or the month before it.
+ * Recording in a shard fails if the shard's epoch is older than this. Every process raises epochs
+ * that are more than ten minutes old, so an epoch is normally in the current month. An entry that
+ * is repeated within `PAST_AGE_MS` is in the month of the epoch or in the month before.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
-// A sync takes the lock exclusively, recording shares it. So a sync sees each entry either
-// committed with a lower epoch, or recorded later with the raised epoch. The lock is advisory,
-// because sharing an advisory lock writes nothing.
+// A sync and a drift check take the lock exclusively and raise the epoch; recording shares the
+// lock. So each entry is either committed before, with a lower epoch, or recorded after, with the
+// raised epoch. The lock is advisory, because sharing an advisory lock writes nothing.
 const LOCK_SHARDS_SHARED = statement<Record<string, never>>(
   "ledger_share_tags",
   `select pg_advisory_xact_lock_shared(hashtext(current_schema()), tag)
@@ -91,7 +91,7 @@ const ADD_TO_WALLETS = statement<ChangedWallet>(
      delta.purchased - delta.reserved - delta.consumed as change`,
 );
 
-/** Shares the locks of `shards` until the transaction ends; returns where they record. */
+/** Shares the locks of `shards` until the transaction ends; returns the position of each shard. */
 export async function shareShardLocks(tx: Queryable, shards: readonly Shard[]): Promise<Map<Shard, LedgerPosition>> {
   const [, rows] = await Promise.all([tx.query(LOCK_SHARDS_SHARED, [shards]), tx.query(READ_POSITIONS, [shards])]);
   for (const { tag, lag_seconds } of rows) {
@@ -112,7 +112,7 @@ export async function recordEntries(
   nowMs: number,
 ): Promise<RecordedEntry[]> {
   const known = await ofKnownOrganizations(tx, distinctInOrder(reported));
-  const { entries: distinct, past } = await withoutPast(tx, known, nowMs);
+  const { entries: distinct, past } = await checkPastEntries(tx, known, nowMs);
   if (distinct.length === 0) return [];
   const positionOf = (entry: LedgerEntry): LedgerPosition =>
     assertDefined(positions.get(shardOf(entry.organizationId)), "the shard's lock");
@@ -129,7 +129,8 @@ export async function recordEntries(
   const fresh = entries.filter((entry) => added.has(entryName(entry)));
   const repeated = entries.filter((entry) => !added.has(entryName(entry)));
   updateOpenReservations(tx, fresh);
-  // In this order: the write of the usage days is the last one, because it may wait for long.
+  // In this order: the usage days are written last, so a transaction that has locked days waits for
+  // no other lock.
   const [, earlier] = await Promise.all([
     updateWallets(tx, fresh, nowMs),
     updateUsageDays(tx, tables, fresh, repeated),

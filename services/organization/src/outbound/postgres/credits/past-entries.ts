@@ -18,8 +18,8 @@ const DAY_MS = 24 * 3_600_000;
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
- * Margin for clocks and late epochs: an entry may be in a month that ended this long before its
- * request.
+ * Margin for clocks and late epochs: an entry may be in a month that ended up to this long before
+ * its request.
  */
 const MONTH_MARGIN_MS = 2 * DAY_MS;
 const ALL_MONTHS = ["all_credit_entries"];
@@ -36,10 +36,10 @@ const INSERT_REFUSED = statement<Record<string, never>>(
 );
 
 /**
- * The entries that can be recorded. `past` has the old entries that the ledger already has, by
- * name. Entries that a dropped month may have are put aside.
+ * Puts aside the entries that a dropped month may have, and returns the other entries. `past` has
+ * the old ones of these that the ledger already has, by name.
  */
-export async function withoutPast(
+export async function checkPastEntries(
   tx: Transaction,
   entries: readonly LedgerEntry[],
   nowMs: number,

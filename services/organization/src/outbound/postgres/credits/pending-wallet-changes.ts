@@ -11,7 +11,7 @@ const INSERT_ROWS = statement<Record<string, never>>(
      as given (charge_id, organization_id, kind, credits, epoch, is_old)
    on conflict (charge_id) do nothing`,
 );
-// Purchases first: they create the wallet that a settlement needs.
+// Purchases first: in Redis, a purchase creates the wallet that a settlement needs.
 const SELECT_ROWS = statement<PendingWalletChange>(
   "pending_select",
   `select charge_id as "chargeId", organization_id as "organizationId", kind, credits, epoch,

@@ -7,8 +7,8 @@ import { type UsageDay, summedUsageDays, usageDayOf, withdrawn } from "../../../
 import { columnsOf } from "../columns.ts";
 import { perTable, queryAll } from "./ledger-positions.ts";
 
-// Until this transaction commits, no other transaction can complete these reservations (below),
-// which changes their operation.
+// Until this transaction commits, no other transaction can change the operation of these
+// reservations (completeReservations).
 const lockReservations = perTable<{ chargeId: string; operation: string }>(
   "usage_days_lock_reservations",
   (table) =>
@@ -63,9 +63,12 @@ const ADD_TO_DAYS = statement<Record<string, never>>(
 );
 
 /**
- * Adds new entries to their days. Reservations get the operation and time of `incomplete`, and may
- * move to another day. One statement writes the days, after all other writes of the ledger: a
- * transaction that has locked days waits for no other lock.
+ * Adds new entries to their days. `incomplete` are repeated reservations: the ledger has each
+ * without the details of its request. If the repeat has them, the stored reservation gets its
+ * operation, request id, time and author, and may move to another day.
+ *
+ * One statement writes the days, after all other writes of the ledger: a transaction that has
+ * locked days waits for no other lock.
  */
 export async function keepUsageDays(
   tx: Transaction,
@@ -91,7 +94,10 @@ async function addedBy(tx: Queryable, tables: readonly string[], fresh: readonly
   });
 }
 
-/** Changes that move completed reservations, with their releases. */
+/**
+ * Adds the details of the request to reservations. Returns the changes of usage days: reservations
+ * and their releases move to the operation of the request, reservations also to its day.
+ */
 async function completeReservations(
   tx: Queryable,
   tables: readonly string[],

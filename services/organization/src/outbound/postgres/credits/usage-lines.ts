@@ -14,11 +14,14 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
 }
 
 /**
- * How many days before a release its reservation is looked for. The line of a release that comes
- * later has no request id.
+ * How many days before a release its reservation is looked for in `credit_entries`. The line of a
+ * release that comes later has the operation and author of the settlement, and no request id.
  */
 const MAX_RESERVED_DAYS = 62;
-/** Timeout of a read with filters, in milliseconds. It reads every line of the time range. */
+/**
+ * Timeout of a read that reads every line of its time range, in milliseconds: a read with filters,
+ * or the total of a time range.
+ */
 const FILTERED_TIMEOUT_MS = 2_000;
 const IS_LINE = `credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release')`;
 /** The position before the first line. */
@@ -71,7 +74,7 @@ const NEWEST_FIRST = "page.at desc, page.charge_id desc, page.leg desc";
 
 /**
  * $1 to $3 as {@link IN_RANGE}, $4 to $6 the key of the line before the page, $7 limit, $8 offset.
- * The newest lines of each table are read in the order of its index, without the entries. An order
+ * The newest lines of each table are read in the order of its index, from the index alone. An order
  * of both tables together would read and sort every line of the organization.
  */
 export const SELECT_PAGE = statement<UsageRow>(
@@ -94,13 +97,16 @@ const COUNT_RANGE = statement<{ total: number }>(
    ) as page`,
 );
 
-/** The filters of the values `operation`, `xRequestId` and `commandId`, which begin at `next`. */
+/** The conditions on `operation`, `xRequestId` and `commandId`: parameters $next to $next + 2. */
 function matches(next: number): string {
   return `($${next}::text is null or coalesce(reserved.operation, line.operation) = $${next})
      and ($${next + 1}::text is null or coalesce(reserved.x_request_id, line.x_request_id) = $${next + 1})
      and ($${next + 2}::uuid is null or line.command_id = $${next + 2})`;
 }
-/** What the entry itself shows of {@link matches}: for a release only its command. */
+/**
+ * The part of {@link matches} that needs no reservation: for a release only the condition on the
+ * command.
+ */
 function mayMatch(next: number): string {
   return `($${next + 2}::uuid is null or command_id = $${next + 2}) and (leg = 'settle'
          or ($${next}::text is null or operation = $${next})

@@ -63,8 +63,8 @@ interface SumsRow extends WalletDelta {
   readonly entries: number;
 }
 
-// Sums entries after an epoch, through the whole epoch of the entry that follows after $4 entries.
-// It repeats the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the
+// Sums up the entries after an epoch, up to and including the epoch of entry number $4 + 1. It
+// repeats the rules of domain/credits/ledger-entry.ts on purpose: shared code would repeat the
 // ledger's mistakes.
 const sumEntries = perTable<SumsRow>(
   "wallet_checks_sum_entries",
@@ -104,7 +104,7 @@ const UPSERT_CHECKS = statement<Record<string, never>>(
    where wallet_checks.epoch < excluded.epoch`,
 );
 
-/** The wallets, entries and last checks that the drift check reads. */
+/** Implements the reads and writes of the drift check. */
 export function createWalletChecks(database: Database): WalletChecks {
   return {
     shards: async () => (await database.query(SELECT_SHARDS, [])).map((row) => row.tag),

@@ -83,7 +83,8 @@ const SELECT_PLACES = statement<WalletPlace>(
    order by tag, organization_id limit $4`,
 );
 const BEFORE_ALL_WALLETS: WalletPlace = { shard: -1, organizationId: "00000000-0000-0000-0000-000000000000" };
-// An unknown operation may be an export.
+// `command` (from a sync) and null (from an older release) mean that the operation is unknown: it
+// may be an export, which has the later deadline.
 const SELECT_OLD_RESERVATIONS = statement<Reservation>(
   "wallets_select_old_reservations",
   `select charge_id as "chargeId", coalesce(command_id, charge_id) as "commandId", organization_id as "organizationId",
@@ -133,8 +134,8 @@ async function readWallet(database: Queryable, organizationId: string): Promise<
 }
 
 /**
- * Holds the shard's lock exclusively until the transaction ends, and raises its epoch. Returns
- * where the shard records from then on: all earlier entries have a lower epoch.
+ * Holds the shard's lock exclusively until the transaction ends, and raises its epoch. Returns the
+ * shard's new position: all earlier entries have a lower epoch.
  */
 export async function raiseEpochExclusively(tx: Queryable, shard: Shard): Promise<LedgerPosition> {
   await tx.query(LOCK_SHARD, [shard]);

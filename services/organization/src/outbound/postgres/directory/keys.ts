@@ -27,7 +27,7 @@ const INSERT_KEY_ROW = statement<KeyRow>(
      created_at, allowed_networks, status, version)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'active', 1) returning ${ROW}`,
 );
-// The lock makes each creation count the keys of concurrent ones.
+// Concurrent creations wait for the lock, so each counts the keys of those before it.
 const LOCK_ORGANIZATION = statement(
   "directory_lock_organization",
   `select 1 from organizations where id = $1 for update`,

@@ -20,7 +20,8 @@ const LOCK_SERVER_ROW = statement<ServerRow>(
   "directory_lock_server",
   `select ${ROW} from servers where server_id = $1 for update`,
 );
-// A server id belongs to one organization for good. A token is valid only for its own address.
+// A server id belongs to one organization for good. Without a new token, the server keeps its token
+// only if its URL stays the same.
 const UPSERT_SERVER_ROW = statement<ServerRow>(
   "directory_upsert_server",
   `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
@@ -57,7 +58,7 @@ const SERVERS_OF_ORGANIZATION = {
   ),
   from: serverOf,
 };
-// Servers are few: every process of the gateway keeps all of them in memory.
+// No index has this order: servers are so few that every gateway process keeps all in memory.
 const SERVERS_OF_ALL = {
   select: statement<ServerRow>(
     "directory_select_all_servers",
