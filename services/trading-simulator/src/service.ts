@@ -30,7 +30,7 @@ import { readRecording } from "./outbound/quotes-file.ts";
 
 const SERVICE = "trading-simulator";
 const SCHEMA: ServiceSchema = { service: SERVICE, schema: "trading_server", directories: [BRIDGE_MIGRATIONS] };
-/** Duration of a tick if only the control API ticks. */
+/** Duration of a tick of the control API if `TICK_INTERVAL_MS` is 0. */
 const MANUAL_TICK_MS = 250;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */

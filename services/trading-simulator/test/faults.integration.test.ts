@@ -94,7 +94,7 @@ describe("a change that applies late", () => {
 });
 
 describe("other faults", () => {
-  it("reject with the requested code for good", async () => {
+  it("reject one change for good with the requested code, and not the next change", async () => {
     await inject({ kind: "refuse", operation: "deposit", code: "ACCOUNT_DISABLED" });
     const change = deposit(account, 700);
     const refused = [{ reference: change.reference, status: "refused", code: "ACCOUNT_DISABLED" }];
@@ -109,6 +109,7 @@ describe("other faults", () => {
     const change = deposit(account, 700);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
     await expect(running.client.settle(serverId, [change.reference])).rejects.toThrow(TradingServerUnreachable);
+    expect(await balanceMinor()).toBe(0);
     expect(await running.client.change(serverId, [change])).toMatchObject([{ status: "applied" }]);
   });
 
@@ -135,7 +136,7 @@ describe("a request to the contract", () => {
     expect((await fetch(url, { headers: { "x-internal-token": "wrong" } })).status).toBe(401);
   });
 
-  it("is answered 503 for an unconfigured server, so that the caller retries", async () => {
+  it("finds an unconfigured server unreachable, so that the caller retries", async () => {
     await expect(running.client.change(randomUUID(), [deposit(account, 1)])).rejects.toThrow(TradingServerUnreachable);
   });
 });

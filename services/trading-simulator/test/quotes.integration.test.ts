@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe("a recording", () => {
-  it("is the live price of its symbol: equity follows it, also after a restart of the recording", async () => {
+  it("is the live price of its symbol: equity follows it, also when the recording starts again", async () => {
     const { csv, bids } = anyRecording(20);
     const file = path.join(environment.stateDir, "EURUSD-recorded.csv");
     await writeFile(file, csv);

@@ -18,7 +18,10 @@ import {
   type Topics,
 } from "./support.ts";
 
-/** Within this time a process that does not wait has read the stored state. */
+/**
+ * A process reads the stored state within this time, unless it waits for pending writes. A running
+ * process stores states and its checkpoint within this time.
+ */
 const STARTED_WITHIN_MS = 3_000;
 const WRITE_LATE = statement<Record<string, never>>(
   "test_write_late",
@@ -201,7 +204,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("keeps every outcome for good: applied, refused, closed and unchanged", async () => {
+  it("keeps every outcome for good: applied with or without an effect, refused and closed", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = anyAccountNumber();
@@ -236,7 +239,7 @@ describe("a restart", () => {
     await newer.kill("SIGTERM");
   });
 
-  it("keeps every change when an older process stops after the newer one, as in a rolling upgrade", async () => {
+  it("keeps every change if the older process stops after the newer one has started, as in a rolling upgrade", async () => {
     const older = await startTradingServer(environment, { SNAPSHOT_INTERVAL_MS: "600000" });
     const serverId = await configuredServer(older);
     const account = anyAccountNumber();

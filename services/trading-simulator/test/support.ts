@@ -94,7 +94,7 @@ export function deposit(accountNumber: string, amountMinor: number, reference: s
   return { reference, accountNumber, type: "balance", kind: "deposit", amountMinor, description: null };
 }
 
-/** The records of both topics of an environment, in order of arrival. */
+/** The records of `trading.events` and `trading.valuations`, in order of arrival. */
 export interface Topics {
   readonly events: readonly TradingEvent[];
   readonly valuations: readonly Valuation[];

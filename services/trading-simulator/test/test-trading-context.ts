@@ -47,7 +47,7 @@ export class TestTradingContext implements TradingContext {
   }
 }
 
-/** An active account with `balanceMinor` and leverage 100. */
+/** An active account with `balanceMinor`; in USD and with leverage 100 unless `fields` differ. */
 export function testAccount(
   balanceMinor: number,
   fields: Partial<Pick<Account, "currency" | "leverage">> = {},

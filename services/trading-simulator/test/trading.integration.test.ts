@@ -105,7 +105,7 @@ async function carryOut(accountNumber: string, step: Step): Promise<void> {
 }
 
 describe("any trading", () => {
-  it("leaves a gapless history whose money adds up exactly, also on the topic", async () => {
+  it("leaves a gapless history whose amounts add up to each balance; the topic has the same events", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(Step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const accountNumber = await account(500_000);
@@ -136,7 +136,7 @@ describe("any trading", () => {
   });
 });
 
-it("changed prices of orders and positions are rounded to the symbol's decimals, as new ones are", async () => {
+it("changed prices of orders and positions are rounded to the symbol's decimals", async () => {
   const at = `/accounts/${await account(1_000_000)}`;
   await control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1, hold: true });
   const limit = { symbol: "EURUSD", side: "buy", orderType: "limit", volume: 0.1, price: 1 };
@@ -156,7 +156,7 @@ describe("valuations", () => {
   const of = (accountNumber: string) =>
     topics.valuations.filter((valuation) => valuation.accountNumber === accountNumber);
 
-  it("come at once for creations, changes of balance, positions, and prices that move equity", async () => {
+  it("come only for creations, changes of balance, opened positions, and prices that change equity", async () => {
     const accountNumber = await account(1_000_000);
     await eventually(() =>
       expect(of(accountNumber)).toMatchObject([{ balanceMinor: 1_000_000, openPositionCount: 0 }]),
@@ -196,7 +196,7 @@ describe("valuations", () => {
   });
 });
 
-it("a held price stays where a move put it, until it is released", async () => {
+it("a held price stays where a move put it; a move with `hold: false` releases it", async () => {
   await control("PUT", "/prices/EURUSD", { bid: 1.1, ask: 1.1, hold: true });
   expect((await control("POST", "/prices/EURUSD/move", { points: 150 })).body).toMatchObject({ held: true });
   await control("POST", "/market/ticks", { count: 20 });

@@ -4,7 +4,7 @@ import type { Engine } from "./engine.ts";
 import { runTick } from "./run-market.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Ticks the market of every server that is not paused. An error is a bug and ends the process. */
+/** Ticks every market that is not paused. An error is a bug and ends the process. */
 export function startMarketClock(
   engine: Engine,
   intervalMs: number,
@@ -29,7 +29,8 @@ export function startMarketClock(
 }
 
 /**
- * Each call returns the servers whose market ticked since the call before; the first returns all.
+ * Each call of the result returns the servers whose market ticked since the previous call. The
+ * first call returns all servers.
  */
 export function changedMarkets(engine: Engine): () => TradingServer[] {
   const ticks = new WeakMap<TradingServer, number>();

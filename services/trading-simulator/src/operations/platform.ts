@@ -8,7 +8,7 @@ import { readAccount } from "./read-account.ts";
 import { readQuotes } from "./read-quotes.ts";
 import type { TradingServer } from "./server.ts";
 
-/** Ends the incomplete change with this reference; null if there is none. */
+/** Rejects the incomplete change with this reference; null if there is no such change. */
 function abandon(engine: Engine, server: TradingServer, reference: string): ChangeResult | null {
   const account = server.flattening.get(reference);
   if (account === undefined) return null;

@@ -7,7 +7,7 @@ import type { TradingServer } from "./server.ts";
 
 /** The current values of an account; null: unknown or deleted. */
 export function readAccount(engine: Engine, server: TradingServer, accountNumber: string): AccountSnapshot | null {
-  const account = server.openAccount(accountNumber);
+  const account = server.existingAccount(accountNumber);
   if (account === undefined || account.status === "deleted") return null;
   return {
     ...toValuation(account, valueAccount(server.market, account), toIso(engine.clock.nowMs())),

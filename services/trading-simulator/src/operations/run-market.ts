@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 
 const DAY_MS = 86_400_000;
-/** Maximum number of missed nights that are booked after a stop. */
+/** Maximum number of nights whose swap is booked later, because the server had no ticks. */
 const MAX_MISSED_NIGHTS = 7;
 
 /** Days since 1970 in UTC: a server's day starts at 00:00 UTC (decisions, 9). */
@@ -50,7 +50,7 @@ export function applyMovedPrices(engine: Engine, server: TradingServer, symbols:
   }
 }
 
-/** Books one night's swap on all open positions; returns the number of accounts. */
+/** Books one night's swap on all open positions; returns the number of their accounts. */
 export function rollOver(engine: Engine, server: TradingServer): number {
   const context = engine.context(server);
   let accounts = 0;

@@ -46,7 +46,7 @@ export class TradingServer {
   readonly #watchers = new Map<string, Set<Account>>();
   readonly #watched = new Map<Account, ReadonlySet<string>>();
 
-  /** `nowMs`: the first time whose quotes are known. */
+  /** `nowMs`: the time at which the quote history begins. */
   constructor(serverId: string, feed: Feed, state: ServerState | Omit<ServerState, "market">, nowMs: number) {
     this.serverId = serverId;
     this.configuration = state.configuration;
@@ -71,7 +71,7 @@ export class TradingServer {
   }
 
   /** Undefined: unknown or deleted. */
-  openAccount(accountNumber: string): Account | undefined {
+  existingAccount(accountNumber: string): Account | undefined {
     const account = this.accounts.get(accountNumber);
     return account?.status === "deleted" ? undefined : account;
   }

@@ -1,4 +1,7 @@
-/** Actions of a trader through the control API. Each answers when it is stored. */
+/**
+ * Actions of the control API: orders, positions, automatic trading, markets and prices. An action
+ * that is not rejected resolves after its changes are stored.
+ */
 import type { TradingOrder } from "@kapi/contracts";
 
 import type { Account, AutoTrader, PendingOrder, Position } from "../domain/account.ts";

@@ -39,8 +39,6 @@ export interface AttemptOutcome {
  * Classifies the reply to an attempt (decisions, 11). 2xx succeeds. 410 fails the delivery, and the
  * caller disables the endpoint. Every other reply, including 3xx, is retried on the schedule, and
  * fails the delivery after the last attempt.
- * @param failures failed attempts before this attempt, since the delivery started.
- * @param random from 0 (inclusive) to 1, for the jitter.
  */
 export function classifyReply(
   reply: Reply,
@@ -69,13 +67,15 @@ export function classifyReply(
   };
 }
 
-/** The attempt and its times, in milliseconds since 1970. */
+/** An attempt. Times in milliseconds since 1970. */
 export interface AttemptContext {
   /** Counts from 1 and continues after a redelivery. */
   readonly number: number;
+  /** Failed attempts before this attempt, since the delivery was created or last restarted. */
   readonly failures: number;
   readonly sentAtMs: number;
   readonly nowMs: number;
+  /** From 0 (inclusive) to 1, for the jitter. */
   readonly random: number;
 }
 

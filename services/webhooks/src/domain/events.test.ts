@@ -41,7 +41,7 @@ describe("the body sent to a receiver", () => {
     });
   });
 
-  it("of a transaction contains its row", () => {
+  it("of a transaction matches the contract exactly", () => {
     const sent = wire(fromFinanceEvent(FinanceEvent.parse(transaction())));
     expect(WebhookEvent.parse(sent)).toEqual(sent);
   });

@@ -30,12 +30,12 @@ export interface SourcePlace {
   /** Number among the events of its source, from 1 without a gap. */
   readonly sequence: number;
   /**
-   * The source has now published everything up to this event of the trading server; null if
-   * unknown.
+   * Sequence of a trading event. With this event, the source has published everything up to it;
+   * null if unknown.
    */
   readonly through: number | null;
   /**
-   * Everything that the other source publishes up to this event of the trading server comes first;
+   * Sequence of a trading event. Everything that the other source publishes up to it comes first;
    * null if unknown.
    */
   readonly after: number | null;

@@ -33,7 +33,7 @@ export interface LeasedDelivery extends DeliveryName {
   readonly payload: string;
   /** Number of attempts so far, across redeliveries. */
   readonly attemptCount: number;
-  /** Number of failed attempts since the delivery started or was last redelivered. */
+  /** Number of failed attempts since the delivery was created or last restarted. */
   readonly step: number;
   /** The span that recorded the event, if it is sampled. */
   readonly traceparent?: string | undefined;
@@ -170,13 +170,16 @@ export interface EndpointStore {
     by: ChangedBy,
   ): Promise<Endpoint | null>;
   /**
-   * Returns whether the endpoint was enabled. With `failing`, only if it has failed since before
-   * `failingBeforeMs`.
+   * Disables an enabled endpoint; for the reason `failing` only if it has failed since
+   * `failingBeforeMs` or longer. Returns whether it did.
    */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }
 
-/** The deliveries of all endpoints, and their attempts. */
+/**
+ * The deliveries of all endpoints, and their attempts. A delivery is open while it waits for an
+ * attempt or is running.
+ */
 export interface DeliveryStore {
   /** Endpoints with due deliveries, with the oldest due time. */
   dueEndpoints(nowMs: number): Promise<readonly DueEndpoint[]>;

@@ -3,8 +3,8 @@
  *
  * Each source numbers its events of an account from 1 without a gap, in the order of its commits.
  * Kafka delivers them in another order if a publisher was killed or lost a reply. So an event waits
- * for its missing predecessor. Each event also has `after`, a sequence of the trading server. It
- * waits until the other source has published everything up to `after`.
+ * for its missing predecessor. Each event also has `after`, a sequence of the trading server. The
+ * event waits until everything that the other source publishes up to `after` is recorded.
  */
 import { accountKey } from "@kapi/contracts";
 
@@ -16,8 +16,9 @@ import type { IncomingEvent, Source, SourcePlace } from "./events.ts";
  */
 export const MAX_WAITING = 500;
 /**
- * How long an event waits for an older event of its source. A frozen publisher holds rows for about
- * a minute. After five minutes the missing event is lost, or older than the topic's retention.
+ * How long an event waits for an older event of its source. A frozen publisher keeps rows of its
+ * outbox locked for about a minute. An event that is missing for five minutes was lost, or is older
+ * than the topic's retention.
  */
 export const MAX_WAIT_MS = 5 * 60_000;
 /**
@@ -77,9 +78,9 @@ export interface MissingEvents {
   readonly first: number;
   readonly last: number;
   /**
-   * `overdue`: the wait is over; `too_many`: more than {@link MAX_WAITING} events waited;
-   * `other_source`: too long a wait, or too many waiting events, for the other source. The number
-   * of missing events is then unknown.
+   * `overdue`: a later event waited longer than {@link MAX_WAIT_MS}; `too_many`: more than
+   * {@link MAX_WAITING} events waited; `other_source`: too long a wait, or too many waiting events,
+   * for the other source. The number of missing events is then unknown.
    */
   readonly reason: "overdue" | "too_many" | "other_source";
 }
@@ -121,7 +122,8 @@ export function orderBySource(
     next.set(key, dequeueReady(queues, known, missing));
     early.push(...queues.flatMap((queue) => remainingOf(queue, known)));
   }
-  // Each event of an account is replaced by the account's next ready event, in arrival order.
+  // The accounts keep their order of arrival: at the place of each event of an account comes the
+  // account's next ready event.
   const ready = all.flatMap((event): (IncomingEvent | WaitingEvent)[] =>
     isPlaced(event) ? (next.get(keyOf(event))?.splice(0, 1) ?? []) : [event],
   );

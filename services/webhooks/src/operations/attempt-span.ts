@@ -1,7 +1,7 @@
 /**
  * The span of each attempt at a delivery whose event belongs to a trace. Its parent is the span
- * that recorded the event, however old. Sampling was decided at the start of the trace, so a
- * delivery is found under the trace of its cause.
+ * that recorded the event, however old. So a delivery is found in the trace of its cause. A new
+ * trace would make its own sampling decision.
  */
 import { ATTRIBUTE, type Span, startSpan } from "@kapi/runtime";
 

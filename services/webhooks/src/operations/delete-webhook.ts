@@ -1,7 +1,7 @@
 import type { ChangedBy } from "../domain/audit.ts";
 import { type EndpointName, requireEndpoint, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Deletes an endpoint and cancels its unsent deliveries. */
+/** Deletes an endpoint and cancels its open deliveries, except running ones. */
 export async function deleteWebhook(
   { endpoints, clock, onChanged, onDeactivated }: WebhookDependencies,
   { organizationId, endpointId }: EndpointName,

@@ -28,7 +28,7 @@ const STOP_TIMEOUT_MS = 8_000;
 /** Delay before recording an attempt is retried, in milliseconds, while the lease lasts. */
 const RECORD_RETRY_MS = 500;
 const SECOND_MS = 1_000;
-/** Retried like any other failure: the key may be restored, or the secret rotated. */
+/** Retried like any other failure: the sealing key may be restored, or the secret rotated. */
 const NOT_SIGNED: Reply = {
   status: null,
   error: "the secret of the endpoint cannot be decrypted: rotate it",
@@ -134,7 +134,7 @@ export class Deliverer {
         work.catch((error: unknown) => {
           this.#options.logger.error(
             { err: error, delivery: delivery.id },
-            "a delivery was interrupted; it is retried after its lease",
+            "a delivery was interrupted; unless its attempt was recorded, it is retried after its lease",
           );
         }),
       );

@@ -94,7 +94,8 @@ export class DueDeliveries {
   }
 
   async #work(): Promise<void> {
-    // Wait one turn of the event loop: one statement then leases for all its endpoints.
+    // Wait one turn of the event loop: one statement then leases for all endpoints that this turn
+    // enqueued.
     await new Promise((resolve) => setImmediate(resolve));
     while (!this.#stopping) {
       const wanted = this.#wanted();
@@ -137,7 +138,7 @@ export class DueDeliveries {
       const organizationId = this.#more.get(endpointId);
       this.#more.delete(endpointId);
       if (organizationId === undefined || (got.get(endpointId)?.length ?? 0) < count) continue;
-      // Moved to the end, behind the endpoints still to be served.
+      // The endpoint may have more due deliveries: it moves behind the endpoints that still wait.
       this.#more.set(endpointId, organizationId);
     }
     deliverer.add(leased);

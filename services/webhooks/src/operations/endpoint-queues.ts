@@ -2,7 +2,10 @@ import { assertDefined, backOffMs, BREAKER_FAILURES } from "@kapi/kernel";
 
 import type { LeasedDelivery, Capacity } from "../domain/ports.ts";
 
-/** Maximum number of waiting deliveries of one endpoint in memory. */
+/**
+ * Maximum number of waiting and running deliveries of one endpoint in memory. If the endpoint has
+ * more slots than this, their number is the maximum.
+ */
 const MAX_WAITING_PER_ENDPOINT = 256;
 /**
  * Maximum number of waiting deliveries in memory. Above it each endpoint may still have one waiting
@@ -10,8 +13,8 @@ const MAX_WAITING_PER_ENDPOINT = 256;
  */
 const MAX_WAITING = 10_000;
 /**
- * Maximum number of queues. Idle queues are remembered if their endpoint failed or is slow. Above
- * the maximum, the idle queue whose last delivery is oldest is dropped.
+ * Idle queues are remembered if their endpoint failed or is slow. Above this number of queues, idle
+ * or not, the idle queue whose last delivery is oldest is dropped.
  */
 const MAX_IDLE_QUEUES = 10_000;
 /** Maximum number of waiting deliveries of one organization in memory. */
@@ -74,14 +77,14 @@ export interface AttemptResult {
 }
 
 /**
- * One queue per endpoint, served in turn, so that an endpoint only waits for itself. Each endpoint
+ * One queue per endpoint, served in turn, so that one endpoint does not delay others. Each endpoint
  * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
  * an endpoint will soon send stay in the database.
  *
  * Many hanging endpoints cannot take all slots. Once half of them are in use, each further slot
  * goes to an endpoint without a slot. While failing endpoints have half of them, no failing
- * endpoint gets a further one. The slots of each organization are shared among its endpoints in the
- * same way.
+ * endpoint gets a further one. Once half of the slots of an organization are in use, each further
+ * slot goes to one of its endpoints without a slot.
  */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
@@ -180,7 +183,7 @@ export class EndpointQueues {
     if (wasFailing !== !result.succeeded) this.#failing += result.succeeded ? -queue.running : queue.running;
     queue.averageDurationMs += NEWEST_WEIGHT * (result.durationMs - queue.averageDurationMs);
     if (result.succeeded) queue.failures = 0;
-    // Attempts that started before the pause do not count again.
+    // A failure during a pause does not count: its attempt started before the pause.
     else if (result.nowMs >= queue.pausedUntilMs) queue.failures += 1;
     queue.pausedUntilMs = result.pausedUntilMs ?? this.#pauseUntilMs(queue, result);
     const paused = result.nowMs < queue.pausedUntilMs ? queue.waiting.splice(0) : [];

@@ -129,7 +129,7 @@ async function showAccount(at: AccountAt): Promise<unknown> {
 function accountAt(engine: Engine, params: unknown): AccountAt {
   const { serverId, accountNumber } = parse(AccountParams, params);
   const server = engine.server(serverId);
-  const account = server.openAccount(accountNumber);
+  const account = server.existingAccount(accountNumber);
   if (account === undefined) throw new ApiError("ACCOUNT_NOT_FOUND");
   return { engine, server, account };
 }

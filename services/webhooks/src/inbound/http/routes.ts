@@ -1,6 +1,6 @@
 /**
- * Internal routes: one for each webhook operation of the API, with its exact response, and reads of
- * the console.
+ * Internal routes: one for each webhook operation of the API, with its exact response, and reads
+ * for the console.
  */
 import { type PathParameters, WEBHOOKS_ROUTES } from "@kapi/contracts";
 import { ApiError, callerOf, type FastifyInstance, serve, serveRaw } from "@kapi/http";
@@ -18,7 +18,7 @@ import { testWebhook } from "../../operations/test-webhook.ts";
 import { updateWebhook } from "../../operations/update-webhook.ts";
 import { type EndpointName, requireEndpoint, type WebhookDependencies } from "../../operations/webhook-dependencies.ts";
 
-/** Adds the internal routes of the webhook operations, and the reads of the console. */
+/** Adds the internal routes of the webhook operations, and the reads for the console. */
 export function registerWebhookRoutes(app: FastifyInstance, dependencies: WebhookDependencies): void {
   serve(app, WEBHOOKS_ROUTES.createWebhook, ({ params, body }, { headers }) =>
     createWebhook(dependencies, params.organizationId, body, callerOf(headers)),

@@ -24,7 +24,7 @@ import {
 
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;
-/** Events wait at most this long, so that fewer and larger transactions record them. */
+/** From the start of a batch to the next fetch: fewer and larger transactions record the events. */
 const MIN_INTERVAL_MS = 200;
 
 /** Maps a record's value to an event; null if receivers are not notified of it. */
