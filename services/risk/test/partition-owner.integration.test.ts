@@ -293,3 +293,22 @@ it("a breach at changed rules names its valuation, also to the next owner, but n
   expect(await breachAfter({ topicId: "recreated topic" })).toEqual([{ log_offset: null }]);
   expect(await breachAfter({ isMoved: true })).toEqual([{ log_offset: null }]);
 });
+
+it("rules apply from the first valuation of a recreated topic, also if its first owner crashes before a checkpoint", async () => {
+  const account = anyAccountNumber();
+  partition += 1;
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await owner.addValuations(partition, [lossAt(4, anyAccountNumber(), 0)]);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  expect(await database.query(ACTIVE, [account])).toMatchObject([{ log_offset: 5 }]);
+
+  const crashed = startMember(NO_TOKENS, undefined, "recreated topic");
+  crashed.assign([partition], 2);
+  await crashed.addValuations(partition, [lossAt(0, anyAccountNumber(), 0)]);
+  const next = startMember(NO_TOKENS, undefined, "recreated topic");
+  next.assign([partition], 3);
+  await next.addValuations(partition, [lossAt(0, anyAccountNumber(), 0), lossAt(1, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 1 }]);
+});

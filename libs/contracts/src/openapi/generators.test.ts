@@ -129,7 +129,8 @@ describe("the OpenAPI document, for generators", () => {
   });
 });
 
-/** Enums of one schema's discriminator, and the codes of an error response, belong to one place. */
+/** The enum of a discriminator and the codes of an error response are used in one place only, so they
+ * need no name. */
 function isUnnamed(path: string): boolean {
   const isNamed = /^#\/components\/schemas\/\w+$/.test(path);
   const isDiscriminator = /^#\/components\/schemas\/\w+Event\/properties\/type$/.test(path);

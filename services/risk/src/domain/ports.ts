@@ -86,8 +86,6 @@ export interface PartitionStart {
   readonly token: number;
   /** The states include the valuations below this offset. */
   readonly nextOffset: number;
-  /** Whether the topic is another one than when the partition was last acquired. */
-  readonly isNewTopic: boolean;
   readonly states: readonly StoredState[];
   /** The active versions that are not older than the version of their account's state. */
   readonly versions: readonly RuleVersion[];

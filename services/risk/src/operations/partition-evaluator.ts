@@ -129,10 +129,10 @@ export class PartitionEvaluator {
     this.#dependencies = dependencies;
     this.#position = start.nextOffset;
     this.#durable = start.nextOffset;
-    this.#isContinued = start.states.length > 0 && !start.isNewTopic;
+    this.#isContinued = start.states.length > 0;
     const states = new Map(start.states.map((stored) => [keyOf(stored), stored]));
     for (const version of start.versions) {
-      this.#restore(this.#shared.share(version), states.get(keyOf(version)), start.isNewTopic);
+      this.#restore(this.#shared.share(version), states.get(keyOf(version)));
     }
   }
 
@@ -252,19 +252,17 @@ export class PartitionEvaluator {
     return { position: this.#position, changed, states: changed.flatMap(toStateText) };
   }
 
-  #restore(version: RuleVersion, stored: StoredState | undefined, isNewTopic: boolean): void {
+  #restore(version: RuleVersion, stored: StoredState | undefined): void {
     const account = this.#tracked(version);
     if (stored !== undefined && stored.version === version.version) {
       account.version = version;
       account.rules = this.#shared.ruleSetOf(version);
       const { last, rules } = stored.state;
-      // An offset means nothing in a new topic, or after the account has moved to another
-      // partition.
-      const isKnown = !isNewTopic && last?.valuation?.partition === this.owner.partition;
+      // An offset means nothing after the account has moved to another partition.
+      const isKnown = last?.valuation?.partition === this.owner.partition;
       account.state = { last: last === null || isKnown ? last : { ...last, valuation: undefined }, rules };
     } else if (stored === undefined || version.version > stored.version) {
-      // Offsets of a former topic mean nothing in the new one.
-      account.scheduled.push(isNewTopic ? { ...version, activeFromOffset: 0 } : version);
+      account.scheduled.push(version);
     }
     this.#accounts.set(keyOf(version), account);
   }

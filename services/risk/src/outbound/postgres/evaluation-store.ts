@@ -1,6 +1,6 @@
 /** Stores the owners of partitions, the states of accounts, and alerts, in PostgreSQL. */
 import { column, jsonLines, type WorkTransaction } from "@kapi/commands";
-import { type Database, type Queryable, statement } from "@kapi/postgres";
+import { type Database, type Queryable, type Statement, statement } from "@kapi/postgres";
 import { toIso } from "@kapi/kernel";
 
 import {
@@ -44,6 +44,19 @@ const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: bo
    returning token::float8 as token, next_offset::float8 as next_offset,
      coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
 );
+// The offsets of a former topic, $1 partition: versions apply from the first offset of the new topic,
+// and no state has a valuation of it.
+const FORGET_OFFSETS: readonly Statement<never>[] = [
+  statement(
+    "risk-forget-version-offsets",
+    `update rule_sets set active_from_offset = 0 where partition = $1 and active_from_offset > 0`,
+  ),
+  statement(
+    "risk-forget-state-offsets",
+    `update account_states set state = (state::jsonb #- '{last,valuation}')::json
+     where partition = $1 and state::jsonb #> '{last,valuation}' is not null`,
+  ),
+];
 const STATES = statement<{ server_id: string; account_number: string; version: number; state: StoredState["state"] }>(
   "risk-states-of-partition",
   `select server_id, account_number, version, state from account_states where partition = $1`,
@@ -129,15 +142,19 @@ export function createEvaluationStore(database: Database): EvaluationStore {
       return new Map(rows.map(({ number, token }) => [number, token]));
     },
     async acquire(partition, topicId, { generation, tokens }) {
-      const [owner] = await database.query(ACQUIRE, [partition, topicId, generation, tokens.get(partition) ?? null]);
-      if (owner === undefined)
-        throw new NotOwner(`a member of a later generation than ${generation} owns partition ${partition}`);
+      const owner = await database.transaction(async (transaction) => {
+        const values = [partition, topicId, generation, tokens.get(partition) ?? null];
+        const [acquired] = await transaction.query(ACQUIRE, values);
+        if (acquired === undefined)
+          throw new NotOwner(`a member of a later generation than ${generation} owns partition ${partition}`);
+        if (acquired.is_new_topic) for (const forget of FORGET_OFFSETS) await transaction.query(forget, [partition]);
+        return acquired;
+      });
       const states = await database.query(STATES, [partition]);
       const versions = await database.query(VERSIONS, [partition]);
       return {
         token: owner.token,
         nextOffset: owner.next_offset,
-        isNewTopic: owner.is_new_topic,
         states: states.map(({ server_id: serverId, account_number: accountNumber, version, state }) => ({
           serverId,
           accountNumber,
