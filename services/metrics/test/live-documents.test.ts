@@ -65,10 +65,14 @@ describe("the documents of the live stream", () => {
     expect(slow === null ? "" : replayText(account, slow)).toBe(shown("truncated"));
   });
 
-  it.each([409, 412, 98, 500])("give the correct next sequence after afterSequence %d", (afterSequence) => {
-    const { next, replay } = openCursor(full, afterSequence);
-    expect((replay?.lastAvailableSequence ?? 0) - (replay?.replayCount ?? 0) + 1).toBe(next);
-  });
+  it.each([409, 412, 98, 500])(
+    "have a correct formula for the next sequence after afterSequence %d",
+    (afterSequence) => {
+      // The documents give this formula: lastAvailableSequence - replayCount + 1.
+      const { next, replay } = openCursor(full, afterSequence);
+      expect((replay?.lastAvailableSequence ?? 0) - (replay?.replayCount ?? 0) + 1).toBe(next);
+    },
+  );
 
   it("show the errors of invalid messages", () => {
     const errors = LIVE_MESSAGES.error.examples.map(({ payload }) => payload);
@@ -99,7 +103,8 @@ describe("the documents of the live stream", () => {
     expect(windowSeconds * 1_000).toBe(WINDOW_MS);
     expect(pingIntervalSeconds * 1_000).toBe(PING_INTERVAL_MS);
     expect(unansweredPings).toBe(MAX_UNANSWERED_PINGS);
-    // The rest of the time is for a revocation to reach this process.
+    // A process checks its sockets once per interval. The documented time has at least one interval
+    // more, for the revocation to reach the process.
     expect(LIVE_LIMITS.revocationSeconds * 1_000).toBeGreaterThanOrEqual(2 * CHECK_INTERVAL_MS);
   });
 });

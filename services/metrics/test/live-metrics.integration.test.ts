@@ -79,7 +79,7 @@ describe("a valuation", () => {
 });
 
 describe("a client that reconnects", () => {
-  it("gets the latest sample at once without afterSequence", async () => {
+  it("gets the latest sample at once if it sends no afterSequence", async () => {
     const account = harness.account();
     await harness.value(account, [1, 2, 3]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(3));
@@ -179,7 +179,7 @@ describe("a connection", () => {
     expect(client.frames("error")[0]).toMatchObject({ code: "ACCOUNT_NOT_FOUND" });
   });
 
-  it("gets an error when its key loses access to a server", async () => {
+  it("gets an error when the server of its subscription is removed", async () => {
     const server = serverEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(server);
     harness.accounts.add(accountKey(server.serverId, "account-1"));
@@ -187,7 +187,7 @@ describe("a connection", () => {
     await eventually(async () => {
       const errors = client.frames("error").length;
       client.subscribe(server.serverId, "account-1", 0);
-      // The server is rejected until the process has read it from the directory.
+      // The subscription is rejected until the process has read the server from the directory.
       await client.until(
         () => client.frames("account.metrics.replay").length > 0 || client.frames("error").length > errors,
       );
@@ -201,7 +201,7 @@ describe("a connection", () => {
 });
 
 describe("the route for the newest samples", () => {
-  it("returns samples in request order, null for an account without samples, and requires the token", async () => {
+  it("returns samples in request order, null for an account without samples, and rejects a wrong token and the gateway's", async () => {
     const account = harness.account();
     await harness.value(account, [4_200]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(1));

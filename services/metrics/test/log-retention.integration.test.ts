@@ -79,8 +79,8 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
 }
 
 /**
- * Repeats `write` until compaction has kept only these checkpoints, and no record of an account
- * with null. Only a write closes a segment.
+ * Repeats `write` until compaction has kept only the `wanted` checkpoints. For an account whose
+ * value in `wanted` is null, no record may be left. Only a write closes a segment.
  */
 async function compactedTo(wanted: ReadonlyMap<string, string | null>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
@@ -179,7 +179,7 @@ describe("logs whose old segments the broker has deleted", () => {
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);
-    // The last client below expects its notice before the pong to a ping.
+    // Each client of the loop below expects its notice before the pong to its ping.
     metrics = await harness.metrics({ COALESCE_MS: "1000", CATCH_UP_TIMEOUT_MS: "0" });
 
     const resumed = await connect();

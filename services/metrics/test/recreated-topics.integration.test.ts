@@ -56,8 +56,8 @@ it(
       await harness.value(account, [100, 200, 300, 400, 500]);
       await client.until(() => client.last(account) === 5);
     }
-    // `idle` gets no valuation in the next process, which has not written that partition. Its
-    // samples must be kept too.
+    // `idle` gets no valuation while the next process runs, so this process never writes to the
+    // partition of `idle`. The samples of `idle` must be kept all the same.
     await metrics.kill("SIGTERM");
     metrics = await harness.metrics();
     const watcher = await follow(busy, 5);

@@ -45,7 +45,7 @@ async function waitForCheckpoint(account: string, sequence: number): Promise<Sam
   );
 }
 
-/** The first `count` samples, in order, of a client that subscribes after sequence 0. */
+/** The samples that a new client gets after sequence 0, in order, as soon as it has `count`. */
 async function replayed(wsUrl: string, account: string, count: number): Promise<string[]> {
   const client = await LiveClient.connect(wsUrl, harness.managementKey);
   client.subscribe(harness.serverId, account, 0);
@@ -178,7 +178,7 @@ describe("a checkpoint", () => {
     expect(texts).toEqual(before.slice(100).map(({ message }) => message.value.toString()));
   });
 
-  it("has no effect if a stale one is written, while a process runs or while none runs", async () => {
+  it("that is stale has no effect, whether it is written while a process runs or while none runs", async () => {
     const account = harness.account();
     const key = accountKey(harness.serverId, account);
     const first = await harness.metrics();
@@ -202,7 +202,7 @@ describe("a checkpoint", () => {
     expect(counted).toEqual(range(1, 30));
   });
 
-  it("only makes the start read more samples if it cannot be decoded", async () => {
+  it("that cannot be decoded loses no sample: the start only reads more of the log", async () => {
     const account = harness.account();
     const first = await harness.metrics({ CHECKPOINT_INTERVAL_MS: "60000" });
     await harness.value(account, range(1, 25));
@@ -226,7 +226,7 @@ describe("a metrics process with open sockets", () => {
     expect(client.closeCode).toBe(1012);
   });
 
-  it("spreads the closing of many sockets, serves each until it is closed, and rejects new sockets meanwhile", async () => {
+  it("spreads the closing of many sockets, still serves sockets that are open, and rejects new sockets meanwhile", async () => {
     const metrics = await harness.metrics({ METRICS: "on" });
     const clients = await Promise.all(
       Array.from({ length: 60 }, () => LiveClient.connect(metrics.wsUrl, harness.managementKey)),

@@ -17,7 +17,10 @@ import { LiveClient } from "./live-client.ts";
 
 const PARTITIONS = 4;
 const SEQUENCER = { ROLES: "sequencer", METRICS: "on" };
-/** Longer than a process reads a released partition (30 s), and than a takeover after a crash. */
+/**
+ * Longer than the 30 s for which a process continues to read a partition that it has released, and
+ * longer than a takeover after a crash.
+ */
 const MOVED_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 180_000;
 const CALL_TIMEOUT_MS = 5_000;
@@ -73,7 +76,7 @@ async function expectSequences(accounts: readonly string[], last: number): Promi
 }
 
 it(
-  "read each sample in only one process, and take over the partitions of a killed process without a gap",
+  "sequencers read each sample in only one process, and take over the partitions of a killed process without a gap",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const accounts = accountsOfAll();
@@ -101,7 +104,7 @@ it(
 );
 
 it(
-  "continue the sequence of an account that was idle before the takeover, and keep its window for new stream processes",
+  "sequencers continue the sequence of an account that was idle before the takeover, and keep its window for new stream processes",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const accounts = accountsOfAll();
@@ -119,7 +122,8 @@ it(
     await harness.value(deleted, [101]);
     await expectSequences([idle], 101);
     await waitForCheckpoint(busy, 110);
-    // The process that took over has not read the samples before the marker.
+    // The process that took over has not read the samples before the marker. It keeps the start of
+    // the window from the checkpoint.
     expect((await waitForCheckpoint(idle, 101)).window.sequence).toBe(1);
 
     const stream = await harness.metrics({ ROLES: "stream" });
@@ -134,7 +138,7 @@ it(
   },
 );
 
-it("return the newest samples of every account, also of accounts on the partitions of other sequencers", async () => {
+it("sequencers return the newest samples of every account, also of accounts on the partitions of other sequencers", async () => {
   const stream = await harness.metrics({ ROLES: "stream" });
   const sequencers = [
     await harness.metrics({ ...SEQUENCER, SAMPLES_URL: stream.url }),

@@ -51,7 +51,7 @@ it("a deleted account gets no rows from a writer that already had its samples", 
   expect(await store.states([account])).toEqual(new Map());
 });
 
-it("keeps snapshots for 30 days, and then drops their whole day", async () => {
+it("drops the days before the first kept day, and keeps all later days", async () => {
   const days = statement<{ name: string }>(
     "test_days",
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid

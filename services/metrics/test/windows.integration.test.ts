@@ -39,7 +39,7 @@ const urls = (): string => ports.map((port) => `http://127.0.0.1:${port}`).join(
 const tokenOf = (caller: "metrics" | "account") =>
   serviceCredentials({ SERVICE_TOKEN: harness.environment.secrets.serviceTokens[caller] });
 
-/** Calls a metrics process as another service. */
+/** Calls a metrics process with the token of the service `caller`. */
 async function call<T>(
   to: MetricsProcess | undefined,
   caller: "metrics" | "account",
@@ -207,7 +207,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     const [, number = ""] = await accountsOfBoth();
     one.subscribe(harness.serverId, number, 0);
     await one.until(() => one.last(number) === 1);
-    // A process that does not hold the account deletes it.
+    // The process that holds the account only as its replica deletes it.
     const params = { serverId: harness.serverId, accountNumber: number };
     await call(windows[0], "account", (client) => callRoute(client, METRICS_ROUTES.deleteAccount, { params }));
     await one.until(() => one.frames("account.deleted").length === 1);
@@ -254,7 +254,7 @@ describe("the windows processes", () => {
     expect(await statusOf(tokenOf("metrics"))).toBe(101);
   });
 
-  it("hold only their partitions", async () => {
+  it("hold only their own partitions if WINDOWS_REPLICA is off", async () => {
     const [own = "", other = ""] = await accountsOfBoth();
     const alone = await harness.metrics({
       ...tier(0),

@@ -28,16 +28,12 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN: configFields.serviceToken,
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
-  /**
-   * Keys of the tokens of trading servers; the first one encrypts. Account and finance have the
-   * same keys.
-   */
+  /** Keys that encrypt the tokens of trading servers. Account and finance have the same keys. */
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,
-  /** `true` allows http addresses of trading servers, on one machine only. */
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /**
-   * Base URL of the command-status service: open commands before wallets are set from the ledger,
-   * and the states of commands with old reservations.
+   * Base URL of the command-status service. It is asked for the open commands when a wallet shard
+   * is synced, and for the states of commands with old reservations.
    */
   COMMAND_STATUS_URL: configFields.serviceUrl,
 });

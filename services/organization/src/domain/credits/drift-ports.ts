@@ -52,7 +52,8 @@ export interface WalletChecks {
   shards(): Promise<Shard[]>;
   /**
    * Passes at most `limit` wallets of organizations after `afterId` to `work`. Nothing is recorded
-   * in the shard until `work` ends. `unrecorded` returns the entries that the ledger does not have.
+   * in the shard until `work` ends. `unrecorded` returns those of the given entries that the ledger
+   * does not have.
    */
   withPage<T>(
     shard: Shard,

@@ -21,7 +21,7 @@ export interface Drift {
   readonly found: WalletSums | null;
 }
 
-const NAMES = ["purchased", "reserved", "consumed", "available"] as const;
+const COMPARED_SUMS = ["purchased", "reserved", "consumed", "available"] as const;
 
 /** Adds the available credits: purchased = available + reserved + consumed. */
 export function withAvailable({ purchased, reserved, consumed }: WalletDelta): WalletSums {
@@ -59,5 +59,5 @@ function driftBetween(drift: Drift): Drift[] {
 
 /** The greatest difference between expected and found sums, in credits. */
 export function creditsOf({ expected, found }: Pick<Drift, "expected" | "found">): number {
-  return Math.max(...NAMES.map((name) => Math.abs(expected[name] - (found?.[name] ?? 0))));
+  return Math.max(...COMPARED_SUMS.map((name) => Math.abs(expected[name] - (found?.[name] ?? 0))));
 }

@@ -66,7 +66,7 @@ export interface PendingWalletChange {
 
 /** A reservation without a settlement. */
 export interface Reservation {
-  /** Time as PostgreSQL writes it, in microseconds. */
+  /** Time as a text of PostgreSQL, with its microseconds. */
   readonly at: string;
   readonly chargeId: string;
   /** Differs from `chargeId` if an earlier reservation of the command was released. */
@@ -99,7 +99,7 @@ export interface CreditMonths {
 export interface OldReservations {
   /** Upper bound of the creation time. */
   readonly beforeMs: number;
-  /** Upper bound of the creation time of exports and unknown operations. */
+  /** The bound for reservations of exports and of unknown operations. */
   readonly longBeforeMs: number;
   /** Last reservation of the previous page; null: the first page. */
   readonly after: Reservation | null;
@@ -108,11 +108,11 @@ export interface OldReservations {
 /** The filters of the list of usage. */
 export type UsageFilter = Omit<ListCreditUsageQuery, "page" | "limit" | "cursor">;
 
-/** The lines to read: at most `limit` after the first `offset` ones. */
+/** The lines to read: skip `offset` lines after the line `after`, then at most `limit` lines. */
 export interface UsageRange {
   readonly limit: number;
   readonly offset: number;
-  /** The last line before the range; null: the list begins. */
+  /** Null: the lines are counted from the start of the list. */
   readonly after: CursorKey<"usage"> | null;
 }
 
@@ -143,7 +143,8 @@ export interface CreditTransaction extends AuditTransaction {
    * Adds the entries that the ledger does not have, in any order; updates wallets, open
    * reservations and usage per day; writes an event when a wallet falls to its low-balance
    * threshold. Needs the shards' locks. Returns each distinct entry as first recorded. Entries
-   * without a wallet are left out; entries that a dropped month may have are put aside.
+   * without a wallet are left out. Entries that a dropped month may have are put aside: into
+   * `refused_credit_entries`.
    */
   recordEntries(entries: Iterable<LedgerEntry>, nowMs: number): Promise<RecordedEntry[]>;
   /** Records that the ledger has all command events of these partitions before `nextOffset`. */

@@ -33,7 +33,7 @@ describe("the uses of keys among usage entries", () => {
     ]);
   });
 
-  it("exclude refunds, releases, people and entries of 0.1.0", () => {
+  it("exclude refunds, releases, requests of people, and entries of release 0.1.0", () => {
     const person = { type: "user", id: ID } as const;
     const entries = [used(key("a"), 1, "refund"), used(key("a"), 2, "release"), used(person, 3), used(null, 4)];
     expect(keyUsesOf(entries)).toEqual([]);
@@ -80,7 +80,7 @@ describe("the password resets among events of commands", () => {
     ]);
   });
 
-  it("have the same event id for a repeated event, and no actor in events of 0.1.0", () => {
+  it("have the same event id for a repeated event, and no actor in events of release 0.1.0", () => {
     const { createdBy: _actor, callerAddress: _address, ...earlier } = ended({});
     const [first, again] = auditedCommandsOf([ended({}), earlier]);
     expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });

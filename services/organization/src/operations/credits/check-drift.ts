@@ -20,7 +20,7 @@ const COMPARISONS = 8;
 const COMPARISON_PAUSE_MS = 1_000;
 /**
  * Interval after which all entries of a wallet are summed up again, not only the entries since the
- * last check. Wallets with more lines than MAX_WHOLE_LINES are never summed up again.
+ * last check. For wallets with more lines than MAX_WHOLE_LINES only the new entries are summed up.
  */
 const WHOLE_CHECK_INTERVAL_MS = 24 * 3_600_000;
 const MAX_WHOLE_LINES = 500_000;
@@ -145,7 +145,11 @@ interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
   readonly wholeAtMs: number | null;
 }
 
-/** The last check, else the sums of the dropped months. Null: sum up all entries. */
+/**
+ * Where the sum of a wallet's entries starts: at the last check. If there is none, if it is from
+ * before the last dropped month, or if a whole check is due: at the sums of the dropped months.
+ * Null: at the first entry.
+ */
 function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;
   const isDropped = checked !== null && closing !== null && checked.epoch < closing.epoch;

@@ -17,8 +17,9 @@ const refusedEntries = gauge(
 );
 
 /**
- * Creates the partitions of this month and the next, moves every shard into this month, and drops
- * months that are more than `keptMonths` back. A month in use is left to the next call.
+ * Creates the partitions of this month and the next, moves shards with an old epoch into this
+ * month, and drops months that are more than `keptMonths` back. A month in use is left to the next
+ * call.
  */
 export async function keepCreditMonths(
   { months, clock, logger }: { months: CreditMonths; clock: Clock; logger: Logger },

@@ -27,7 +27,7 @@ export interface ReachedOffset {
 }
 
 /**
- * Records settlements of final commands in the ledger, then in the wallets. `applyPending`
+ * Records settlements of final commands in the ledger, then in the wallets in Redis. `applyPending`
  * retries settlements that Redis cannot apply now, so events never wait for Redis. Waiting usage of
  * the same shards is recorded as well: most reservations are then written together with their
  * settlement, and never become open reservations.
@@ -40,7 +40,7 @@ export async function recordSettlements(
   const entries = events.flatMap(entriesOf);
   let usage: ReadonlyMap<Shard, readonly UsageEntry[]> = new Map();
   const { settlements, late } = await context.store.transaction(async (tx) => {
-    // Also of commands that cost nothing.
+    // Before the return below: commands that cost nothing are audited too.
     tx.recordAudit(auditedCommandsOf(events));
     if (entries.length === 0) {
       tx.raiseConsumedOffsets(reached);
@@ -65,8 +65,8 @@ export async function recordSettlements(
 
 /**
  * Records consumptions that the first transaction found missing. They lock more wallets than the
- * first transaction, so they have their own one: this prevents deadlocks. After a crash between the
- * two, the events are read again and the same consumptions are missing.
+ * first transaction, so they have their own transaction: this prevents deadlocks. After a crash
+ * between the two, the events are read again and the same consumptions are missing.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
@@ -83,8 +83,8 @@ async function recordLate(
 
 /**
  * Consumptions of commands that were executed after their reservation was released. Either
- * command-status did not know the command for long, or its publishing failed and the request was
- * repeated. Each command is consumed once, under another charge id.
+ * command-status did not know the command for long, or the command was not published at first and
+ * its request was repeated. The credits of each command are consumed once, under another charge id.
  */
 function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
   const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));

@@ -82,9 +82,9 @@ interface RecordedUsageEntries {
 }
 
 /**
- * Records usage before `others`: if both have an entry, the entry of usage is kept, because it has
- * the request. The caller must hold the shards' locks since before it read the usage. `inSpan` gets
- * the spans of the traced usage.
+ * Records usage before `others`: if both have an entry, the entry of usage is kept, because only
+ * it has the request id. The caller must have taken the shards' locks before it read the usage.
+ * `inSpan` gets the spans of the traced usage.
  */
 export async function recordInTransaction(
   tx: CreditTransaction,

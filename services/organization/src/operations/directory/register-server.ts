@@ -11,7 +11,7 @@ export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
     /** Keys that seal the tokens. */
     readonly keys: Keyring;
-    /** Whether http addresses are allowed: on one machine only. */
+    /** Whether http addresses are allowed. Only for trading servers on the same machine. */
     readonly allowInsecure: boolean;
   };
 }

@@ -26,7 +26,7 @@ describe("the states of commands", () => {
     b: "leased",
     c: "succeeded",
     d: "expired",
-    e: "not yet made",
+    e: "status of a later release",
   };
   const lookedUp = (id: string) => (STATUSES[id] === undefined ? null : { command: { status: STATUSES[id] } });
 
@@ -41,7 +41,7 @@ describe("the states of commands", () => {
     expect(asked).toEqual([6, 4, 2]);
   });
 
-  it("throw if some are missing: a truncated answer releases nothing", async () => {
+  it("are not returned at all if an answer is truncated or has no state", async () => {
     const cutOff = await lookingUp((commandIds) => commandIds.slice(1).map(lookedUp));
     await expect(cutOff.states(["a", "b"])).rejects.toThrow(DependencyError);
     const nothing = await lookingUp((commandIds) => commandIds.map(() => "later"));

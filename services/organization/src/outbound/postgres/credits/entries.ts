@@ -20,7 +20,8 @@ const KEY_COLUMNS = `charge_id as "chargeId", leg as kind`;
 // While the locks are shared, no shard moves to another month. So an entry in neither month is new.
 // A reservation of an older month is the exception: it is open, or its settlement is in one of the
 // two months. The request of a repeated command has a new time and id, and the charge id of the
-// command's first reservation.
+// command's first reservation. So reservations and settlements are looked for in the previous month
+// whatever their time, and so are entries without a request. Other entries: only if older than $12.
 function insertInto({ table, previousTable: previous }: LedgerPosition): string {
   const tables = previous === null ? [table] : [table, previous];
   const settled = tables.map(
@@ -153,7 +154,7 @@ export const SELECT_PURCHASE = statement<{ organizationId: string; credits: numb
    union all select organization_id, credits from purchases where purchase_id = $1`,
 );
 
-/** Reserves purchase ids for good; returns the new ones. */
+/** Stores purchase ids permanently; returns the new ones. */
 export async function insertPurchases(tx: Queryable, purchases: readonly LedgerEntry[]): Promise<Set<string>> {
   const inserted = await tx.query(INSERT_PURCHASE_ROWS, columnsOf(purchases, "chargeId", "organizationId", "credits"));
   return new Set(inserted.map(({ purchaseId }) => purchaseId));
