@@ -40,7 +40,7 @@ afterAll(() => harness.stop());
 
 /**
  * Sends a request that changes no data even if access is allowed. A read is valid. A mutation has
- * no key, no valid body and no existing account.
+ * no Idempotency-Key, no valid body and no existing account.
  */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };

@@ -108,7 +108,7 @@ it("forwards each event immediately, signed with the printed secret, and prints 
   expect(await listening.end()).toBe(0);
 });
 
-it("misses and repeats no event after the API was unavailable, or when --after continues an earlier run", async () => {
+it("neither misses nor repeats an event after the API was unavailable, or when --after continues an earlier run", async () => {
   const number = await client.openAccount(1_000);
   const listening = await listen("--json", "--kinds", "position.opened,position.closed");
   const position = await control.buy(number, "EURUSD", 0.1);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => drop());
 
-test("a member with assignment by process shares the partitions of a group with a member of a release without it", async () => {
+test("a member with `isAssignedByProcess` and a member of an earlier release, which does not know this assigner, each get a part of the partitions", async () => {
   const owned = new Map<string, readonly number[]>();
   const member = (name: string, isAssignedByProcess: boolean): Promise<Started<Consumer>> =>
     startConsumer(kafka, {

@@ -50,7 +50,7 @@ export const MONEY: readonly AlertCase[] = [
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
     labels: {},
     severity: "critical",
-    summary: "Wallets differ between Redis, the credit ledger and its entries",
+    summary: "Wallets in Redis, their sums in PostgreSQL and the sums of their entries differ",
   },
   {
     alert: "KapiTagsClosed",

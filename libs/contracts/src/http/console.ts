@@ -66,7 +66,10 @@ export const GivenName = z
 /** A new password of a person. */
 export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
 
-/** Body of POST /session. Malformed e-mail addresses and passwords count as wrong credentials. */
+/**
+ * Body of POST /session. An e-mail address of a wrong form, or a password that is too short, counts
+ * as wrong. Empty and too long values are invalid.
+ */
 export const SignInBody = z.object({
   email: z.string().trim().toLowerCase().min(1).max(MAX_EMAIL_CHARACTERS),
   password: z.string().min(1).max(MAX_USER_PASSWORD_CHARACTERS),

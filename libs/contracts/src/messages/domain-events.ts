@@ -30,7 +30,10 @@ const EventFields = {
   serverId: z.guid(),
   accountNumber: z.string(),
   occurredAt: z.iso.datetime(),
-  /** Absent in risk events, and in events of release 0.1.0. */
+  /**
+   * Absent in risk events, in events of release 0.1.0, and in the last events of an account whose
+   * deletion 0.1.0 began.
+   */
   place: EventPlace.optional(),
 };
 

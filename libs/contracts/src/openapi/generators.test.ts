@@ -66,7 +66,7 @@ describe("the OpenAPI document, for generators", () => {
     expect(Object.keys(SCHEMA_TEXTS).filter((name) => !(name in schemas))).toEqual([]);
   });
 
-  it("has each field text in one table: a name in both would show one of its texts in place of the other", () => {
+  it("uses each text of EVIDENCE_FIELD_TEXTS: no other text in FIELD_TEXTS has the same name", () => {
     const lost = Object.entries(EVIDENCE_FIELD_TEXTS).filter(([name, text]) => FIELD_TEXTS[name] !== text);
     expect(lost).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe("the OpenAPI document, for generators", () => {
     expect(unnamed.map(({ path }) => path)).toEqual([]);
   });
 
-  it("has unions whose field maps each value to the schema that has the value", () => {
+  it("maps each value of a union's discriminator to the schema that has the value", () => {
     const unions = Object.entries(schemas).filter(([, schema]) => "discriminator" in schema);
     expect(unions.map(([name]) => name).toSorted()).toEqual([
       "Command",
@@ -129,8 +129,10 @@ describe("the OpenAPI document, for generators", () => {
   });
 });
 
-/** The enum of a discriminator and the codes of an error response are used in one place only, so they
- * need no name. */
+/**
+ * Whether an enum needs no name, because it is used in one place only: the `type` of a webhook
+ * event, or the codes of an error response.
+ */
 function isUnnamed(path: string): boolean {
   const isNamed = /^#\/components\/schemas\/\w+$/.test(path);
   const isDiscriminator = /^#\/components\/schemas\/\w+Event\/properties\/type$/.test(path);

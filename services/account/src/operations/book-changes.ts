@@ -1,8 +1,8 @@
 /**
  * Books the events of changes before their commands complete. So the account event of a change
  * follows the events of everything that happened earlier (decisions, 11). The response to a change
- * is usually faster than the topic, so the topic gets a short wait first. Then the trading server's
- * history is read.
+ * usually comes before the topic delivers the earlier events. So the booking first waits for the
+ * topic for a short time. Then it reads the trading server's history.
  *
  * This is best effort: no command fails because of it, and a batch waits for at most half a second.
  * An event that is not booked in time is booked after its command has completed.

@@ -244,7 +244,8 @@ export class Deliverer {
     await retry(() => this.#record(attempt), {
       backOff: { firstMs: RECORD_RETRY_MS },
       isRetryable: () => !this.#stopping && clock.nowMs() + RECORD_RETRY_MS < leaseUntilMs,
-      onFailure: (error) => logger.warn({ err: error, delivery: id }, "an attempt was not recorded; it is retried"),
+      onFailure: (error) =>
+        logger.warn({ err: error, delivery: id }, "an attempt could not be recorded; recording it is tried again"),
     });
   }
 

@@ -6,7 +6,7 @@ import type { AccountDescription, AccountFilter, AccountReader, PageQuery } from
 import { countAccounts, countByState } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow } from "./account-row.ts";
 import {
-  exactMatch,
+  matchesNumberOrName,
   FOUND,
   FOUND_OF_STATUS,
   type ListPosition,
@@ -60,10 +60,10 @@ export const LISTS = {
 };
 /** Search statements; {@link search} runs `page`. */
 export const SEARCHES = {
-  all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [exactMatch("$2")], 3) },
+  all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [matchesNumberOrName("$2")], 3) },
   ofStatus: {
     page: searchStatement("of-status", FOUND_OF_STATUS, 4),
-    chunk: chunkStatement("found-of-status", [exactMatch("$2"), "status = $3"], 4),
+    chunk: chunkStatement("found-of-status", [matchesNumberOrName("$2"), "status = $3"], 4),
   },
 };
 

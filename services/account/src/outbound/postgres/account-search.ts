@@ -34,12 +34,12 @@ type FoundRow = { readonly total: number } & ((AccountRow & ListPosition) | { re
  */
 export const FOUND = `server_id::text = $1::uuid::text
   and lower(account_number || E'\\n' || account_name) like (select lower($2::text))
-  and ($2 not like E'%\\n%' or ${exactMatch("$2")}) and status || '' <> 'deleted'`;
+  and ($2 not like E'%\\n%' or ${matchesNumberOrName("$2")}) and status || '' <> 'deleted'`;
 /** Finds accounts with status `$3`; see {@link FOUND}. */
 export const FOUND_OF_STATUS = `${FOUND} and status || '' = $3`;
 
-/** A condition: the number or the name contains the parameter `pattern`. */
-export function exactMatch(pattern: string): string {
+/** A condition: the number alone, or the name alone, matches the parameter `pattern`. */
+export function matchesNumberOrName(pattern: string): string {
   return `(account_number ilike ${pattern} or account_name ilike ${pattern})`;
 }
 

@@ -13,7 +13,10 @@ interface WithServerProps {
   readonly children: (server: ConsoleServer) => ComponentChildren;
 }
 
-/** Content for one server, below a choice of the server if there are several. */
+/**
+ * Content for one server. Above it is a choice of the server, if there are several, or if the
+ * requested one does not exist.
+ */
 export function WithServer({ serverId, choose, children }: WithServerProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));

@@ -44,8 +44,8 @@ const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: bo
    returning token::float8 as token, next_offset::float8 as next_offset,
      coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
 );
-// The offsets of a former topic, $1 partition: versions apply from the first offset of the new topic,
-// and no state has a valuation of it.
+// The offsets of a former topic, $1 partition: versions apply from the first offset of the new
+// topic, and no state has a valuation of it.
 const FORGET_OFFSETS: readonly Statement<never>[] = [
   statement(
     "risk-forget-version-offsets",
