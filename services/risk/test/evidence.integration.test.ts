@@ -38,7 +38,7 @@ import {
   writeValuations,
 } from "./written-log.ts";
 
-/** Evidence of a breach at this age is due after some seconds. */
+/** Age of the first breach at the start of the tests. Evidence is due 75 seconds after a breach. */
 const BREACH_AGE_MS = 70_000;
 const TIMEOUT_MS = 60_000;
 const RULE: RiskRule = {
@@ -157,7 +157,7 @@ async function breachesOf(accountNumber: string) {
   return (await callRoute(risk, RISK_ROUTES.listRiskBreaches, request)).breaches;
 }
 
-/** The events of stored evidence of a breach. */
+/** The `risk.evidence_stored` events of a breach. */
 async function storedEvents(breachId: string) {
   const events = await readAll(TOPICS.riskEvents, (value) => RiskEvent.parse(value));
   return events.flatMap((event) =>
@@ -272,7 +272,7 @@ describe("evidence of a breach", () => {
         collecting.resolve();
         return held.promise;
       };
-      // The action closes all positions before the lowest equity.
+      // The account has no positions after the breach, as if an action had closed them.
       flatFrom = toIso(startMs + BREACHING * 1_000);
       await setRules(accountNumber);
       await writeSamples({ producer, serverId }, await writeValuations({ producer, serverId }, accountNumber, startMs));
@@ -299,7 +299,7 @@ describe("evidence of a breach", () => {
       let asked = 0;
       beforePositions = () => {
         asked += 1;
-        // No answer: the connection of the first call stays open until it is given up.
+        // The first call gets no answer: its connection stays open until the caller gives up.
         return asked === 1 ? new Promise(() => undefined) : Promise.resolve();
       };
       await setRules(accountNumber);
@@ -309,7 +309,8 @@ describe("evidence of a breach", () => {
       await eventually(
         async () => {
           const { headers } = await readEvidence(accountNumber, breachId);
-          // The collection was put off. Before that, Retry-After is ten seconds or less.
+          // Until the evidence is due, Retry-After is at most 10 seconds. It is more only after the
+          // collection was postponed.
           expect(Number(headers["retry-after"])).toBeGreaterThan(11);
         },
         { timeoutMs: TIMEOUT_MS, intervalMs: 100 },
@@ -323,7 +324,7 @@ describe("evidence of a breach", () => {
   );
 
   it(
-    "names its valuation also if the rules were changed after it",
+    "names the valuation that breaches new rules, although it was measured before they were set",
     async () => {
       const accountNumber = anyAccountNumber();
       await setRules(accountNumber, { percent: 50 });
@@ -368,7 +369,7 @@ describe("evidence of an interval", () => {
     expect(sequences).toEqual([1, 2, 3]);
   });
 
-  it("is rejected if it is in the future, too old, too long, or ends before it begins", async () => {
+  it("is rejected if it is missing, in the future, too old, too long, or ends before it begins", async () => {
     const accountNumber = anyAccountNumber();
     const now = Date.now();
     const minute = 60_000;

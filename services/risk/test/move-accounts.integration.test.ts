@@ -16,6 +16,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createEvaluationStore } from "../src/outbound/postgres/evaluation-store.ts";
 import { moveAccounts } from "../src/outbound/postgres/move-accounts.ts";
 
+/** Number of partitions of `trading.valuations` before and after the growth. */
 const [BEFORE, AFTER] = [4, 12];
 const ACCOUNTS = 40;
 const TOPIC_ID = "topic";
@@ -59,7 +60,10 @@ beforeAll(async () => {
 
 afterAll(() => scope.stop());
 
-/** A connection of a process that has read how far the topics have grown. */
+/**
+ * A connection of a process that has read the number of partitions to which the topics have grown.
+ * Null: they never grew.
+ */
 function kafka(grownTo: number | null): KafkaConnection {
   const growth =
     grownTo === null
@@ -71,7 +75,7 @@ function kafka(grownTo: number | null): KafkaConnection {
   });
 }
 
-it("moves each account whose partition changed, with its rules and state; its active rules then apply from the first offset", async () => {
+it("moves each account whose partition changed, with its rules and state; its active rules then apply from offset 0 of the new partition", async () => {
   const serverId = randomUUID();
   const numbers = Array.from({ length: ACCOUNTS }, (_, number) => String(10_000_000 + number));
   const among = (partitions: number) => (key: string) => partitionOfKey(key, partitions);

@@ -93,7 +93,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-/** Stores an account that began the day with 10,000, as its owner does at a checkpoint. */
+/** Stores an account that began the day with 10,000, as the owner of its partition does. */
 async function track(
   serverId: string,
   accountNumber: string,
@@ -125,7 +125,7 @@ function near(query: Partial<NearLimitQuery> & { readonly serverIds: readonly st
   return listNearLimits({ reader, clock: systemClock }, { ...all, ...query });
 }
 
-it("lists the nearest limits of losses first, each account once, page by page", async () => {
+it("lists the accounts that are nearest to a loss limit first, each account once, page by page", async () => {
   const serverId = randomUUID();
   await track(serverId, "1001", 9_504);
   await track(serverId, "1002", 9_900);
@@ -146,7 +146,7 @@ it("lists the nearest limits of losses first, each account once, page by page", 
   expect(rest.limits.map(({ accountNumber }) => accountNumber)).toEqual(["1002", "1003"]);
 });
 
-it("answers which accounts are within 1 % of their daily limit", async () => {
+it("lists the accounts within 1 % of their daily limit, without those that have breached it", async () => {
   const serverId = randomUUID();
   await track(serverId, "2001", 9_505);
   await track(serverId, "2002", 9_505.01);
@@ -189,7 +189,7 @@ it("lists the breaches of servers since a time, newest first, without warnings",
   expect(last).toMatchObject({ total: 2, breaches: [{ id: first }], next: null });
 });
 
-it("lists the accounts of a template page by page, and not those that have other rules now", async () => {
+it("lists the accounts of a template page by page, without those that have rules of their own now", async () => {
   const serverId = randomUUID();
   await database.query(INSERT_TEMPLATE, [serverId, "active"]);
   const add = (
@@ -204,8 +204,8 @@ it("lists the accounts of a template page by page, and not those that have other
   // The account has rules of its own now.
   await add("5002", 1, "standard", 2);
   await add("5002", 2, null, null);
-  // The next accounts wait: for the second version, for the first one, for the activation, and
-  // after a failure.
+  // The next accounts wait: 5003 for version 2, 5004 for its first rules, 5005 for the activation
+  // of its rules, 5006 after a failure.
   await add("5003", 1, "standard", 1);
   await database.query(INSERT_WAITING, [serverId, "5004", 0]);
   await add("5005", 1, "standard", 2, false);
@@ -222,7 +222,7 @@ it("lists the accounts of a template page by page, and not those that have other
     ["5006", "failed", null],
   ]);
   expect(next).toBeNull();
-  // A page may be short, and is not the last.
+  // A page may have fewer accounts than the limit although more follow.
   const first = await list(template, "", 2);
   expect(first.accounts.map(({ accountNumber }) => accountNumber)).toEqual(["5001"]);
   expect(first.next).toBe("5002");

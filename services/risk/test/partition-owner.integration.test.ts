@@ -21,6 +21,7 @@ import { createRuleRepository, type RuleRepository } from "../src/outbound/postg
 const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
 const INITIAL_MINOR = 1_000_000;
 const MAX_LOSS: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "disable" };
+/** Fencing tokens by partition: no partition has had an owner. */
 const NO_TOKENS: ReadonlyMap<number, number> = new Map();
 
 const INSERT_COMMAND = statement<never>(
@@ -146,7 +147,7 @@ async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
   );
 }
 
-it("leaves a partition to its new owner when a process that the group has removed continues", async () => {
+it("a process that the group has removed cannot take its partition back from the new owner", async () => {
   const account = anyAccountNumber();
   const [removed, owner] = [startMember(), startMember()];
   removed.assign([partition], 7);
@@ -158,7 +159,7 @@ it("leaves a partition to its new owner when a process that the group has remove
   expect((await owner.addValuations(partition, [])).commitOffset()).toBe(2n);
 });
 
-it("acquires a partition after Kafka has deleted the group and counts its generations from 1 again", async () => {
+it("a process acquires a partition although Kafka has deleted the group, whose generations begin at 1 again", async () => {
   const account = anyAccountNumber();
   const former = startMember();
   former.assign([partition], 500);
@@ -174,7 +175,7 @@ it("acquires a partition after Kafka has deleted the group and counts its genera
   await next.checkpoint();
 });
 
-it("compares rules whose activation was committed while its reply was lost", async () => {
+it("compares valuations with rules whose activation was committed although the reply was lost", async () => {
   const account = anyAccountNumber();
   const owner = startMember(NO_TOKENS, async (work) => {
     await commands.transact(work);
@@ -187,7 +188,7 @@ it("compares rules whose activation was committed while its reply was lost", asy
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("compares rules whose activation was committed although every attempt seemed to fail", async () => {
+it("compares valuations with rules whose activation was committed although every attempt seemed to fail", async () => {
   const account = anyAccountNumber();
   let isFirst = true;
   const owner = startMember(NO_TOKENS, async (work) => {
@@ -203,7 +204,7 @@ it("compares rules whose activation was committed although every attempt seemed 
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("makes new rules active only after the rules that a crashed process made active", async () => {
+it("makes new rules active from no earlier offset than the rules that a crashed process made active", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
   const crashed = startMember();
@@ -227,7 +228,7 @@ it("makes new rules active only after the rules that a crashed process made acti
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 
-it("makes new rules active only after the valuations that a crashed process has compared", async () => {
+it("makes new rules active only from an offset after the valuations that a crashed process has compared", async () => {
   const account = anyAccountNumber();
   const crashed = startMember();
   crashed.assign([partition], 1);
@@ -272,7 +273,7 @@ it("records a breach while a checkpoint waits for the database", async () => {
   expect(commitOffset()).toBe(2n);
 });
 
-it("a breach at changed rules names its valuation, also to the next owner, but none of a former topic or partition", async () => {
+it("a breach found when rules change has the offset of its valuation, also if the next owner finds it, but none of a former topic or partition", async () => {
   const breachAfter = async ({ topicId = "topic", isMoved = false }) => {
     const account = anyAccountNumber();
     partition += 1;
@@ -294,7 +295,7 @@ it("a breach at changed rules names its valuation, also to the next owner, but n
   expect(await breachAfter({ isMoved: true })).toEqual([{ log_offset: null }]);
 });
 
-it("rules apply from the first valuation of a recreated topic, also if its first owner crashes before a checkpoint", async () => {
+it("rules apply from the first valuation of a recreated topic, also if the first owner of the partition crashes before a checkpoint", async () => {
   const account = anyAccountNumber();
   partition += 1;
   const owner = startMember();

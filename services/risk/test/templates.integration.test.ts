@@ -24,7 +24,7 @@ import { type AccountServer, type StandInAccount, startAccountServer } from "./a
 
 const INITIAL_MINOR = 1_000_000;
 const TIMEOUT_MS = 60_000;
-/** Accounts of the application that is interrupted: more than one round of a search adds. */
+/** Number of accounts in the test that kills processes: one search adds at most 1,000. */
 const MANY = 1_200;
 
 interface VersionRow {
@@ -190,7 +190,10 @@ async function readAll(topic: TopicContract): Promise<string[]> {
   return all;
 }
 
-/** Waits until no account of the server waits for a template or for the activation of its rules. */
+/**
+ * Waits until all searches for accounts of templates have ended, and no account of the server waits
+ * for a template or for the activation of its rules.
+ */
 async function applied(): Promise<void> {
   await eventually(
     async () => {
@@ -201,7 +204,10 @@ async function applied(): Promise<void> {
   );
 }
 
-/** The versions of each account: `<template>/<its version> <limit in percent>`, oldest first. */
+/**
+ * The active and formerly active versions of each account's rules, oldest first:
+ * `<template>/<its version> <limit in percent>`, or `own <limit in percent>` without a template.
+ */
 async function versions(): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {};
   for (const row of await database.query(VERSIONS, [serverId])) {
@@ -212,7 +218,7 @@ async function versions(): Promise<Record<string, string[]>> {
   return found;
 }
 
-it("gives its rules to the accounts that it selects by status and name, and to no other", async () => {
+it("a template gives its rules to the accounts that it selects by status and name, and to no other", async () => {
   const one = addAccount("Phase 1 Ada");
   const disabled = addAccount("Phase 1 Bob", "disabled");
   addAccount("phase 1 in lower case");
@@ -225,7 +231,7 @@ it("gives its rules to the accounts that it selects by status and name, and to n
   expect(await versions()).toEqual({ [one]: ["first/1 10"], [disabled]: ["first/1 10"] });
 });
 
-it("never replaces rules that were set on an account, also if they are not active yet", async () => {
+it("a template never replaces rules that were set on an account, also if they are not active yet", async () => {
   const own = addAccount("Phase 1 own");
   const other = addAccount("Phase 1 other");
   const set = carryOut({ operation: "risk.set_rules", payload: { rules: [limit(3)] } }, own);
@@ -242,7 +248,7 @@ it("never replaces rules that were set on an account, also if they are not activ
   expect((await versions())[own]).toEqual([...(before[own] ?? []), "own "]);
 });
 
-it("gives an account back to the template that matches it on request, and fails if none does", async () => {
+it("deleting rules with `useTemplate` gives an account the rules of the matching template, and fails if none matches", async () => {
   const account = addAccount("Phase 1 Ada");
   const other = addAccount("Funded");
   await carryOut({ operation: "risk.set_rules", payload: { rules: [limit(3)] } }, account);
@@ -257,7 +263,7 @@ it("gives an account back to the template that matches it on request, and fails 
   expect(none).toMatchObject({ status: "failed", errorCode: "INVALID_STATE_TRANSITION" });
 });
 
-it("applies to accounts that are created, renamed or enabled later only if it is for new accounts", async () => {
+it("a template applies to accounts that are created, renamed or enabled later only if it is for new accounts", async () => {
   addAccount("Phase 1 Ada", "disabled");
   await setTemplate("first", [limit(10)], { nameStartsWith: "Phase 1", status: ["active"] }, true);
   await setTemplate("existing", [limit(20)], { nameStartsWith: "Funded" });
@@ -276,7 +282,7 @@ it("applies to accounts that are created, renamed or enabled later only if it is
   expect(await versions()).toEqual(expected);
 });
 
-it("moves an account to another template when it is renamed, and keeps its rules if none matches", async () => {
+it("a renamed account gets the rules of the template that matches it, and stays with its template if none does", async () => {
   const accountNumber = addAccount("Phase 1 Ada");
   await setTemplate("one", [limit(10)], { nameStartsWith: "Phase 1" }, true);
   await setTemplate("two", [limit(20)], { nameStartsWith: "Phase 2" }, true);
@@ -294,12 +300,12 @@ it("moves an account to another template when it is renamed, and keeps its rules
   expect((await versions())[accountNumber]?.at(-1)).toBe("one/2 11");
 });
 
-it("lets the template that was created first apply to an account that two templates match", async () => {
+it("of two templates that match an account, the one that was created first applies", async () => {
   const account = addAccount("Phase 1 Ada");
   await setTemplate("wide", [limit(10)], { status: ["active"] });
   await setTemplate("narrow", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
-  // If the account was first compared for `narrow`, it had the rules of `narrow` before.
+  // The search for `narrow` may find the account first: it then had the rules of `narrow` before.
   expect((await versions())[account]?.at(-1)).toBe("wide/1 10");
   await carryOut({ operation: "risk.delete_template", payload: { name: "wide", accountRules: "keep" } });
   await setTemplate("narrow", [limit(21)], { nameStartsWith: "Phase 1" });
@@ -309,7 +315,7 @@ it("lets the template that was created first apply to an account that two templa
   expect((await versions())[account]?.slice(-2)).toEqual(["wide/1 10", "narrow/2 21"]);
 });
 
-it("keeps or removes the rules of its accounts when it is deleted, as the request says", async () => {
+it("deleting a template keeps or removes the rules of its accounts, as the request says", async () => {
   const account = addAccount("Phase 1 Ada");
   const template = { operation: "risk.delete_template" } as const;
   await setTemplate("kept", [limit(10)], { nameStartsWith: "Phase 1" }, true);
@@ -322,18 +328,18 @@ it("keeps or removes the rules of its accounts when it is deleted, as the reques
   await setTemplate("removed", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
   await carryOut({ ...template, payload: { name: "removed", accountRules: "remove" } });
-  // Created again at once: it waits for the removal.
+  // The template is created again at once. It waits until its former rules are removed.
   await setTemplate("removed", [limit(30)], { nameStartsWith: "Phase 1" });
   await applied();
   const history = ["kept/1 10", "removed/1 20", "removed/2 ", "removed/3 30"];
   expect((await versions())[account]).toEqual(history);
-  // Created again, so it comes after the other template.
+  // `kept` is created again, so now `removed` is the template that was created first.
   await setTemplate("kept", [limit(12)], { nameStartsWith: "Phase 1" });
   await applied();
   expect((await versions())[account]).toEqual(history);
 });
 
-it("waits while the account service fails, and applies afterwards", async () => {
+it("a template waits while the account service fails, and applies afterwards", async () => {
   const account = addAccount("Phase 1 Ada");
   const fund = addAccount("Funded");
   await setTemplate("first", [limit(10)], { nameStartsWith: "Phase 1" }, true);
@@ -350,7 +356,7 @@ it("waits while the account service fails, and applies afterwards", async () => 
 });
 
 it(
-  "gives every account exactly one version while processes are killed, and none to a deleted account",
+  "a template gives every account exactly one version of rules while processes are killed; a deleted account ends with none",
   async () => {
     const all = Array.from({ length: MANY }, (_, index) => addAccount(`Phase 1 ${index}`));
     const deleted = new Set(all.filter((_, index) => index % 10 === 0));

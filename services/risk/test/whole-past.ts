@@ -31,7 +31,7 @@ interface Moment {
   readonly version: number;
 }
 
-/** The value from which a rule counts. */
+/** The value from which a rule measures a loss or a profit. */
 interface Reference {
   readonly baseMinor: number;
   /** Net deposits when the value was measured. */

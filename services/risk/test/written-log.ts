@@ -10,6 +10,7 @@ export const INITIAL_MINOR = 10_000_00;
 export const EQUITIES = [
   9_900_00, 9_700_00, 9_650_00, 9_610_00, 9_500_01, 9_500_00, 9_431_20, 9_388_40, 9_460_00, 9_520_00,
 ];
+/** Index in {@link EQUITIES} of the first value that breaches, and of the lowest value. */
 export const BREACHING = 5;
 export const LOWEST = 7;
 export const VALUATIONS_PER_SAMPLE = 3;

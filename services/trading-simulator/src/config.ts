@@ -32,7 +32,10 @@ export const ConfigSchema = z.object({
     .string()
     .refine((symbol) => SYMBOLS.has(symbol), `must be one of ${[...SYMBOLS.keys()].join(", ")}`)
     .optional(),
-  /** Recorded seconds that are played per second; `max`: as many quotes as fit into a tick. */
+  /**
+   * Recorded seconds that are played per second. A tick plays at most 1,000 quotes; with `max` it
+   * always plays 1,000.
+   */
   QUOTES_SPEED: z
     .string()
     .transform((text) => (text === "max" ? Number.MAX_SAFE_INTEGER : Number(text)))

@@ -64,7 +64,7 @@ describe("commission and swap", () => {
     expect(commissionMinor(context.prices, "NGN", { symbol: "EURUSD", volume: 100 })).toBe(-450_000);
   });
 
-  it("books swap by side and volume", () => {
+  it("calculates the swap of one night from the points of a long position and its volume", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     const { position } = placeOrder(context, account, order({ volume: 200 }));

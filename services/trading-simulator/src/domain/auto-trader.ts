@@ -12,8 +12,8 @@ import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./tra
 
 const MAX_WAITING_ORDERS = 2;
 /**
- * Fraction of decisions that place or cancel an order if there is room for a position. While an
- * account has no positions, every decision places or cancels an order.
+ * Fraction of decisions that try to place or cancel an order if there is room for a position. While
+ * an account has no positions, every decision tries to.
  */
 const OPENING_PART = 0.6;
 /** Fraction of new orders that are limit orders. */
@@ -23,13 +23,13 @@ const WAITING_PART = 0.15;
  * profit are 4 and 3 distances from the market.
  */
 const DISTANCE = 0.0008;
-/** Margin level in percent below which the account opens no positions. */
+/** Margin level in percent below which automatic trading places and cancels no orders. */
 const CAREFUL_LEVEL = 300;
 
 /**
  * Counts one tick. When a decision is due, the account opens a position, places or cancels a limit
- * order, or closes part or all of a position whose market is open. Returns whether it did one of
- * these.
+ * order, or closes part or all of a position whose market is open, if this is possible. Returns
+ * whether the account has a new event. The event may be a rejected order.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;

@@ -46,7 +46,7 @@ describe("creation", () => {
     });
   });
 
-  it("rejects a used number, also a deleted one, and unsupported leverage", () => {
+  it("rejects a used number, also of a deleted account, and unsupported leverage", () => {
     const context = new TestTradingContext();
     const deleted = testAccount(0);
     deleted.status = "deleted";
@@ -103,7 +103,7 @@ describe("the life of an account", () => {
     expect(codeOf(change(context, account, { type: "delete" }))).toBe("unchanged");
   });
 
-  it("closes positions first if requested, with their events before the deletion", () => {
+  it("is deleted with its open positions if requested: their events come before the deletion", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order());
@@ -201,7 +201,7 @@ describe("a change to close-only", () => {
     expect([account.orders.size, account.positions.size]).toEqual([0, 1]);
   });
 
-  it("of an account without orders names none; the event of another change names no orders", () => {
+  it("has an empty `cancelled` without orders; the event of a change to another status has no `cancelled`", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(0);
     expect(change(context, account, closeOnly)).toMatchObject({ event: { cancelled: [] } });
@@ -268,7 +268,7 @@ describe("a flatten", () => {
     expect(again.positions.size).toBe(0);
   });
 
-  it("that is settled first is rejected, and names what it closed and cancelled", () => {
+  it("that is settled while incomplete is rejected, and names what it closed and cancelled", () => {
     const { context, account } = trading();
     const [euro, pound] = account.positions.keys();
     const [pending] = account.orders.keys();
@@ -282,7 +282,7 @@ describe("a flatten", () => {
     expect(abandonFlattening(context, account, "r")).toBeNull();
   });
 
-  it("lists a limited number of ids when it is given up", () => {
+  it("lists at most 20 open positions when it is settled while incomplete", () => {
     const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.3, ask: 1.3 } });
     const account = testAccount(100_000_000);
     for (let count = 0; count < 60; count += 1) placeOrder(context, account, order({ symbol: "GBPUSD", volume: 1 }));
@@ -295,7 +295,7 @@ describe("a flatten", () => {
     });
   });
 
-  it("with a disabling disables first: nothing can be opened while a market is closed", () => {
+  it("that also disables the account disables it first: nothing can be opened while a market is closed", () => {
     const { context, account } = trading();
     context.prices.setOpen("GBPUSD", false);
     const disable = { type: "set_status", status: "disabled", flatten: true } as const;

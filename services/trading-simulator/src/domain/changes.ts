@@ -14,8 +14,8 @@ const FLATTENED = "flattened";
 const MAX_LISTED = 20;
 
 /**
- * Hashes for a creation or a change of password, each `salt.hash` (password-hash.ts). A change has
- * hashes of the one new password in both fields.
+ * Hashes for a creation or a change of password, each `salt.hash` (password-hash.ts). A change of
+ * password has hashes of the same new password in both fields.
  */
 export interface PasswordHashes {
   readonly trading: string;
@@ -39,7 +39,10 @@ export type ChangeResult =
 
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
-/** Applies or rejects a change. A rejected change has no effect. */
+/**
+ * Applies or rejects a change. A rejected change has no effect. An incomplete change has closed and
+ * cancelled all that was possible, and continues when this function is called again.
+ */
 export function applyChange(context: TradingContext, input: ChangeInput, change: Change): ChangeResult {
   if (change.type === "create") return create(context, input, change);
   const { account } = input;

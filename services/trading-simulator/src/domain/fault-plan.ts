@@ -26,8 +26,8 @@ export interface ChangesPlan extends FaultPlan {
 }
 
 /**
- * Finds the faults that affect a whole request, and counts their occurrence. A fault may match any
- * of its targets.
+ * Finds the faults that affect a whole request, and counts their occurrence. A fault affects the
+ * request if it matches at least one of `targets`.
  */
 export function planRequest(faults: Faults, targets: readonly FaultTarget[]): FaultPlan {
   const unreachable = firstOf(targets, (target) => faults.take(["unreachable"], target));

@@ -80,7 +80,7 @@ export function watchMargin(context: TradingContext, account: Account): AccountV
   return values;
 }
 
-/** Books one night's swap (00:00 UTC) on every open position. Returns whether there was one. */
+/** Books one night's swap (00:00 UTC) on all open positions. Returns whether there are any. */
 export function bookNightlySwap(context: TradingContext, account: Account): boolean {
   for (const position of account.positions.values()) {
     position.swapMinor += nightlySwapMinor(context.prices, account.currency, position);

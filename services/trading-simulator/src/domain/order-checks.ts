@@ -50,7 +50,7 @@ export function checkOrder(prices: Prices, account: Account, request: OrderReque
   return checkPending(prices, { ...request, orderType: request.orderType });
 }
 
-/** The rejection of an order while the market of its symbol is closed. */
+/** The rejection of a market order or of closing a position while the symbol's market is closed. */
 export function marketClosed(symbol: string): TradeRejection {
   return { code: "MARKET_CLOSED", message: `the market of ${symbol} is closed` };
 }

@@ -38,7 +38,7 @@ describe("the quotes of a symbol", () => {
     expect(history.at(START_MS + 99)).toMatchObject(quote(0));
   });
 
-  it("are kept for 10 minutes, and one that is no longer kept is not replaced by another", () => {
+  it("are kept for 10 minutes; for an earlier time there is no quote", () => {
     const stepMs = 250;
     const count = 3 * (QUOTE_RETENTION_MS / stepMs);
     const history = historyOf(count, stepMs);

@@ -34,7 +34,7 @@ export interface TradingContext {
 
 /**
  * Makes the complete event and advances the sequence of the account. `createdBy`: who requested the
- * change that makes or causes it.
+ * change that causes the event.
  */
 export function nextEvent(
   account: Account,

@@ -46,7 +46,7 @@ describe("a market order", () => {
     expect(placeOrder(context, testAccount(needed), order()).order.status).toBe("executed");
   });
 
-  it("is rejected for an inactive account, an unknown symbol, or stops on the wrong side", () => {
+  it("is rejected for an inactive account, an unknown symbol, an invalid volume, or stops on the wrong side", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(1_000_000);
     const codeOf = (request: ReturnType<typeof order>) => checkOrder(context.prices, account, request)?.code;

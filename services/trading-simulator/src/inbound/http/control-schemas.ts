@@ -27,7 +27,7 @@ export const SymbolName = z
 const Price = z.number().positive().max(1e9);
 const Stop = Price.nullable();
 
-/** Lots, read as hundredths of a lot. */
+/** A volume in lots. Parsing converts it to hundredths of a lot. */
 const Volume = z
   .number()
   .positive()
