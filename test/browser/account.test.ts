@@ -54,7 +54,7 @@ async function chooseTab(name: string): Promise<void> {
 
 const tabs = () => user.page.getByRole("navigation", { name: `Parts of account ${number}` });
 
-/** Saves the list that is shown; returns its lines. */
+/** Exports the shown list as CSV, and returns the lines of the file. */
 async function exported(): Promise<string[]> {
   const download = user.page.waitForEvent("download");
   await user.button("Export CSV").click();

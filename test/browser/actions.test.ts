@@ -57,7 +57,7 @@ async function fillDeposit(amount: string): Promise<void> {
 const done = (text: string) => user.page.getByText(text, { exact: true }).waitFor();
 
 describe("a deposit", () => {
-  it("shows the account, the amount and the later balance, then its final state, and changes the balance", async () => {
+  it("shows the account, the amount and the balance after it, then its final state, and changes the balance", async () => {
     await openAs("finance");
     await fillDeposit("0");
     await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
@@ -112,7 +112,7 @@ describe("a deposit", () => {
     expect(await deposits()).toHaveLength(1);
   });
 
-  it("that lost its first answer is sent again under the same key, and is done", async () => {
+  it("whose first answer is lost is sent again, and is booked once, also after a double click", async () => {
     await openAs("owner");
     let isFirst = true;
     await user.page.route(DEPOSITS, async (route) => {
@@ -122,7 +122,6 @@ describe("a deposit", () => {
       isFirst = false;
     });
     await fillDeposit("7");
-    // A double click.
     await user.button("Deposit 7.00 USD").dblclick();
     await done("Deposit of 7.00 USD: done.");
     expect(await deposits()).toHaveLength(1);
@@ -187,7 +186,7 @@ it("a reset that failed shows no new password, and offers none after a reload", 
   expect(await user.button("Show the new password").count()).toBe(0);
 });
 
-it("a new password that cannot be shown after a reload says why, and is shown by the next attempt", async () => {
+it("the page says why a new password cannot be shown after a reload, and the next attempt shows it", async () => {
   await openAs("owner");
   await user.button("Reset password").click();
   await user.page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
@@ -210,7 +209,7 @@ it("a new password that cannot be shown after a reload says why, and is shown by
   expect(await reason.count()).toBe(0);
 });
 
-it("the page of a command is loaded again until the command is final, also after a failed read", async () => {
+it("the page of a command reads the command until it is final, also after a failed read", async () => {
   const { body } = await client.deposit(number, { amount: 5, requestId: `read-${number}` });
   await client.succeeded(body.command.id);
   let reads = 0;
@@ -267,7 +266,7 @@ const DAILY = {
 };
 const dialogButton = (name: string) => user.page.getByRole("dialog").getByRole("button", { name, exact: true });
 
-it("risk rules are set, checked field by field, protected from overwriting a newer version, deleted, and audited", async () => {
+it("risk rules are set, checked field by field, deleted and audited, and a newer version is not overwritten", async () => {
   await openAs("operator");
   await user.page.getByRole("link", { name: "Risk rules", exact: true }).click();
   await user.button("Set rules").click();

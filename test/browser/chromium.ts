@@ -18,7 +18,9 @@ export async function chromiumPath(): Promise<string> {
   }
   await packages.install("chromium");
   const now = installed();
-  if (now === null) throw new LocalError("Debian's chromium was installed, but no program of that name is there.");
+  if (now === null) {
+    throw new LocalError(`Debian's chromium was installed, but none of these programs was found: ${NAMES.join(", ")}.`);
+  }
   return now;
 }
 

@@ -28,19 +28,20 @@ const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", 
 });`;
 
 export const WIDE = { width: 1280, height: 900 };
-/** The narrowest telephone. */
+/** The narrowest screen that the tests use: a small telephone. */
 export const NARROW = { width: 360, height: 740 };
 
 export type Cookies = Awaited<ReturnType<BrowserContext["cookies"]>>;
 
+/** What a person signs in with; not a trading account. */
 export interface Account {
   readonly email: string;
   readonly password: string;
 }
 
 /**
- * Starts the browser without a window. Chromium's sandbox does not work for root, so the sandbox is
- * then disabled.
+ * Starts a headless browser. Chromium's sandbox does not work for root, so root runs the browser
+ * without the sandbox.
  */
 export async function startBrowser(): Promise<Browser> {
   const sandbox = process.getuid?.() !== 0;
@@ -125,7 +126,7 @@ export class ConsoleUser {
       .locator("dd");
   }
 
-  /** Returns the number beside a name of the wallet, in credits. */
+  /** Returns the number of credits beside a name in the list of the wallet, such as `Available`. */
   async credits(name: string): Promise<number> {
     const text = await this.fact(name).locator(".number").innerText();
     return Number(text.replaceAll(",", ""));

@@ -128,7 +128,7 @@ describe("a user", () => {
 });
 
 describe("a management key", () => {
-  it("created in the console works with the shown curl command, for the shown price, until it is revoked", async () => {
+  it("created in the console works with the shown curl command, for one credit, until it is revoked", async () => {
     await signedInAt("/credits");
     const before = await user.credits("Available");
     await user.visit("Keys");
@@ -312,7 +312,7 @@ describe("a user without a mouse", () => {
   const focusIsOn = (what: string, value: string): Promise<void> =>
     eventually(async () => expect(await user.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 
-  it("can skip the navigation, lands on the heading of each page, and closes a dialog with Escape", async () => {
+  it("can skip the navigation, lands on the heading of an opened page, and closes a dialog with Escape", async () => {
     await user.reportCloseLate();
     await signedInAt("/credits");
     await user.page.reload();
@@ -337,7 +337,7 @@ describe("a user without a mouse", () => {
   });
 });
 
-describe("every page", () => {
+describe("a page", () => {
   it("has no serious accessibility problem and no horizontal scrolling: before the sign-in", async () => {
     await user.open("/");
     await user.heading("Sign in").waitFor();

@@ -4,7 +4,7 @@ import type { ConsoleUser } from "./console-user.ts";
 /** Maximum time for which a revoked key may still work (decisions, 12). */
 export const REVOKED_WITHIN_MS = 2_000;
 
-/** The shown curl command. The URL and the header need no other quoting. */
+/** Matches the shown curl command: the URL without quotes, and the header in single quotes. */
 export const CURL_LINE = /^curl -s (\S+) -H 'Authorization: ([^']+)'$/;
 
 /** Sends the request of a shown curl command, and returns the response. */

@@ -125,11 +125,11 @@ it("an address without a page shows the navigation, with the status 404", async 
   const answer = await page.goto(`${address}docs/nothing`);
   expect(answer?.status()).toBe(404);
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Errors" }).waitFor();
-  // Chromium reports the status itself.
+  // Chromium reports the status 404 of a page as an error.
   expect(user.complaints.splice(0)).toEqual([expect.stringContaining("404")]);
 });
 
-it("the quickstart shows the examples of every language without JavaScript", async () => {
+it("without JavaScript, the quickstart shows the examples of every language", async () => {
   const context = await browser.newContext({ javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto(`${address}docs/quickstart`);

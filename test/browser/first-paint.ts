@@ -1,7 +1,8 @@
 /**
  * Measures how long a signed-in person waits for a page of the console on a fast 3G line: with an
  * empty cache, until its heading and until its data are on the screen. `npm run bench -- console`
- * measures a running kapi (`npm start` prints the values of the variables).
+ * measures a running kapi. It needs `CONSOLE_URL`, `CONSOLE_EMAIL` and `CONSOLE_PASSWORD`, whose
+ * values `npm start` prints.
  */
 import { eventually } from "@kapi/testkit";
 import type { Browser, BrowserContext } from "playwright-core";
@@ -22,7 +23,7 @@ const look = () => {
 };
 requestAnimationFrame(look);`;
 
-/** Medians, in milliseconds. */
+/** Times of one load, or medians of several loads, in milliseconds. */
 interface FirstPaint {
   readonly headingMs: number;
   readonly dataMs: number;

@@ -97,7 +97,7 @@ describe("the search", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("shows the results of the other services while one does not answer, and names the missing ones", async () => {
+  it("shows the results of the other services while one service does not answer, and names that service", async () => {
     await at("/credits");
     const answer = {
       results: [{ kind: "key", keyId: "k", name: "backend", status: "active" }],
@@ -159,7 +159,7 @@ describe("a list", () => {
       route.fulfill({ status, headers: { "x-error-code": code, "x-request-id": "request-7" }, json: { error } }),
     );
 
-  it("that fails says what failed, shows the id of the request, and is loaded again on request", async () => {
+  it("that fails says what failed, shows the id of the request, and can be loaded again", async () => {
     await client.openAccount(1);
     await failWith(500, "INTERNAL", "Internal error");
     await at("/accounts");
@@ -199,7 +199,7 @@ describe("a list", () => {
   });
 });
 
-it("shows only what the role of the person permits", async () => {
+it("the console shows only what the role of the person permits", async () => {
   await user.page.route("**/console/api/session", async (route) => {
     const answer = await route.fetch();
     const body = (await answer.json()) as object;
@@ -212,7 +212,7 @@ it("shows only what the role of the person permits", async () => {
   expect(await user.button("Create a key").count()).toBe(0);
 });
 
-it("can be used with the keyboard alone: Tab reaches the end of every page, and the focus is visible", async () => {
+it("the console can be used with the keyboard alone: Tab reaches the end of every page, and the focus is visible", async () => {
   const focused = `(() => {
     const element = document.activeElement;
     if (element === null || element === document.body) return "end";

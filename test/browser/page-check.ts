@@ -5,8 +5,8 @@ import { NARROW, type ConsoleUser, WIDE } from "./console-user.ts";
 
 const SCHEMES = ["light", "dark"] as const;
 /**
- * Each width, and the colour scheme in which axe audits it. One audit of each width and scheme is
- * enough: colours do not depend on the width, and the layout does not depend on the scheme.
+ * Each width, and the colour scheme in which axe audits it. Axe audits only these two of the four
+ * combinations: colours do not depend on the width, and the layout does not depend on the scheme.
  */
 const AUDITED_SCHEMES = [
   [WIDE, "light"],
@@ -14,8 +14,9 @@ const AUDITED_SCHEMES = [
 ] as const;
 
 /**
- * Checks the layout of the current page: takes a screenshot in both widths and both schemes,
- * expects no severe violation from axe, and expects no horizontal scrolling.
+ * Checks the layout and the accessibility of the current page: takes a screenshot in both widths
+ * and both schemes, expects no severe violation from axe, and expects no horizontal scrolling. The
+ * page stays narrow and dark afterwards.
  */
 export async function checkPage(user: ConsoleUser, name: string): Promise<void> {
   await user.settled();

@@ -1,6 +1,6 @@
 /**
- * Tests the request log, the last use of keys and deliveries by event in the console: a real
- * browser, and all services of kapi.
+ * Tests parts of the console in a real browser, with all services of kapi: the request log, the
+ * last use of a key, and the page of a webhook event with its deliveries.
  */
 import { randomUUID } from "node:crypto";
 

@@ -162,7 +162,7 @@ describe("a breach", () => {
     expect(await factText("Last hash (SHA-256)")).toBe(chain.lastHash);
     expect(await factText("Key")).toContain(signature.keyId);
     await user.page.getByRole("img", { name: /^Equity of account/ }).waitFor();
-    // Markup of a symbol is text.
+    // Markup in the name of a symbol is shown as text.
     expect(await user.row("P-79").innerText()).toContain("<b>GER40</b>");
     const command = await user.page.getByRole("region", { name: "Command that verifies the document" }).innerText();
     const file = `evidence-${added.breach.id}.json`;

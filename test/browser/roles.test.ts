@@ -1,6 +1,6 @@
 /**
- * What people see whose role, or whose missing second factor, does not allow something: in a real
- * browser, with the console and the organization service.
+ * Tests what a person sees if their role, or a missing second factor, does not allow something: in
+ * a real browser, with the console and the organization service.
  */
 import { randomUUID } from "node:crypto";
 
@@ -55,7 +55,7 @@ async function openAs({ email }: Person, address: string): Promise<void> {
 const buttons = (): Promise<string[]> => user.page.locator("main button, main a.button").allInnerTexts();
 
 describe("a person sees no button that their role never allows", () => {
-  it("on the page of people and in the audit log, opened by their address", async () => {
+  it("on the page of people and on the page of the audit log, opened by the address of the page", async () => {
     for (const role of ["operator", "finance", "read_only"] as const) {
       const colleague = await harness.colleague(owner, role);
       for (const address of ["/people", "/audit"]) {
@@ -114,17 +114,17 @@ describe("a person sees no button that their role never allows", () => {
   });
 });
 
-describe("a person who may not do something sees why", () => {
+describe("a person who may not do something", () => {
   const alert = () => user.page.getByRole("alert").innerText();
 
-  it("by the role that it needs", async () => {
+  it("sees which role may do it", async () => {
     await openAs(await harness.colleague(owner, "finance"), "/people");
     expect(await alert()).toBe(
       "Your role does not allow this. It needs the role owner. Ask an owner of Test to change your role.",
     );
   });
 
-  it("by the second factor that an owner requires since the page was opened", async () => {
+  it("sees that the organization requires a second factor, if an owner required it after the page was opened", async () => {
     await openAs(await harness.colleague(owner, "finance"), "/credits");
     const owning = await harness.signedIn(owner);
     const begun = await owning.ask("POST", "/two-factor", { currentPassword: PASSWORD });
@@ -137,7 +137,7 @@ describe("a person who may not do something sees why", () => {
       expect(text.trim()).toBe("Set up two-factor authentication first: your organization requires it.");
   });
 
-  it("by the end of their role as an owner", async () => {
+  it("sees that they are no longer an owner", async () => {
     await harness.colleague(owner, "finance");
     await openAs(owner, "/people");
     // The answer if another owner demotes this one while the request is carried out.

@@ -12,7 +12,7 @@ import { checkPage } from "./page-check.ts";
 import { ownerSession } from "./people.ts";
 import { type Cookies, ConsoleUser, startBrowser, WIDE } from "./console-user.ts";
 
-/** Maximum time from the request that closes a position until its delivery. */
+/** Maximum time from the request that closes a position until the delivery of its event. */
 const KNOWN_WITHIN_MS = 2_000;
 const MARKUP = `<img src=x onerror="globalThis.harmed = true"> & more`;
 
@@ -139,7 +139,7 @@ describe("a webhook endpoint", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("without an event type or with an invalid address is not added, and the error is beside the field", async () => {
+  it("without an event type or with an invalid address is rejected, and the error is beside the field", async () => {
     await user.button("Add an endpoint").click();
     await user.page.getByLabel("Address").fill("ftp://receiver.example.com/");
     await user.page.getByLabel(/^All except command results/).uncheck();
@@ -204,7 +204,7 @@ describe("a webhook endpoint", () => {
     await user.fact("State").getByText("succeeded").waitFor();
   });
 
-  it("can rotate its secret while both secrets sign, and can replay earlier events", async () => {
+  it("can rotate its secret, signs with both secrets afterwards, and can replay earlier events", async () => {
     const former = await addEndpoint("rotated");
     const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>

@@ -24,8 +24,9 @@ interface EventView {
 }
 
 /**
- * The feed has every event once. Events of an account are numbered without a gap, in the order of
- * its transactions. Each event was delivered at least once.
+ * The feed has an event for each transaction and each breach, and no event twice. Events of an
+ * account are numbered without a gap, in the order of its transactions. Each event was delivered at
+ * least once.
  */
 export async function checkEvents(
   one: Case,

@@ -57,7 +57,8 @@ async function different(
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<string | null> {
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
-  // No other request runs now, so the wallet contains exactly the lines up to this time.
+  // No other request runs until the lines are read. So the amounts of the wallet include exactly
+  // the lines up to `askedMs`.
   const askedMs = Date.now() + LINES_SETTLE_MS / 2;
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();

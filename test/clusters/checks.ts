@@ -159,7 +159,7 @@ async function differentTrades(
     : `${without.length} realized_pnl transactions without their deal, such as ${without[0]?.id}`;
 }
 
-/** Sequences run from 1 without a gap. Each row starts with the balance after the row before. */
+/** Sequences run from 1 without a gap. Each row starts with the final balance of the row before. */
 function brokenRow(rows: readonly TransactionView[]): string | null {
   for (const [index, row] of rows.entries()) {
     if (row.sequence !== index + 1) return `transaction ${index + 1} has sequence ${row.sequence}`;

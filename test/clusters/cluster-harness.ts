@@ -28,7 +28,10 @@ const KNOWN_TIMEOUT_MS = 60_000;
 const HOOKS = "/hook/";
 /** Number of live clients of each organization. */
 const CHECKERS_EACH = 2;
-/** Average time after which a client closes its own socket, and reconnects. */
+/**
+ * Average time after which a client closes its own socket, and reconnects. The first client of each
+ * organization keeps its socket.
+ */
 const MEAN_CUT_MS = 30_000;
 
 /** A live client that subscribes to the accounts of one organization. */

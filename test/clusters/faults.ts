@@ -11,7 +11,7 @@ const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
 /** Longer than a group keeps a silent member, and longer than any retry delay of a Kafka client. */
 const UNAVAILABLE_MS = 180_000;
-/** Time for a cluster manager to detect a lost node and to act. */
+/** Time for a cluster manager or an orchestrator to detect a lost node or process, and to act. */
 const MANAGER_MS = 3_000;
 
 /** The targets of the faults. */
@@ -141,7 +141,7 @@ function postgres(): Kind[] {
     ["postgres: primary paused", (scene) => paused(scene, scene.clusters.postgres.primary)],
     ["postgres: primary killed and restarted", (scene) => killed(scene, scene.clusters.postgres.primary)],
     [
-      "postgres: standby killed, given up and rejoined",
+      "postgres: standby killed, detached and rejoined",
       async (scene) => {
         const { postgres } = scene.clusters;
         await postgres.standby.kill();

@@ -133,7 +133,7 @@ describe("clusters", () => {
       2 * RECOVERY_MS,
     );
 
-    it("a commit waits for the paused standby until the primary detaches it", async () => {
+    it("a commit waits for the paused standby until the standby is detached", async () => {
       const { postgres } = clusters;
       await postgres.standby.pause();
       let isDone = false;

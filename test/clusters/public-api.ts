@@ -19,7 +19,10 @@ export interface Reply {
   readonly requestId: string;
   /** Null without an answer. */
   readonly status: number | null;
-  /** `X-Error-Code`, or "". Without an answer: `NO_ANSWER` or `CONNECTION_LOST`. */
+  /**
+   * `X-Error-Code`, or "". Without an answer: `NO_ANSWER` or `CONNECTION_LOST`. The latter also
+   * stands for an answer that is not JSON.
+   */
   readonly code: string;
   readonly retryAfterMs: number | null;
   readonly tookMs: number;
@@ -36,7 +39,7 @@ export class PublicApi {
     this.#managementKey = managementKey;
   }
 
-  /** Never throws: a missing answer gives a reply with the status null. */
+  /** Never throws. Without an answer, or if it is not JSON, the reply has the status null. */
   async call({ method, path, body, key, waitMs = 0 }: Request): Promise<Reply> {
     const requestId = randomUUID();
     const headers: Record<string, string> = {

@@ -1,3 +1,4 @@
+/** Names of the intended errors, which `wrong.ts` injects. */
 const WRONGS = ["amount", "breach", "charge", "command", "delivery", "ending", "live"] as const;
 type Wrong = (typeof WRONGS)[number];
 

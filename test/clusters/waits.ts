@@ -18,8 +18,8 @@ export class Waits {
   }
 
   /**
-   * Repeats `check` until it returns null. Any other result is the reason to wait. Returns null, or
-   * the last result at the deadline.
+   * Repeats `check` until it returns null. Any other result, or the message of a thrown error, is
+   * the reason to wait. Returns null, or the last reason at the deadline.
    */
   async until(
     what: string,

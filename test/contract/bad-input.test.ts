@@ -100,7 +100,7 @@ describe.each(withBody)("$name", (operation) => {
     expectRefused(await send(operation, target, keyed), null);
   });
 
-  it("queues no command, and accepts the corrected request with the same key at the normal price", async () => {
+  it("has queued no command for the invalid requests, and accepts a valid one with their key at the normal price", async () => {
     if (operation.key) expect(await commandsOf(target, key)).toEqual([]);
     const answer = await send(operation, target, { body: validBody(operation.kind), ...keyed });
     expectAccepted(operation, answer);
@@ -193,6 +193,7 @@ describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $na
 /** A row of the table may have a query. */
 const separatorOf = ({ path }: OperationRow): string => (path.includes("?") ? "&" : "?");
 
+/** An operation, a parameter of its query, and values of the parameter that are rejected. */
 const QUERIES: readonly (readonly [string, string, readonly string[]])[] = [
   ["list account positions", "status", ["", "OPEN", "pending"]],
   ["listTradingAccounts", "page", ["0", "x"]],
