@@ -1,6 +1,6 @@
 /**
- * An HTTP client that sends exactly the given request, even an invalid request, and does not check
- * the response.
+ * An HTTP client that sends exactly the given request, even an invalid request. The client does not
+ * check the response, but throws if the body is not JSON.
  */
 
 /** Values for the placeholders of a path. */

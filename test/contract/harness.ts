@@ -24,10 +24,14 @@ export interface ContractHarness {
   readonly stack: TestStack;
   /** A key with all scopes, all servers and many credits. */
   readonly owner: Caller;
-  /** The server of `owner`, and an account with orders, positions and deals. */
+  /**
+   * A server of the owner's organization, an account with orders, positions and deals, the command
+   * that created this account, a breach of the account, and a risk template of the server.
+   */
   readonly target: Target;
   /** A key with all scopes, of another organization without credits. */
   readonly poor: Caller;
+  /** The server of poor's organization. The account, command, breach and template do not exist. */
   readonly poorTarget: Target;
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
@@ -62,7 +66,8 @@ export async function startContractHarness({
   const stack = await startTestStack({
     together,
     env: {
-      // The digests of yesterday are never complete, those of the day before are: see DIGEST_DATE.
+      // A grace time of a day: the digests of yesterday are never complete, those of the day before
+      // yesterday are. See DIGEST_DATE.
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", DIGEST_GRACE_MS: "86400000", ...env },
       "trading-simulator": { TICK_INTERVAL_MS: "200" },
     },
@@ -153,8 +158,8 @@ async function createTestData(stack: TestStack, directory: Producer): Promise<Om
 }
 
 /**
- * Creates an account with an initial balance, a closed position and an open position. Also returns
- * the id of the command that created the account.
+ * Creates an account with an initial balance, a closed position, an open position and a breach, and
+ * a risk template. The result also has the command that created the account.
  */
 async function accountWithHistory(
   stack: TestStack,

@@ -53,7 +53,7 @@ export const LIMITS = {
 } as const;
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-/** The kind of body that an operation accepts. */
+/** The kind of body that an operation accepts. A "request" has only a `requestId`. */
 export type BodyKind =
   | "create"
   | "bulk"
@@ -252,7 +252,7 @@ export const OPERATIONS: readonly OperationRow[] = [
   row("List commands", ["GET", `${SERVER}/commands`], "accounts:read", false, [200], WITHOUT_404, "read", {
     paged: true,
   }),
-  // Decisions, 7.4. These operations are not in the interface.
+  // Decisions, 7.4.
   row(
     "Get credit prices",
     ["GET", `${ROOT}/credits/prices`],

@@ -59,7 +59,10 @@ const needsAccount = ({ path }: OperationRow): boolean => path.includes("{accoun
 const isOfTemplate = ({ path }: OperationRow): boolean => path.includes("{templateName}");
 const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === "bulkItem" ? 2 : 1);
 
-/** Returns a new account or template for a mutation, so that those of other tests do not change. */
+/**
+ * Returns a new account or template for a mutation of one, so that those of other tests do not
+ * change. For other operations the target is empty.
+ */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   const { serverId } = harness.target;
   if (operation.method !== "GET" && isOfTemplate(operation)) {
@@ -249,7 +252,7 @@ async function expectPages(operation: OperationRow): Promise<void> {
 }
 
 const needsEvidence = ({ path }: OperationRow): boolean => path.includes("{breachId}");
-// Evidence is stored more than a minute after its breach, so its tests are the last of the table.
+// Evidence is stored more than a minute after its breach, so its tests run last.
 const IN_ORDER = [
   ...OPERATIONS.filter((row) => !needsEvidence(row)),
   ...OPERATIONS.filter((row) => needsEvidence(row)),
@@ -283,7 +286,7 @@ describe("the lists of an account that has traded", () => {
     ["orders", 2],
     ["positions", 2],
     ["deals", 3],
-  ])("%s have records with exactly the interface's fields", async (name, least) => {
+  ])("%s have records with exactly the documented fields", async (name, least) => {
     const operation = OPERATIONS.find(({ path }) => path.endsWith(`/${name}`));
     const path = `/api/v1/management/servers/${harness.target.serverId}/accounts/${harness.target.accountNumber}/${name}`;
     await expect
@@ -338,14 +341,14 @@ describe("the document at /openapi.json", () => {
     expect(first.headers.get("x-credits-charged")).toBe("0");
   });
 
-  it("is shown by the page /docs/reference, which may only load files of its own origin", async () => {
+  it("has a page, /docs/reference, which may only load files of its own origin", async () => {
     const page = await fetch(`${harness.stack.baseUrl}/docs/reference`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self' 'nonce-/);
     expect(await page.text()).not.toMatch(/(src|href)="(https?:)?\/\//);
     expect((await fetch(`${harness.stack.baseUrl}/docs/reference/js/scalar.js`)).status).toBe(200);
   });
 
-  it("is explained by the documentation at /docs, which loads nothing from other origins", async () => {
+  it("has pages of error codes below /docs, which load nothing from other origins", async () => {
     const page = await fetch(`${harness.stack.baseUrl}/docs/errors/INSUFFICIENT_CREDITS`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self'; /);
     const text = await page.text();

@@ -1,6 +1,6 @@
 /**
  * Tests the access to every operation: keys with one scope, without a scope, for another server, or
- * of another organization.
+ * of another organization. webhooks.test.ts tests the scopes of the webhook operations.
  */
 import { randomUUID } from "node:crypto";
 
@@ -40,7 +40,11 @@ afterAll(() => harness.stop());
 
 /**
  * Sends a request that changes no data even if access is allowed. A read is valid. A mutation has
+<<<<<<< HEAD
  * no Idempotency-Key, no valid body and no existing account.
+=======
+ * no idempotency key, no valid body and no existing account.
+>>>>>>> c36
  */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };
@@ -118,7 +122,10 @@ describe("an operation without a server in its path, called by another organizat
   });
 });
 
-/** The data that an operation without a server in its path accesses. */
+/**
+ * The keys that may use an operation without a server in its path. "the organization": every key.
+ * "all servers": only a key for all servers. "a command": a key for the server of the command.
+ */
 type About = "the organization" | "all servers" | "a command";
 type WithoutServer = {
   [Id in OperationId]: (typeof CONTRACTS)[Id]["server"] extends true ? never : Id;
@@ -154,11 +161,11 @@ const CELLS = (Object.entries(CONTRACTS) as [OperationId, OperationContract][]).
   (["all servers", "this server", "another server"] as const).map((reach) => ({ id, contract, reach })),
 );
 
-describe("a key that is limited to servers", () => {
+describe("access by the servers of a key", () => {
   const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
-  it.each(CELLS)("$id, called with a key for $reach", async ({ id, contract, reach }) => {
+  it.each(CELLS)("$id checks the servers of a key for $reach", async ({ id, contract, reach }) => {
     const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
     const path = contract.path
       .replace(":serverId", serverId)
@@ -191,7 +198,7 @@ describe("a key that is limited to servers", () => {
     }
   });
 
-  it("can only subscribe to live metrics of its servers", async () => {
+  it("a limited key can only subscribe to live metrics of its servers", async () => {
     const { stack, owner, within, limited, target } = harness;
     const { baseUrl, wsBase, tradingServerUrl } = stack;
     const named = { serverId: target.serverId, accountNumber: target.accountNumber };
@@ -210,7 +217,7 @@ describe("a key that is limited to servers", () => {
     expect(await first(limited)).toMatchObject({ type: "error", code: "SERVER_ACCESS_DENIED", ...named });
   });
 
-  it("gets no data of another server's command by using the command's Idempotency-Key", async () => {
+  it("a limited key gets no data of another server's command by using the command's Idempotency-Key", async () => {
     const { owner, limited, target, otherServerId } = harness;
     const idempotencyKey = randomUUID();
     const body = { accountName: "Limited", initialBalance: 1, leverage: 100, requestId: "limited" };
@@ -234,7 +241,7 @@ describe("a key that is limited to servers", () => {
     await expectNothing();
   });
 
-  it("cannot read another server's command, and gets 404 without waiting", async () => {
+  it("a limited key cannot read another server's command, and gets 404 without waiting", async () => {
     const { owner, within, limited, target } = harness;
     const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
     const body = { requestId: "limited" };

@@ -161,7 +161,7 @@ export const Transaction = z.strictObject({
   positionId: textOrNull,
   dealId: textOrNull,
   reversalOf: uuid.nullable(),
-  // Not in the interface: the caller; null for changes by the market.
+  // Who caused the change; null for changes by the market.
   createdBy: Actor.nullable(),
   recordedAt: time,
   createdAt: time,
@@ -247,7 +247,7 @@ export const Snapshot = z.strictObject({
   createdAt: time,
 });
 
-/** Decisions, 7.4. `createdBy` is not in the interface. */
+/** Decisions, 7.4. */
 const Usage = z.strictObject({
   xRequestId: textOrNull,
   operation: text,
@@ -297,7 +297,7 @@ const Digest = z.strictObject({
   revisedAt: timeOrNull,
 });
 
-/** Body of every error. Only invalid parameters or fields have `issues` (decisions, 1.2). */
+/** Body of every error. Only an error about parameters or fields has `issues` (decisions, 1.2). */
 export const ErrorBody = z.strictObject({
   error: text.min(1),
   code: z.string().regex(/^[A-Z_]+$/),

@@ -1,6 +1,7 @@
 /**
- * The invalid values of every field, and the valid values at the limits, as JSON text. The values
- * follow the request bodies of the interface.
+ * Invalid and valid values of every field, as JSON text. Valid values are at the limits of the
+ * field, if the field has limits. The values follow the request bodies of the interface and of the
+ * decisions.
  */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 
@@ -233,12 +234,12 @@ function casesOf(kind: Exclude<BodyKind, "bulk">, which: keyof FieldRule): Field
   );
 }
 
-/** Returns the values that are rejected, by field. */
+/** Returns all invalid values of the fields of a kind of body. */
 export function wrongFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
   return casesOf(kind, "wrong");
 }
 
-/** Returns the accepted values at the limits, by field. */
+/** Returns all valid values of the fields of a kind of body. */
 export function rightFields(kind: Exclude<BodyKind, "bulk">): FieldCase[] {
   return casesOf(kind, "right");
 }

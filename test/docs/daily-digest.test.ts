@@ -95,7 +95,7 @@ it("the Python program agrees with kapi, whatever the order of the records", asy
   expect(await compareWithPython(reversed)).toBe("agrees: 10000001 2026-03-02\n");
 });
 
-it("the Python program finds a record, a sum and a balance that differ", async () => {
+it("the Python program finds a missing record, a changed record and a changed balance", async () => {
   const own = book();
   const { digest, deals, transactions } = own;
   await expect(compareWithPython({ ...own, transactions: transactions.slice(1) })).rejects.toThrow(

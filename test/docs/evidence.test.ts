@@ -24,7 +24,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Returns the output of the program for a document. Rejects if it does not verify the document. */
+/** Returns the program's output for a document. Rejects if the program refuses the document. */
 async function verifyWithPython(text: string): Promise<string> {
   const file = path.join(folder, "evidence.json");
   writeFileSync(file, text);

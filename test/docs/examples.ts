@@ -1,6 +1,6 @@
 /**
- * The examples of the guides. The program of a page in a language consists of the fenced blocks
- * with the word `run` after this language, in their order.
+ * The examples of the guides. A page has at most one program in each language: all its fenced
+ * blocks that begin with the language and the word `run`, such as "python run", in their order.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -32,6 +32,6 @@ function joined(page: string, isWanted: (block: Block) => boolean): string {
     return { language, runs: run !== undefined, code };
   });
   const code = blocks.filter(isWanted).map((block) => block.code);
-  if (code.length === 0) throw new Error(`${page} has no such example`);
+  if (code.length === 0) throw new Error(`${page} has no example in this language`);
   return code.join("\n");
 }

@@ -164,7 +164,7 @@ describe("the prop-firm recipe", () => {
     expect(printed).toMatch(/daily-loss of \d{4}-\d\d-\d\d: 8\d{3}\.\d\d reached 8500\.00/);
     expect(printed).toContain('the action succeeded: {"status":"disabled","changed":true,"closed":[{');
     expect(printed).toMatch(/checked samples \d+ to \d+, contiguous: true, gaps: 0/);
-    // Accounts that were opened today have no digest of yesterday.
+    // The number may be 0: accounts that were opened today have no digest of yesterday.
     expect(printed).toMatch(/reconciled \d+ accounts of \d{4}-\d\d-\d\d: 0 differ/);
   });
 });

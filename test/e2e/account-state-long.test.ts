@@ -28,7 +28,7 @@ afterAll(() => system.stop());
 const accountOf = (accountNumber: string) => kapi.server(system.demo.serverId).account(accountNumber);
 
 it(
-  "has the equity of the last minute that was over, with its age, and none before the first minute is over",
+  "a state has the equity of the last minute that was over, with its age, and none before the first minute is over",
   async () => {
     const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
     const account = accountOf(accountNumber);

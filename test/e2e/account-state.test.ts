@@ -87,7 +87,7 @@ async function trade(accountNumber: string, steps: readonly Step[]): Promise<Mom
 }
 
 it(
-  "has the balance and the open volumes of that time, after each step of a random history",
+  "a state has the balance and the open volumes of its time, after each step of a random history",
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -123,7 +123,7 @@ it(
   PROPERTY_TIMEOUT_MS,
 );
 
-it("is rejected for a time before the account began, and the error says when the account began", async () => {
+it("a state before the account began is rejected, and the error says when the account began", async () => {
   const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
   const { createdAt } = (await accountOf(accountNumber).get()).account;
   expect((await accountOf(accountNumber).stateAt(new Date(createdAt))).positions).toEqual([]);

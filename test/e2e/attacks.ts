@@ -12,8 +12,9 @@ const TRICKLE_BYTES = 10;
 /** Number of concurrent requests of an organization that works normally. */
 const IN_FLIGHT = 4;
 
-/** The measurements of an organization. */
+/** What one organization saw of the API: its requests, errors and response times. */
 export interface Seen {
+  /** Number of finished requests, also of those that threw an error. */
   readonly answers: number;
   /** Statuses other than 200, and thrown errors. */
   readonly errors: readonly string[];

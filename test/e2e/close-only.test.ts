@@ -145,7 +145,7 @@ describe("a close-only account", () => {
     expect((await client.account(accountNumber)).status).toBe("disabled");
   });
 
-  it("is in the event feed, with its status", async () => {
+  it("is announced in the event feed, with its status", async () => {
     const { accountNumber } = await tradingAccount();
     await change(accountNumber, "close-only");
     await eventually(async () => {

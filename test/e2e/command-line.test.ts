@@ -71,7 +71,7 @@ function lines<T>(text: string): T[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as T]));
 }
 
-it("stores a key after a first request with it, in a file that only its owner can read", async () => {
+it("stores a key only if a request with the key succeeds, in a file that only the user can read", async () => {
   const { baseUrl, wsBase, serverId, managementKey } = system.demo;
   const addresses = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
   const wrong = start(["login", ...addresses, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");

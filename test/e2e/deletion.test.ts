@@ -143,7 +143,7 @@ async function expectUnavailable<T>(ask: () => Promise<Answer<T>>): Promise<void
 }
 
 describe("the immediate deletion", () => {
-  it("hides the account from every read, closes its position, and notifies subscribers", async () => {
+  it("hides the account from every read, publishes its events in order, and notifies subscribers", async () => {
     const { account } = await fullAccount();
     const live = await watching(account);
     expect(await deleteNow(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
@@ -191,8 +191,8 @@ describe("the immediate deletion", () => {
       const service = system.stack.process("account");
       for (const step of STEPS) {
         await service.stop();
-        // The service is ready only after the session of the killed process has timed out. The
-        // deletion does not wait for that, so the service is killed before it is ready.
+        // The service is ready only after the Kafka session of the killed process has timed out. A
+        // deletion does not wait for that, so the fault point kills the service before it is ready.
         const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
         await eventually(() => answers(service.url), { timeoutMs: START_TIMEOUT_MS });
         await expectUnavailable(() => deleteNow(account));

@@ -142,8 +142,8 @@ function readFiles(folder: string): Stored[] {
 
 /**
  * The encodings of a text to search for: plain, percent-encoded, hexadecimal, and base64 or
- * base64url at any offset in a longer text. JSON and PostgreSQL must not escape any character of
- * the text.
+ * base64url at any offset in a longer text. The text must have no character that JSON or PostgreSQL
+ * escapes.
  */
 function formsOf(text: string): Buffer[] {
   const bytes = Buffer.from(text);

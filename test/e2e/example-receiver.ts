@@ -11,7 +11,7 @@ import type { z } from "zod";
 import type { Demo } from "./outside-client.ts";
 import type { ReceivedEvent } from "./webhook-receiver.ts";
 
-/** Fewer than a line of the journal has. */
+/** Every line of the journal is longer. */
 const CUT_BYTES = 20;
 const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
 
@@ -69,7 +69,7 @@ export class ExampleReceiver {
     await ended;
   }
 
-  /** Cuts the last line of the journal, as a crash while it is written does. */
+  /** Cuts off the end of the journal's last line, as a crash while the line is written does. */
   cutLastLine(): void {
     truncateSync(this.#journal, statSync(this.#journal).size - CUT_BYTES);
   }

@@ -64,8 +64,9 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 }
 
 /**
- * Migrates every schema as its owner. The migration gives the role of the service access to the
- * rows. Returns the variable with the address of PostgreSQL for this role, by service.
+ * Creates the database and a role for each service, and migrates every schema as its owner. A
+ * migration gives the role of its service access to the rows. Returns, for each service, the
+ * variable with the address of PostgreSQL for its role.
  */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");

@@ -141,7 +141,7 @@ function moneyTests(target: FirstPathTarget): void {
     expect(ledger.map((row) => row.sequence)).toEqual(ledger.map((_, index) => index + 1));
   });
 
-  it("ledger and trading server stay equal for an account that trades automatically", async () => {
+  it("ledger and trading server agree for an account that trades automatically", async () => {
     const client = new OutsideClient(target.demo());
     const control = new TradingControl(client.demo);
     const account = await client.openAccount(50_000);
@@ -151,7 +151,7 @@ function moneyTests(target: FirstPathTarget): void {
       const before = await control.account(account);
       const ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
       const after = await control.account(account);
-      // The balances are comparable only if neither side booked anything between the two reads.
+      // The sums are comparable only if the trading server booked nothing meanwhile.
       if (before.sequence === after.sequence && sumOf(ledger) === before.balanceMinor && ledger.length > 5) break;
       if (Date.now() > deadline) throw new Error(`ledger ${sumOf(ledger)}, trading server ${before.balanceMinor}`);
       await pause(50);
@@ -224,7 +224,7 @@ function creditTests(target: FirstPathTarget): void {
     expect((await wallet()).availableCredits).toBe(before.availableCredits - 12);
   });
 
-  it("wrong requests get the errors of the interface, in its order of precedence", async () => {
+  it("wrong requests get the errors of the interface, and 401 comes before the errors of the body", async () => {
     const client = new OutsideClient(target.demo());
     const accounts = client.server("/accounts");
     const expectError = (answer: { status: number; body: ErrorAnswer }, status: number, error: string): void => {

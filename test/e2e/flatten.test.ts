@@ -59,7 +59,7 @@ async function keyWithoutRisk(): Promise<string> {
 
 /**
  * Queues a command as the gateway does, but with a deadline in a few seconds. The command flattens
- * the account. Returns its id.
+ * the account. Returns the id of the command.
  */
 async function queueBriefly(accountNumber: string, operation: "account.flatten" | "account.disable"): Promise<string> {
   const { organizationId, serverId } = system.demo;
@@ -114,7 +114,7 @@ describe("a flatten", () => {
     expect((await client.account(accountNumber)).status).toBe("active");
   });
 
-  it("waits for a closed market, and closes the rest when the market opens", async () => {
+  it("waits while a market is closed, and closes the rest when the market opens", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.openMarket("GBPUSD", false);
     const { id } = await queue(accountNumber, "flatten");
@@ -152,7 +152,7 @@ describe("a flatten", () => {
 });
 
 describe("a disabling with flatten", () => {
-  it("disables the account and closes everything; without it, positions stay", async () => {
+  it("closes everything if the account is disabled already; without `flatten`, positions stay", async () => {
     const { accountNumber, positions } = await tradingAccount();
     const plain = await client.succeeded((await queue(accountNumber, "disable")).id);
     expect(plain.result).toEqual({ status: "disabled", changed: true });

@@ -1,7 +1,8 @@
 /**
- * Redis forgets an idempotency key one hour after its command is final (decisions, 2.5); wallets
- * stay. A request that is repeated later has no second effect and is answered as a duplicate, by
- * every gateway. The tests omit the queued deletion, flatten, close-only, risk rules and templates.
+ * Redis forgets an idempotency key one hour after its command is final, and 24 hours after the
+ * request at the latest (decisions, 2.5). Wallets stay. A request that is repeated later has no
+ * second effect and is answered as a duplicate, by every gateway. The tests omit the queued
+ * deletion, flatten, close-only, risk rules and templates.
  */
 import { randomUUID } from "node:crypto";
 
@@ -192,9 +193,9 @@ describe("a repeated request after Redis forgot its key", () => {
 });
 
 /**
- * Drops the details of this month's commands once this command is final and its message is stored:
- * its final event may be stored first. No process has read the command, so no process has it in
- * memory.
+ * Waits until this command is final and its message is stored, because the final event may be
+ * stored before the message. Then drops the details of all commands of this month. No process has
+ * read the command, so no process has it in memory.
  */
 async function dropDetailsOf(commandId: string): Promise<void> {
   const options = "-c search_path=command_status";
