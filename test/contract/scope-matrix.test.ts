@@ -40,11 +40,7 @@ afterAll(() => harness.stop());
 
 /**
  * Sends a request that changes no data even if access is allowed. A read is valid. A mutation has
-<<<<<<< HEAD
  * no Idempotency-Key, no valid body and no existing account.
-=======
- * no idempotency key, no valid body and no existing account.
->>>>>>> c36
  */
 function probe(caller: Caller, operation: OperationRow, target: Partial<Target> = {}): Promise<Answer> {
   const harmless = operation.method === "GET" ? {} : { accountNumber: "99999999" };
