@@ -140,7 +140,10 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
   );
 }
 
-/** Tolerance: timers use the monotonic clock, while a key expires by the time of day. */
+/**
+ * A key may be rejected this much before its expiry: timers use the monotonic clock, while the
+ * expiry is a time of day.
+ */
 const MAX_EARLY_MS = 50;
 
 function expectInTime(what: string, gateways: readonly number[], sockets: readonly number[]): void {
@@ -171,7 +174,7 @@ it("a key that expires is 401 at both gateways, and its sockets at both streams 
   expectInTime("expired", gateways, sockets);
 });
 
-it("a key that loses its scopes is 403 at both gateways, and its sockets at both streams are closed", async () => {
+it("a key that keeps only credits:read is 403 at both gateways, and its sockets at both streams are closed", async () => {
   const key = await usedKey();
   const closings = key.sockets.map((socket) => socket.closed());
   const sinceMs = Date.now();

@@ -79,7 +79,7 @@ async function bulk(accounts: readonly object[]): Promise<readonly EnvelopeView[
   return answer.body.results;
 }
 
-/** Sends requests with a password that are all rejected. */
+/** Sends requests that contain a password. Each must be rejected. */
 async function refused(account: string, usedKey: string): Promise<void> {
   const reset = `/accounts/${account}/password-reset`;
   const short = supplied().slice(0, TOO_SHORT);

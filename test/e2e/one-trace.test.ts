@@ -121,7 +121,8 @@ describe("a deposit", () => {
     expect(ofTrace().filter(({ parentId }) => !known.has(parentId))).toEqual([]);
     const attempt = ofTrace().find(({ name }) => name === "execute finance.deposit");
     expect(attempt?.attributes).toMatchObject({ "kapi.command.id": commandId, "kapi.command.attempt": "1" });
-    // The backend gets the id of the calling span, so that its own spans join the same trace.
+    // `traceparent` of a webhook names the span of its delivery. So the backend's spans join the
+    // trace below this span.
     const delivery = ofTrace().find(({ name }) => name === "deliver webhook");
     const given = backend.ofType("transaction.recorded").map(({ headers }) => headers["traceparent"]);
     expect(given).toContain(`00-${TRACE_ID}-${delivery?.spanId}-01`);
@@ -152,7 +153,7 @@ function logged(service: string, traceId: string): Readonly<Record<string, unkno
 }
 
 describe("the log", () => {
-  it("has the trace id of a worker's attempt, and the caller's request id behind the gateway", async () => {
+  it("has the caller's trace id: in finance with the command id, and in account with the caller's request id", async () => {
     const control = new TradingControl(system.demo);
     const traceId = "2".repeat(32);
     const requestId = `caller-${randomUUID()}`;

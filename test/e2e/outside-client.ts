@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import WebSocket from "ws";
 
-/** The content of `.local/demo.json`, which `npm start` writes. */
+/** The fields of `.local/demo.json` that this client uses; `npm start` writes this file. */
 export interface Demo {
   readonly baseUrl: string;
   readonly wsBase: string;
@@ -127,15 +127,18 @@ export class OutsideClient {
     return this.call("POST", this.server(`/accounts/${accountNumber}/finance/withdrawals`), { body, idempotencyKey });
   }
 
-  /** Sends any mutation. A request with a used key returns the command of the first request. */
+  /**
+   * Sends any mutation. If an equal request was accepted with this idempotency key, the answer has
+   * the command of that request.
+   */
   send(method: string, path: string, body: object, idempotencyKey: string): Promise<Answer<EnvelopeView>> {
     return this.call(method, this.server(path), { body, idempotencyKey });
   }
 
   /**
-   * Queues a mutation as the interface advises: repeats a 500 with Retry-After with the same key.
-   * A service may be busy, or may not know a new server yet. Returns the 202, the 200 of a
-   * repeated request that was accepted before, or the error that remains.
+   * Queues a mutation as the interface advises: repeats the request with the same key after a
+   * 500 with Retry-After. A service may be busy, or may not know a new server yet. Returns the 202,
+   * the 200 of a repeated request that was accepted before, or the error that remains.
    */
   queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     return repeated(() => this.send(method, path, body, key));

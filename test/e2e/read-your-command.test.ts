@@ -1,8 +1,8 @@
 /**
  * Reads through any gateway return a command immediately after its 202, and the effect of a command
  * as soon as it is `succeeded` (decisions, 3.7). Mutations go through the first gateway, and reads
- * through the second. The last tests check that load of another organization on a gateway does not
- * prevent reads through the same gateway.
+ * through the second. The last tests check that load of another organization on the first gateway
+ * does not prevent reads through the first gateway.
  */
 import { randomUUID } from "node:crypto";
 import { eventually } from "@kapi/testkit";
@@ -34,12 +34,15 @@ const WAITS = 100;
 const WORK_MS = 4_000;
 /** Delay that other programs of the machine may add to the slowest requests. */
 const NOISE_MS = 1_000;
-/** Number of checks of each effect, each on another account. */
+/**
+ * Number of checks of each effect, each on another account. The effect of a deletion is checked on
+ * a quarter of that number.
+ */
 const ROUNDS = ACCOUNTS;
 /**
- * Concurrent commands of one account may be accepted in any order. ACCOUNTS successive commands are
- * one for each account. The last accepted command of each account is among the last LAST_ROUNDS
- * times ACCOUNTS commands.
+ * Here a round is ACCOUNTS successive commands, one for each account. Up to IN_FLIGHT commands are
+ * in flight and may be accepted in any order. So the last accepted command of each account is in
+ * one of the last LAST_ROUNDS rounds.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 commands take a minute on an idle machine. */

@@ -70,7 +70,7 @@ it("a template is applied to the accounts of its selection and to new ones, whos
   expect((await applied("one")).accounts).toEqual({ applied: 3, waiting: 0, failed: 0 });
 });
 
-it("a template leaves rules that were set on an account, until the account is given back to its template", async () => {
+it("a template does not replace rules that were set on an account, until useTemplate gives the account back to it", async () => {
   const account = server.account(await openAccount("Templates 2"));
   await (await account.setRiskRules([{ ...FLOOR, limit: { percent: 1 } }], { key: "own" })).result();
   const template = { rules: [FLOOR], appliesTo: { nameStartsWith: "Templates 2" }, newAccounts: false };

@@ -38,7 +38,10 @@ export class TradingControl {
     return JSON.parse(text) as T;
   }
 
-  /** Sends a POST. Returns null for 409, a state that forbids it, and for 404, a missing object. */
+  /**
+   * Sends a POST. Returns null if the state forbids the change (409), or if the object is missing
+   * (404).
+   */
   async #attempt<T>(path: string, body: object): Promise<T | null> {
     const response = await fetch(this.#base + path, {
       method: "POST",

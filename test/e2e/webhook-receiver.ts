@@ -87,7 +87,10 @@ export class WebhookReceiver {
   }
 }
 
-/** The event that the package verified; throws if the signature does not match the secret. */
+/**
+ * The event of a delivery, verified by the standardwebhooks package. Throws if the signature does
+ * not match the secret.
+ */
 export function verified(secret: string, { body, headers }: Pick<Received, "body" | "headers">): unknown {
   return new Webhook(secret).verify(body, { ...headers });
 }

@@ -217,7 +217,8 @@ it("the receiver of the docs processes each event once, rejects a forgery, and c
     const types = example.typesOf(number);
     expect(types.filter((type) => type === "account.created")).toHaveLength(1);
     expect(types).toContain("deal.executed");
-    // The event of a cut line was not processed. The feed has it, and no other line is lost.
+    // The example's journal has a line for each processed event. An event whose line is truncated
+    // counts as not processed: the example reads it from the feed again, and keeps all other lines.
     await example.kill();
     const sorted = example.typesOf(number).toSorted();
     for (let starts = 1; starts <= 2; starts += 1) {

@@ -78,7 +78,7 @@ describe("PostgreSQL", () => {
     await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("is reported as unavailable while it does not answer, even if no statement is sent, and then as available again", async () => {
+  it("is reported as unavailable while it does not answer, even without statements, and then as available again", async () => {
     const { database, proxy } = await open();
     expect(health.ready().ok).toBe(true);
     await proxy.blackhole();

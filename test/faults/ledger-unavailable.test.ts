@@ -1,6 +1,7 @@
 /**
- * While the ledger cannot reach PostgreSQL, Redis charges requests and no charge is lost. Above the
- * limit of waiting entries in Redis, requests are rejected, so that no request is free.
+ * While the organization service cannot reach PostgreSQL, Redis charges requests and no charge is
+ * lost. Above the limit of waiting entries in Redis, requests are rejected, so that no request is
+ * free.
  */
 import { randomUUID } from "node:crypto";
 
@@ -30,7 +31,7 @@ let proxy: TcpProxy;
 
 beforeAll(async () => {
   environment = await createTestEnvironment();
-  // Only the ledger's connection to PostgreSQL can be cut; other services keep theirs.
+  // Only the organization service's connections to PostgreSQL can be cut.
   const front = await TcpProxy.inFrontOf(environment.postgresUrl);
   proxy = front.proxy;
   stack = await startTestStack({

@@ -1,6 +1,7 @@
 /**
  * The trading server drops the response after applying, applies late, or is unavailable. A deposit
- * is still applied exactly once, and no command is final while its change could still apply.
+ * is still applied exactly once, and no command is final while its change could still apply. If the
+ * trading server rejects a deposit, the command fails.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 

@@ -50,7 +50,7 @@ export function expectEqual<T>(actual: T, expected: T): void {
   throw new Error(`expected ${JSON.stringify(expected)}, received ${JSON.stringify(actual)}`);
 }
 
-/** Returns the value. @throws Error with the error of the API if there is none. */
+/** Returns the value. @throws Error with the error of the API if there is no value. */
 export function expectValue<T>(value: T | null | undefined, error?: unknown): T {
   if (value === null || value === undefined) throw new Error(`no value, but the error ${JSON.stringify(error)}`);
   return value;

@@ -76,18 +76,21 @@ export async function examineTypeScript(
     tools.npx("tsc", [...TSC_FLAGS, "--outDir", path.join(folder, "out"), path.join(folder, "program.ts")]);
   if ((await report.step(`${name}: the client and its program compile strictly`, compile)) === null) return;
   const run = (): Promise<string> => tools.node(path.join(folder, "out/program.js"), environmentOf(demo));
-  const output = await report.step(`${name}: the program ends`, run);
+  const output = await report.step(`${name}: the program exits with 0`, run);
   if (output !== null) report.addProgram(name, output);
 }
 
-/** The same for the Python client, which mypy checks. */
+/**
+ * Generates the Python client, checks the client and its program with mypy, and runs the program
+ * against `demo`. The generator must also warn about {@link BROKEN_DOCUMENT}.
+ */
 export async function examinePython(tools: Tools, demo: Demo, report: Report): Promise<void> {
   const name = "openapi-python-client";
   const folder = path.join(tools.folder, "python");
   mkdirSync(folder);
   const config = path.join(folder, "config.yaml");
   writeFileSync(config, PYTHON_CONFIG);
-  // With a warning, the generator omits what it cannot generate.
+  // Otherwise the generator only warns of parts that it cannot generate, and leaves them out.
   const flags = ["--meta", "none", "--config", config, "--fail-on-warning"];
   const generate = (document: string, output: string): Promise<string> =>
     tools.python(name, ["generate", "--path", document, "--output-path", output, ...flags]);
@@ -107,7 +110,7 @@ export async function examinePython(tools: Tools, demo: Demo, report: Report): P
     tools.python("mypy", ["--strict", path.join(folder, "kapi_api"), program], { MYPYPATH: folder });
   if ((await report.step(`${name}: mypy accepts the client and its program strictly`, check)) === null) return;
   const run = (): Promise<string> => tools.python("python", [program], environmentOf(demo));
-  const output = await report.step(`${name}: the program ends`, run);
+  const output = await report.step(`${name}: the program exits with 0`, run);
   if (output !== null) report.addProgram(name, output);
 }
 

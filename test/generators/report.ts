@@ -20,7 +20,7 @@ export class Report {
     }
   }
 
-  /** Runs a step that must fail. `fault`: what a passed step has missed. */
+  /** Runs a step that must fail. `fault` is the error that is reported if the step succeeds. */
   async failingStep(name: string, fault: string, run: () => Promise<unknown>): Promise<void> {
     await this.step(name, async () => {
       const passed = await run().then(
@@ -38,7 +38,7 @@ export class Report {
     if (lines.length === 0) this.#add(false, `${program}: printed no check`);
   }
 
-  /** Prints a figure. */
+  /** Prints a measurement, indented below the checks. */
   figure(text: string): void {
     process.stdout.write(`       ${text}\n`);
   }

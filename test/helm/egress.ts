@@ -1,6 +1,6 @@
 /**
- * Finds the allowed addresses and the selected pods of rendered egress policies. It matches the
- * layout of this chart, and does not parse YAML.
+ * Finds in rendered manifests the jobs that egress policies select, and the policies that allow
+ * every address. The functions match the layout of this chart, and do not parse YAML.
  */
 
 const SEPARATOR = /^---$/m;

@@ -40,22 +40,22 @@ export const EXPECTED: readonly Expectation[] = [
   },
   { what: "six policies allow Redis", pattern: /- { port: 6379, protocol: TCP }$/gm, times: 6 },
   {
-    what: "all but gateway and topics reach PostgreSQL at its configured port",
+    what: "all pods except the gateway's and the topics job's reach PostgreSQL at its configured port",
     pattern: /- { port: 6432, /gm,
     times: 19,
   },
   {
-    what: "all but the jobs of PostgreSQL reach Kafka at the brokers' port",
+    what: "all pods except those of migration jobs reach Kafka at the port of the bootstrap brokers",
     pattern: /- { port: 9096, /gm,
     times: 12,
   },
   {
-    what: "all but the jobs of PostgreSQL reach Kafka at the further ports of the brokers",
+    what: "all pods except those of migration jobs reach Kafka at the additional port",
     pattern: /- { port: 9194, /gm,
     times: 12,
   },
   {
-    what: "account and finance know the authority of trading servers",
+    what: "account and finance have the certificate authority of trading servers",
     pattern: /TRADING_SERVER_TLS_CA_FILE, value: \/run\/kapi\/trading-server-ca\/ca\.crt }$/gm,
     times: 2,
   },
@@ -65,7 +65,7 @@ export const EXPECTED: readonly Expectation[] = [
   { what: "services use PostgreSQL with their own roles", pattern: /"key":"url-[a-z-]+","path":"url"/g, times: 10 },
   { what: "stream uses the role of metrics", pattern: /"key":"url-metrics","path":"url"/g, times: 2 },
   {
-    what: "migration jobs grant the rows to the role of the service",
+    what: "migration jobs get the role of the service, to which they grant rights on its tables",
     pattern: /POSTGRES_SERVICE_ROLE, value: "kapi_/g,
     times: 9,
   },
@@ -131,7 +131,7 @@ export const COMBINED: readonly Expectation[] = [
   { what: "one job migrates all schemas", pattern: /^kind: Job$[^]*?- name: migrate-combined$/gm, times: 1 },
   { what: "each service has its own database role", pattern: /name: [A-Z_]+__POSTGRES_URL_FILE,/g, times: 9 },
   {
-    what: "the schema of each service is granted to its role",
+    what: "the migration job gets the role of each service, to which it grants rights on the tables",
     pattern: /name: [A-Z_]+__POSTGRES_SERVICE_ROLE,/g,
     times: 9,
   },
@@ -147,17 +147,17 @@ export const COMBINED: readonly Expectation[] = [
 /** Texts of the manifests of `large.yaml`. */
 export const LARGE: readonly Expectation[] = [
   {
-    what: "the windows processes have numbers",
+    what: "the windows processes are a StatefulSet",
     pattern: /^kind: StatefulSet\nmetadata:\n {2}name: kapi-windows$/gm,
     times: 1,
   },
   {
-    what: "each windows process has its number from its pod",
+    what: "each windows process gets its number from the index of its pod",
     pattern: /WINDOWS_INSTANCE, valueFrom: .*'apps\.kubernetes\.io\/pod-index'/g,
     times: 1,
   },
   {
-    what: "windows processes and stream know all addresses in order",
+    what: "windows processes and stream have the addresses of all windows processes, in order",
     pattern: /WINDOWS_URLS, value: "http:\/\/kapi-windows-0\.kapi-windows-pods:8080,.*-1\..*,.*-2\..*"/g,
     times: 2,
   },

@@ -23,7 +23,10 @@ type Render = (values: string, ...set: readonly string[]) => string;
 
 interface Renders {
   readonly render: Render;
-  /** The same in a cluster without the kinds of other projects. */
+  /**
+   * Renders for a cluster without the custom resource definitions of KEDA, of the Prometheus
+   * operator and of the Gateway API.
+   */
   readonly renderBare: Render;
   /** The text that Helm prints after an installation. */
   readonly renderNotes: Render;
@@ -43,7 +46,7 @@ export function platformChecks({ render, renderBare, renderNotes }: Renders): Ch
       ),
     },
     {
-      what: "without the kinds of other projects, their resources are left out, and the replicas stay",
+      what: "custom resources without a definition in the cluster are left out, and Deployments then have fixed replicas",
       problems: [
         ...lacks(bare, /^kind: Deployment$[^]*?^ {2}replicas: 2$/m),
         ...has(bare, /^kind: (ServiceMonitor|PrometheusRule|ScaledObject|HTTPRoute)$/m),
@@ -74,7 +77,7 @@ export function platformChecks({ render, renderBare, renderNotes }: Renders): Ch
       ),
     },
     {
-      what: "metadata, placement, variables and volumes of a service are in its pods",
+      what: "annotations, affinity, variables and volumes of a service are in its pods and its Service",
       problems: lacks(
         render(
           "plain.yaml",

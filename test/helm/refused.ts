@@ -11,9 +11,13 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     set: ["kafka.tls.clientSecret=client"],
     named: /kafka\/tls\/clientSecret/,
   },
-  { what: "a user without a password", set: ["kafka.sasl.mechanism=PLAIN"], named: /kafka\/sasl\/existingSecret/ },
   {
-    what: "a password without a SASL mechanism",
+    what: "a SASL mechanism without a user and password",
+    set: ["kafka.sasl.mechanism=PLAIN"],
+    named: /kafka\/sasl\/existingSecret/,
+  },
+  {
+    what: "a user and password without a SASL mechanism",
     set: ["kafka.sasl.existingSecret=user"],
     named: /kafka\/sasl\/existingSecret/,
   },

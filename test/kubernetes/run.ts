@@ -149,7 +149,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   traffic.isServerUnavailable = false;
   await traffic.stop();
 
-  await step("every command succeeded, and every balance and credit is right", async () => {
+  await step("the commands, balances and credits are compared with the requests", async () => {
     const { mutations, exports } = traffic.counts;
     // One more: the deposit of the webhook.
     await checkCommands(client, accounts.length + mutations + exports + 1, violations);
@@ -161,7 +161,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   await step("the chart is uninstalled", () =>
     cluster.helm("uninstall", "kapi", "--cascade", "foreground", "--wait", "--timeout", WAIT),
   );
-  await step("nothing but the documented objects is left", async () => {
+  await step("the objects that are left are compared with the documented ones", async () => {
     const left = await cluster.named("all,configmap,secret,networkpolicy,serviceaccount,pdb,ingress,hpa");
     const unexpected = left.filter(
       (name) => !/^(Secret\/kapi-secrets|NetworkPolicy\/kapi-(topics|migrate-.*)-egress)$/.test(name),

@@ -96,7 +96,8 @@ export class FleetMember {
     child.once("exit", () => process.off("exit", kill));
     const endMs = Date.now() + READY_TIMEOUT_MS;
     while (!(await this.#isReady())) {
-      if (child.exitCode !== null) throw new Error(`${this.name} ended with ${child.exitCode} before it was ready`);
+      const end = child.exitCode ?? child.signalCode;
+      if (end !== null) throw new Error(`${this.name} ended with ${end} before it was ready`);
       if (Date.now() > endMs) throw new Error(`${this.name} is not ready after ${READY_TIMEOUT_MS} ms`);
       await delay(READY_POLL_MS);
     }

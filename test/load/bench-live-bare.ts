@@ -32,7 +32,7 @@ export interface BareSettings {
   readonly mode: BareMode;
 }
 
-/** Commands of a bare loop. */
+/** Methods that the parent calls in a bare loop. */
 export type BareMethods = {
   /** Listens and joins the group. Returns the port. */
   start(settings: BareSettings): Promise<number>;

@@ -50,7 +50,12 @@ export function startWorker<M extends Methods>(script: string, args: readonly st
       new Promise((resolve, reject) => {
         calls += 1;
         waiting.set(calls, { resolve, reject });
-        child.send({ id: calls, method, argument } satisfies Call);
+        const id = calls;
+        child.send({ id, method, argument } satisfies Call, (error) => {
+          if (error === null) return;
+          waiting.delete(id);
+          reject(error);
+        });
       }),
     stop: () => ended(child),
   };
