@@ -32,7 +32,7 @@ export interface BareSettings {
   readonly mode: BareMode;
 }
 
-/** Commands of a bare loop. */
+/** Methods of a bare loop, which the benchmark calls. */
 export type BareMethods = {
   /** Listens and joins the group. Returns the port. */
   start(settings: BareSettings): Promise<number>;
