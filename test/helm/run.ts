@@ -252,7 +252,7 @@ report(
   small,
 );
 report(
-  "the simulator uses the role of its schema",
+  "the simulator connects to PostgreSQL with the role of its own schema",
   simulated.text.includes('"key":"url-trading-server"') && simulated.text.includes('value: "kapi_trading_server"'),
   simulated.output,
 );

@@ -69,7 +69,7 @@ function report(what: string, { ok, output, seconds }: Outcome): boolean {
 const REACH_GATEWAY =
   "fetch(process.env.GATEWAY_URL).then(() => process.exit(0), (error) => { console.error(error.cause); process.exit(1); })";
 
-/** An expectation, as an outcome. */
+/** The outcome of a check that runs no command. */
 function expectation(ok: boolean, output: string): Outcome {
   return { ok, output, text: "", seconds: 0 };
 }

@@ -11,15 +11,15 @@ import type { SampleLedger } from "./sample-ledger.ts";
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Back-off after a connection that the server rejected or closed. */
 const BACK_OFF_MS = { first: 20, last: 300 } as const;
-/** Maximum pause before a client reconnects after it has cut its own socket, in most cases. */
+/** Maximum of the usual pause between a cut by the client and its next connection. */
 const SHORT_ABSENCE_MS = 300;
 /** Probability of a pause of up to {@link MIDDLE_ABSENCE_MS} instead. */
 const MIDDLE_ABSENCES = 0.3;
 const MIDDLE_ABSENCE_MS = 3_000;
 
 /**
- * The process stopped (1012), died or did not answer (1006), or closed the connection of a client
- * that does not read (4408).
+ * Close codes that are no violation: the process stopped (1012), died or did not answer (1006), or
+ * closed the connection of a client that does not read (4408).
  */
 const EXPECTED_CLOSES = new Set([1006, 1012, 4408]);
 
@@ -33,7 +33,7 @@ export interface CheckerOptions {
   readonly violations: Violations;
   readonly ledger: SampleLedger;
   readonly random: RandomSource;
-  /** Mean time between two cuts by the client. Without it, the client never cuts its socket. */
+  /** Mean time from the start of a connection until the client cuts it. By default, no cuts. */
   readonly meanCutMs?: number;
   /** Called for every sample, live or replayed. */
   readonly onSample?: (sample: AccountMetricsFrame) => void;
@@ -54,7 +54,7 @@ export interface CheckerCounts {
   cuts: number;
   connections: number;
   samples: number;
-  /** Subscriptions that started with a truncated replay. */
+  /** Subscriptions that started with a truncated replay, except those in `behind`. */
   truncated: number;
   /** Gaps announced in the middle of a stream. */
   gaps: number;

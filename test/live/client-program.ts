@@ -7,7 +7,7 @@ import type { SampleLedger } from "./sample-ledger.ts";
 import type { Violations } from "./violations.ts";
 
 const MEAN_RUN_MS = 4_000;
-/** The accounts share several connections. */
+/** So few that the accounts need several connections. */
 const ACCOUNTS_PER_CONNECTION = 7;
 /**
  * The handler fails for one event in this many. In half of the cases it fails after it has stored

@@ -4,7 +4,7 @@ import type { Fleet, FleetMember } from "./fleet.ts";
 
 const IN_USE_POLL_MS = 20;
 
-/** Disturbs processes of the stream. Each method resolves when the disturbance is over. */
+/** Disturbs sequencers and stream processes. Each method resolves when the disturbance is over. */
 export class Disturbances {
   /** Number of executions of each disturbance. */
   readonly counts = { sequencerKills: 0, zombies: 0, rebalances: 0, streamStops: 0, streamKills: 0 };

@@ -13,7 +13,7 @@ import type { Checker } from "./checker.ts";
 import { RandomSource } from "./random-source.ts";
 import { Disturbances } from "./disturbances.ts";
 import { Fleet } from "./fleet.ts";
-import { SeededMarket } from "./market.ts";
+import { RandomMarket } from "./market.ts";
 import { ZombieWriter } from "./zombie-writer.ts";
 import { slowReaders } from "./slow-readers.ts";
 import { Trial } from "./trial.ts";
@@ -31,7 +31,7 @@ const SESSION_TIMEOUT_MS = 3_000;
 const SETTLE_TIMEOUT_MS = 60_000;
 const TEST_TIMEOUT_MS = 240_000;
 const STUCK_TIMEOUT_MS = 6_000;
-/** Intervals of valuations, before and after the slow readers' sockets are full. */
+/** Time between two rounds of valuations, before and after the slow readers' sockets are full. */
 const FILLING_MS = 10;
 const FILLED_MS = 100;
 const WINDOW_SAMPLES = 300;
@@ -65,7 +65,7 @@ afterAll(async () => {
 async function begin(
   seed: number,
   env: Record<string, string>,
-): Promise<{ fleet: Fleet; trial: Trial; market: SeededMarket; accounts: readonly string[]; random: RandomSource }> {
+): Promise<{ fleet: Fleet; trial: Trial; market: RandomMarket; accounts: readonly string[]; random: RandomSource }> {
   const random = new RandomSource(seed);
   const { kafka, producer, serverId, managementKey } = harness;
   const accounts = Array.from({ length: ACCOUNTS }, () => harness.account());
@@ -77,7 +77,7 @@ async function begin(
     ...env,
   });
   trial = await Trial.start({ kafka, logger, serverId, managementKey, accounts, random: random.fork() });
-  const market = new SeededMarket({ producer, serverId, accounts, random: random.fork() });
+  const market = new RandomMarket({ producer, serverId, accounts, random: random.fork() });
   return { fleet, trial, market, accounts, random };
 }
 
@@ -87,7 +87,7 @@ function sum(checkers: readonly Checker[], of: (checker: Checker) => number): nu
 
 describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   it(
-    "sends every sequence once or announces the gap, with equal bytes and the correct minimum, while processes crash, pause and rebalance and clients cut their sockets",
+    "sends every sequence once or announces the gap, with equal bytes for all clients and the correct minimum equity, while processes crash, pause and rebalance and clients cut their sockets",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED, { COALESCE_MS: "200" });
@@ -132,7 +132,7 @@ describe(`the live stream (LIVE_SEED=${SEED})`, () => {
   );
 
   it(
-    "buffers under 2 MiB and loses no sample of other readers while two readers stop; a reader that resumes gets samples or a notice, a stuck reader is closed with 4408 and can reconnect",
+    "buffers under 2 MiB for each socket and loses no sample of other clients while two clients do not read; one that resumes gets the notice of a gap, one that does not is closed with 4408 and can reconnect",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const { fleet, trial, market, accounts, random } = await begin(SEED + 1, {

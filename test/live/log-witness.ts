@@ -132,9 +132,10 @@ export class LogWitness {
   }
 
   /**
-   * Returns null if every valuation read so far is in a sample or had no change, and the valuations
-   * of every sample were read. Otherwise, the text names a missing valuation, or an account with a
-   * sample whose valuations were not read yet.
+   * Returns null if every valuation read so far is in a checked sample, or has the same values as
+   * the last checked sample of its account, and if the valuations of every sample were read.
+   * Otherwise, the text names a missing valuation, or an account with a sample whose valuations
+   * were not read yet.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {

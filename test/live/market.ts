@@ -27,7 +27,7 @@ interface Trader {
 }
 
 /** Publishes random raw valuations of accounts. Some valuations repeat the previous one. */
-export class SeededMarket {
+export class RandomMarket {
   readonly #producer: Producer;
   readonly #serverId: string;
   readonly #random: RandomSource;

@@ -21,12 +21,15 @@ export interface SlowReaderOptions {
   /** A client that stops reading for at least `lateMs` and then resumes. */
   readonly late: Checker;
   readonly lateMs: number;
-  /** A client that stops reading for at least `stuckMs`, and until the server closes it. */
+  /**
+   * A client that stops reading for at least `stuckMs`, and until the time is over in which the
+   * server must close its socket.
+   */
   readonly stuck: Checker;
   readonly stuckMs: number;
   /** Duration of the control measurement, while all clients read. */
   readonly controlMs: number;
-  /** Called and awaited once both sockets are full. */
+  /** Called and awaited when both sockets are full. */
   readonly onStalled?: () => Promise<void>;
 }
 
@@ -44,7 +47,7 @@ export interface SlowReaderFigures {
   readonly control: Measurements;
   /** The period with at least one client that does not read. */
   readonly slow: Measurements;
-  /** Time from the last read until the server could not send to either socket. */
+  /** Time from the last read until both sockets were stalled. */
   readonly filledMs: number;
 }
 

@@ -31,7 +31,10 @@ const WITH_WINDOWS = process.argv[2] === "windows";
 const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 40;
 const CLIENTS = 4;
-/** All clients together, on average: more than 500 cuts in the last eight of ten minutes. */
+/**
+ * Cuts of all clients together, on average. In about the first two minutes of a run no socket is
+ * cut, so a run of ten minutes has more than 500 cuts.
+ */
 const CUTS_PER_MINUTE = 70;
 /** Sometimes a client is disconnected for longer than the windows of busy accounts. */
 const LONG_ABSENCE = { ms: 25_000, probability: 0.02 };
@@ -120,7 +123,7 @@ function addStream({ fleet, windows }: Soak, name: string): Promise<FleetMember>
   return windows?.addStream(fleet, name) ?? fleet.add(name, "stream");
 }
 
-/** Two readers stop. Every valuation causes a sample, so that the readers' sockets fill. */
+/** Two clients stop reading. Every valuation causes a sample, so that their sockets fill. */
 async function readSlowly(soak: Soak): Promise<SlowReaderFigures> {
   const { fleet, trial } = soak;
   const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
@@ -154,7 +157,10 @@ async function readSlowly(soak: Soak): Promise<SlowReaderFigures> {
   return figures;
 }
 
-/** Disturbs sequencers and streams at random and concurrently, until `endMs`. */
+/**
+ * Disturbs sequencers, stream processes and windows processes at random and concurrently, until
+ * `endMs`.
+ */
 async function disturb({ fleet, windows, random }: Soak, endMs: number): Promise<Disturbances> {
   const disturbances = new Disturbances(fleet, SESSION_TIMEOUT_MS);
   const sequencers = [fleet.member("sequencer-1"), fleet.member("sequencer-2")];
@@ -225,7 +231,7 @@ closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}
 disturbances             ${done.join(", ")}
 samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
 samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
-replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, from a process behind the client ${total(({ counts }) => counts.behind)}
+replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, notices from a process behind the client ${total(({ counts }) => counts.behind)}
 client library           ${programs
     .map(({ counts }) =>
       Object.entries(counts)
@@ -237,7 +243,7 @@ delay, all reading       ${slow.control.delays.toString()}
 delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
 delay, disturbed         ${delays.toString()}
 a reader not reading     sockets full after ${(slow.filledMs / 1_000).toFixed(1)} s; at most ${Math.round(slow.slow.mostBufferedBytes / KIB)} KiB buffered for it (${Math.round(slow.control.mostBufferedBytes / KIB)} KiB for one that reads)
-memory of its process    ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two of them
+memory of that process   ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two such readers
 violations               ${violations.count}`);
 }
 

@@ -11,8 +11,8 @@ import { LogWitness } from "./log-witness.ts";
 import { SampleLedger } from "./sample-ledger.ts";
 
 /**
- * The replay window (decisions, 10.2), minus a margin for clock differences and for the interval
- * at which old samples are deleted.
+ * The replay window (decisions, 10.2). `WINDOW_MS` is shorter by a margin for clock differences and
+ * for the interval at which old samples are deleted.
  */
 const WINDOW_SAMPLES = 300;
 const WINDOW_MS = 5 * 60_000 - 10_000;

@@ -24,7 +24,7 @@ const CREDITS = 1_000_000_000;
 const MAX_TRIES = 5;
 const RETRY_AFTER_MS = 1_000;
 
-/** Separate servers and services, and a caller. */
+/** The running servers and services of one benchmark, and what its requests need. */
 export interface AcceptHarness {
   readonly stack: Stack;
   readonly demo: Demo;

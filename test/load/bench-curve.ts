@@ -276,7 +276,7 @@ function row(name: string, perSecond: number, turns: readonly Measured[]): strin
 }
 
 const HEADER =
-  "  rate | peer | CPU of a core | CPU ms each | time slices each | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits each | WAL bytes each | records each | unsent";
+  "  rate | peer | CPU of a core | CPU ms per deposit | time slices per deposit | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits per deposit | WAL bytes per deposit | records per deposit | unsent";
 
 /** Processor time and time slices by program, and records by topic, of one rate. */
 function details(perSecond: number, turns: readonly Measured[]): string {

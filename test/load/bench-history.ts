@@ -139,7 +139,7 @@ async function measureList(stack: Stack, demo: Demo): Promise<void> {
     const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
     for (const [name, bytes] of peaks) {
       const above = bytes - (idle.get(name) ?? 0);
-      const text = `(c) ${ACCOUNTS} accounts, ${lists} at once, ${seconds} s: ${name}`;
+      const text = `(c) ${ACCOUNTS} accounts, ${lists} lists at once, ${seconds} s: ${name}`;
       console.log(`${text.padEnd(64)} ${Math.round(above / MB)} MB above idle   aim < ${AIM_BYTES / MB} MB`);
     }
   }

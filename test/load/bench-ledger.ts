@@ -30,7 +30,8 @@ const DRAIN_TIMEOUT_MS = 120_000;
 
 /**
  * Charges as the admission function does, but many times in one call, so that the load generator
- * needs little processor time. keys: wallet usage. args: organization, then charge ids.
+ * needs little processor time. `keys`: the wallet, the usage stream. `args`: the organization, then
+ * the charge ids.
  */
 const CHARGE = `#!lua name=kapi_bench
 redis.register_function('kapi_bench_charge', function(keys, args)

@@ -46,7 +46,10 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly publish: Publish;
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
-  /** Reads a topic. The intervals are about those of kapi's consumer while no caller waits. */
+  /**
+   * Reads a topic. `intervals` are about those with which the replaced service reads this topic
+   * while no caller waits for the effect of its messages.
+   */
   readonly consume: (
     topic: TopicContract,
     intervals: Pick<ConsumerOptions, "minIntervalMs"> | Pick<ConsumerOptions, "busyIntervalMs">,

@@ -17,7 +17,7 @@ const WRITE = `insert into bare.credit_entries
 const { query, consume, hello } = await bareProcess("organization");
 const redis = new Redis(process.env["REDIS_URL"] ?? "");
 
-/** An entry: its id, then names and values in turn; the charge is first. */
+/** An entry of the usage stream. `fields` has names and values in turn; the first is `charge`. */
 type Entry = readonly [id: string, fields: readonly string[]];
 
 async function readUsage(): Promise<never> {
