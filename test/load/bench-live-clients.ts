@@ -21,22 +21,25 @@ export interface ClientPlan extends SocketPlan {
   readonly accountStep: number;
 }
 
-/** Figures of the clients of one process. Latencies are pairs of milliseconds and count. */
+/**
+ * Figures of the sockets of one or all client processes. An entry of `latencies` has a latency in
+ * milliseconds, and the number of samples with this latency.
+ */
 export interface ClientFigures extends Omit<Seen, "mark" | "latencies"> {
   readonly latencies: readonly (readonly [number, number])[];
 }
 
-/** Commands of a client process. */
+/** Methods that the parent calls in a client process. */
 export type ClientMethods = {
   /** Opens and subscribes sockets. For a bare loop the path ends with the socket's account. */
   open(plan: ClientPlan): Promise<void>;
   figures(_: null): ClientFigures;
-  /** Sets the counters of deliveries to 0. */
+  /** Sets `deliveries` and `latencies` to 0. Other counters continue. */
   mark(_: null): void;
   /**
-   * Waits until every socket is closed. Then opens all sockets at once and subscribes from `back`
-   * sequences before the last one. Resolves when every handshake was accepted. Returns the number
-   * of rejected handshakes.
+   * Waits until the server has closed every socket. Then opens all sockets at once and subscribes
+   * again, from `back` sequences before the last received sequence of each account. Resolves when
+   * every handshake was accepted. Returns the number of failed handshakes.
    */
   reconnect(options: { readonly back: number }): Promise<number>;
   close(_: null): void;

@@ -1,7 +1,7 @@
 /**
- * The resources of one part of `bench -- live` on real servers: topics, a database and a Redis, an
- * organization with a key and a server, and metrics processes. A stub route replaces the account
- * service: every account exists.
+ * The resources of one part of `bench -- live` or `bench -- risk` on real servers: topics, a
+ * database and a Redis, an organization with a key and a server, and metrics processes. A stub
+ * route replaces the account service: every account exists.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -120,8 +120,9 @@ export class LiveHarness {
   }
 
   /**
-   * Starts a metrics process, on the port `HTTP_PORT` if given, and waits until it is ready.
-   * `livePort` is the port of an ended process that the new process replaces.
+   * Starts a metrics process with `env` and waits until the process is ready. Without `HTTP_PORT`
+   * in `env`, its HTTP port is a free one. `livePort` is the port of the live stream of an ended
+   * process that the new process replaces.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const httpPort = env["HTTP_PORT"] ?? (await freePort());

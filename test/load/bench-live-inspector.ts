@@ -17,7 +17,7 @@ export interface Memory {
   readonly external: number;
 }
 
-/** Collects the garbage of the process behind `port`, then reads its memory. */
+/** Collects the garbage of a process, then reads its memory. Its inspector listens on `port`. */
 export async function settledMemory(port: number, pid: number): Promise<Memory> {
   const inspector = await Inspector.open(port);
   try {

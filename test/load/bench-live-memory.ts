@@ -1,6 +1,10 @@
 /**
- * Parts `sockets` and `restart` of `bench -- live`: memory of sockets and windows, and the time
- * until a restarted process is ready and serves all sockets again.
+ * Two parts of `bench -- live`:
+ *
+ * - `sockets`: the memory of a socket, and the time until a restarted process serves all sockets
+ *   again.
+ * - `restart`: the memory of the windows of an account, and the time until a restarted process is
+ *   ready.
  */
 import { freePort } from "@kapi/servers";
 

@@ -29,7 +29,7 @@ const BEFORE_MS = 30_000;
 const AFTER_MS = 25_000;
 const POLL_MS = 20;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
-/** Accepted excess over an equal share, because each process also has fixed costs. */
+/** Maximum ratio of a process's cost to an equal share: each process also has fixed costs. */
 const MAX_SHARE = 1.3;
 const SESSION_TIMEOUT_MS = 10_000;
 const AIM_TAKEOVER_MS = 3_000;
@@ -43,7 +43,7 @@ export async function sequencers(): Promise<Aim[]> {
     const most = Math.max(...each);
     alone ??= most;
     aims.push({
-      what: `a sequencer of ${count}, processor seconds per million samples of all`,
+      what: `one of ${count} sequencers, processor seconds per million samples of all sequencers`,
       figure: `${most.toFixed(2)} (${each.map((one) => one.toFixed(2)).join(", ")})`,
       aim: `1/${count} of ${alone.toFixed(2)}`,
       isMet: most <= (alone / count) * MAX_SHARE,
@@ -52,7 +52,7 @@ export async function sequencers(): Promise<Aim[]> {
   return [...aims, ...(await takeovers())];
 }
 
-/** Processor seconds of each of `count` sequencers per million samples of all. */
+/** Processor seconds of each of `count` sequencers, per million samples of all sequencers. */
 async function costOfSequencers(count: number): Promise<number[]> {
   const harness = await LiveHarness.start();
   try {
@@ -86,7 +86,7 @@ async function takeovers(): Promise<Aim[]> {
     const [first] = [await startSequencer(harness), await startSequencer(harness)];
     const source = await harness.source(MOVED_ACCOUNTS);
     await source.call("each", { times: 1, perSecond: FILL_PER_SECOND });
-    await until("every account", async () => (await harness.samples()) >= MOVED_ACCOUNTS);
+    await until("a sample of every account", async () => (await harness.samples()) >= MOVED_ACCOUNTS);
     await source.call("run", { perSecond: MOVED_PER_SECOND, durationMs: BEFORE_MS });
     const pauseOf = async (change: () => Promise<unknown>): Promise<number> => {
       const running = source.call("run", { perSecond: MOVED_PER_SECOND, durationMs: AFTER_MS });

@@ -61,7 +61,7 @@ export class Seen {
   /** Samples since the last `mark`. */
   deliveries = 0;
   total = 0;
-  /** Gaps or repeats in sequences without a notice; must stay 0. */
+  /** Missing or repeated sequences that no replay notice announced; must stay 0. */
   gaps = 0;
   /** Samples that notices announced as no longer available. */
   announced = 0;
@@ -87,7 +87,7 @@ let nowOfDayMs = 0;
 export class BenchSocket {
   readonly #plan: SocketPlan;
   readonly #seen: Seen;
-  /** Last sequence of each account, -1 before its first frame. */
+  /** Last sequence of each account; -1 before its first sample. Always 0 for a bare loop. */
   readonly #last: Int32Array;
   /** Remaining samples of a replay, by account. */
   readonly #replaying: Int32Array;

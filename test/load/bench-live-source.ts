@@ -11,7 +11,10 @@ import { Kafka, logLevel, type Message, type Producer } from "kafkajs";
 
 import { serve } from "./bench-live-workers.ts";
 
-/** Minimum time between two requests. Valuations that become due meanwhile form one batch. */
+/**
+ * Minimum time between two requests. Valuations that become due meanwhile form one batch. There is
+ * no pause while more than {@link MAX_BATCH} valuations are due.
+ */
 const INTERVAL_MS = 5;
 const MAX_BATCH = 2_000;
 const ACKS_ALL = -1;
@@ -27,7 +30,7 @@ export interface SourceSettings {
   readonly accounts: number;
 }
 
-/** Commands of the source. */
+/** Methods that the parent calls in the source. */
 export type SourceMethods = {
   connect(settings: SourceSettings): Promise<void>;
   /**

@@ -36,7 +36,10 @@ export interface Setup {
   readonly clients: readonly Worker<ClientMethods>[];
   /** Number of deliveries per valuation. */
   readonly fanOut: number;
-  /** The measured processes by name, without the servers, which are found automatically. */
+  /**
+   * The measured processes by name, without Kafka, PostgreSQL and Redis: `processorTimes` finds
+   * these.
+   */
   readonly pids: ReadonlyMap<string, number>;
 }
 
@@ -44,10 +47,13 @@ export interface Trial {
   /** Valuations per second that the source sends. */
   readonly offered: number;
   readonly deliveries: number;
+  /** Deliveries per second. */
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Samples that replay notices announced as no longer available. */
   readonly announced: number;
+  /** Duration of the measurement. */
   readonly seconds: number;
   /** Seconds of processor time, by process. */
   readonly costs: ReadonlyMap<string, number>;
@@ -110,9 +116,10 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 }
 
 /**
- * Finds the highest sustained rate: clients get all samples, no sample is announced as no longer
- * available, and 99 % of the samples arrive within 50 ms, in three of four tries. Returns the try
- * with the middle latency. Prints every try except the warm-up.
+ * Finds the highest sustained rate. A try sustains a rate if no sample is announced as no longer
+ * available, 99 % of the samples arrive within 50 ms, and at most {@link UNDER_WAY} of the samples
+ * are missing at the end of the measured time. Three of four tries must sustain the rate. Returns
+ * the one of these with the middle p99. Prints every try except the warm-up.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);
@@ -167,7 +174,7 @@ export function perMillion({ costs, deliveries }: Trial): string {
   return [...costs].map(([name, s]) => `${name} ${((s * 1_000_000) / deliveries).toFixed(2)}`).join("  ");
 }
 
-/** The processes that used most of one processor, or the busiest process if none did. */
+/** The processes that used at least {@link BUSY} of one processor; if none did, the busiest one. */
 export function bound({ costs, seconds }: Trial): string {
   const shares = [...costs].map(([name, s]) => ({ name, share: s / seconds })).filter(({ share }) => share > 0);
   const busy = shares.filter(({ share }) => share >= BUSY);

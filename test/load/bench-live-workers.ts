@@ -1,6 +1,6 @@
 /**
- * Processes of `bench -- live` that execute commands. `startWorker` starts such a process, which
- * calls `serve` with its methods.
+ * Child processes of `bench -- live` and `bench -- risk` whose methods the parent calls.
+ * `startWorker` starts such a process. The process calls `serve` with its methods.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import path from "node:path";
@@ -22,7 +22,7 @@ interface Answer {
 /** A process that answers calls of the methods `M`. */
 export interface Worker<M extends Methods> {
   readonly pid: number;
-  /** Calls a method of the process. Rejects with its error, or if the process has ended. */
+  /** Calls a method. Rejects with its error, or if the process ends before it answers. */
   call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
   stop(): Promise<void>;
 }

@@ -43,7 +43,7 @@ const ACTIONS = statement<ActionRow>(
    from alerts where command_id is not null and valuation_partition is not null`,
 );
 
-/** Three rules. A loss of a tenth breaches two of them; one of the two has a command. */
+/** A loss of 10 % breaches `daily` and `max`. Only the action of `max` is a command. */
 const RULES: readonly RiskRule[] = [
   {
     id: "daily",
@@ -59,11 +59,16 @@ const RULES: readonly RiskRule[] = [
   { id: "target", type: "profitTarget", target: { percent: 8 }, basis: "balance", action: "notify" },
 ];
 
-/** The time from the append of a valuation to the append of its command, by the broker's clock. */
+/** The command of a breach. */
 export interface Action {
+  /** The time at which the broker appended the valuation. */
   readonly valuationAtMs: number;
+  /** From the append of the valuation to the append of the command, by the broker's clock. */
   readonly tookMs: number;
-  /** The part until the transaction of the breach; the rest is commit and publication. */
+  /**
+   * The part of `tookMs` until the breach is written in its transaction. The rest is the commit and
+   * the publication of the command.
+   */
   readonly untilRecordedMs: number;
 }
 
@@ -104,7 +109,8 @@ export class RiskBench {
 
   /**
    * Gives three rules to each of the first `accounts` accounts. The risk process must not have read
-   * a valuation since its start: it loads the rules of a partition before the first valuation.
+   * a valuation since its start: it loads the rules of a partition before the first valuation of
+   * the partition, and does not see rules that are inserted later.
    */
   async setRules(accounts: number): Promise<void> {
     const { kafka } = this.harness;

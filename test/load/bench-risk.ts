@@ -1,13 +1,13 @@
 /**
- * `npm run bench -- risk`: what risk rules cost, and how soon a breach is a command. It starts
- * separate servers, a risk process, the sequencer of metrics, and a source of valuations. All share
- * the machine.
- * - `latency`: from the append of a valuation that breaches a rule to the append of its command, by
- *   the broker's clock, and the processor time of each process.
- * - `share`: valuations that the sequencer numbers under overload, in turns with and without a risk
- *   process on the same machine. Every account has three rules.
- * - `memory`: of a risk process with many accounts, compared with its memory before these accounts
- *   had rules.
+ * `npm run bench -- risk`: what risk rules cost, and how soon a breach leads to a command. It
+ * starts separate servers, a risk process, a source of valuations and, except in `memory`, a
+ * sequencer of metrics. All share the machine. Every account has three rules.
+ * - `latency`: the time from the append of a valuation that breaches a rule to the append of the
+ *   command, by the broker's clock. Also the processor time of each process for a valuation.
+ * - `share`: the samples per second of a sequencer under overload, in turns with and without a risk
+ *   process on the same machine.
+ * - `memory`: the memory of a risk process with many accounts, compared with its memory before
+ *   these accounts had rules.
  * `npm run bench -- risk latency memory` runs only these parts.
  */
 import { rmSync } from "node:fs";

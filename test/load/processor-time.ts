@@ -4,7 +4,10 @@ import { allProcesses } from "./program-usage.ts";
 /** Milliseconds of used processor time, by name of the process. */
 export type ProcessorTimes = ReadonlyMap<string, number>;
 
-/** Times of the named processes, and sums for each kind of server on the machine. */
+/**
+ * Times of the named processes, and one sum for each program of {@link SERVERS} over all its
+ * processes on the machine.
+ */
 export function processorTimes(pids: ReadonlyMap<string, number>): ProcessorTimes {
   const names = new Map([...pids].map(([name, pid]) => [pid, name]));
   const times = new Map<string, number>();

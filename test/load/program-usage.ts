@@ -1,6 +1,6 @@
 /**
  * What the programs of a stack use, from Linux's /proc: processor time, time slices and memory of
- * each recorded process together with its descendants. Programs of other stacks on the machine are
+ * each given process together with its descendants. Programs of other stacks on the machine are
  * not counted.
  */
 import { readdirSync, readFileSync } from "node:fs";
@@ -8,10 +8,10 @@ import { readdirSync, readFileSync } from "node:fs";
 const MS_PER_TICK = 10;
 const KIB = 1024;
 
-/** The sums of one program since its processes started. */
+/** The sums over the running processes of one program, since each of them started. */
 export interface ProgramUsage {
   readonly cpuMs: number;
-  /** How often the kernel gave a processor to one of its threads. */
+  /** How often the kernel gave a processor to one of the threads that still run. */
   readonly timeSlices: number;
 }
 

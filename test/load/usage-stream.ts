@@ -1,7 +1,7 @@
 /**
  * Turns the usage stream off to measure its cost. It replaces the function library in Redis with
- * one that writes no entries for charges and first reservations, and restores the library later.
- * Services do not notice the change.
+ * one that writes no entries for charges, refunds and the first reservation of a command. Later it
+ * restores the library. Services do not notice the change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -14,8 +14,8 @@ const WRITES_ENTRY = /^ *redis\.call\('XADD', usage.*$/m;
 /** A switch for the usage stream of one Redis. */
 export interface UsageStream {
   /**
-   * Turns entries on or off, from the next call on. Charges without an entry never reach the
-   * ledger.
+   * Turns entries on or off, from the next call on. Charges and refunds without an entry never
+   * reach the ledger.
    */
   set(isOn: boolean): Promise<void>;
   close(): void;

@@ -1,7 +1,7 @@
 /**
  * A command makes only allowed transitions (decisions, 3.1), and a final state never changes. The
  * test checks `command.events` and the responses to polling callers. Meanwhile, the trading server
- * is slow, rejects commands, loses responses or is unavailable.
+ * is slow, rejects changes, applies them late, loses responses or is unavailable.
  */
 import { randomUUID } from "node:crypto";
 
@@ -174,8 +174,8 @@ function expectSeen(seen: readonly CommandView[]): void {
 }
 
 /**
- * Versions increase by one, every transition is allowed, and the last state is final. Events with
- * the same version are equal.
+ * Versions increase by one, attempts never decrease, every transition is allowed, and the last
+ * state is final. Events with the same version are equal. `last` agrees with the last event.
  */
 function expectHistory(history: readonly CommandEvent[], last: CommandView): void {
   let before: { version: number; status: CommandStatus; attempts: number } = {
@@ -202,7 +202,7 @@ function expectHistory(history: readonly CommandEvent[], last: CommandView): voi
 }
 
 it(
-  "commands make only allowed transitions, whatever the trading server does, and a final command never changes",
+  "commands make only allowed transitions while the trading server has faults, and a final command never changes",
   { timeout: PROPERTY_TIMEOUT_MS },
   async () => {
     await fc.assert(

@@ -14,6 +14,7 @@ export interface Sums {
 export interface Line {
   readonly chargeId: string;
   readonly kind: "consume" | "refund" | "reserve" | "settle";
+  /** The `X-Request-Id` of the request, not the `requestId` of its body. */
   readonly requestId: string | null;
   readonly operation: string;
   readonly commandId: string | null;
@@ -59,6 +60,7 @@ const LINES = `
 export interface LostEntry {
   readonly kind: string;
   readonly chargeId: string;
+  /** The `X-Request-Id` of the request. */
   readonly requestId: string;
 }
 
@@ -112,7 +114,7 @@ export class CreditReconciliation {
     }));
   }
 
-  /** Number of usage entries not yet in the credit ledger, plus changes not yet in Redis. */
+  /** Number of usage entries not yet in the credit ledger, plus wallet changes not yet in Redis. */
   async underWay(): Promise<number> {
     const waiting = await Promise.all(usageKeys.map((key) => this.#redis.xlen(key)));
     const { rows } = await this.#database.query<{ count: string }>(

@@ -28,10 +28,10 @@ export const KINDS = [
   "bulk",
   "export",
   "repeat",
-  "used key",
+  "used idempotency key",
   "change configuration",
   "change that the owner refuses",
-  "no key",
+  "no management key",
   "live connection",
 ] as const;
 export type Kind = (typeof KINDS)[number];
@@ -45,13 +45,16 @@ export interface CreditRequest {
   readonly method: "GET" | "POST" | "PATCH" | "LIVE";
   readonly path: string;
   readonly body?: object;
+  /** The idempotency key. */
   readonly key?: string;
+  /** False: the request is sent without the management key. */
   readonly authorized?: boolean;
 }
 
 /** The result of one request, as the caller sees it. */
 export interface Outcome {
   readonly request: CreditRequest;
+  /** The `X-Request-Id` of the request, not the `requestId` of its body. */
   readonly requestId: string;
   readonly sentMs: number;
   readonly answeredMs: number;
@@ -67,7 +70,7 @@ export interface Outcome {
 export const CREATION = { accountName: "Scenario", initialBalance: 100, leverage: 100 };
 const creation = { ...CREATION, requestId: "credits" };
 
-/** Returns a request of this kind. `earlier` is a request with a key that was sent before. */
+/** Returns a request of this kind. `earlier` is a sent request that has an idempotency key. */
 export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTarget): CreditRequest {
   const at = `/servers/${serverId}`;
   const of = `${at}/accounts/${account}`;
@@ -113,13 +116,13 @@ export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTar
     }
     case "repeat":
       return earlier ?? { ...deposit, price: mutation, body: { amount: 2, requestId: "credits" }, key };
-    case "used key":
+    case "used idempotency key":
       return { ...deposit, price: mutation, body: { amount: 3.5, requestId: "credits" }, key: earlier?.key ?? key };
     case "change configuration":
       return { ...changing(at), price: mutation, body: { defaultLeverage: 100 } };
     case "change that the owner refuses":
       return { ...changing(at), price: mutation, body: { defaultLeverage: 7 } };
-    case "no key":
+    case "no management key":
       return { operation: "getTradingAccount", price: 0, method: "GET", path: of, authorized: false };
     case "live connection":
       return { operation: "liveMetrics", price: liveConnection, method: "LIVE", path: "" };
@@ -137,7 +140,7 @@ const creating = (at: string) =>
 const changing = (at: string) =>
   ({ operation: "updateServerConfiguration", method: "PATCH", path: `${at}/configuration` }) as const;
 
-/** Sends a request with a new request id, and returns the outcome. It never rejects. */
+/** Sends a request with a new `X-Request-Id`, and returns the outcome. It never rejects. */
 export async function send(client: OutsideClient, request: CreditRequest): Promise<Outcome> {
   const requestId = randomUUID();
   const sentMs = Date.now();

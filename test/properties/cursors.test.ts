@@ -194,7 +194,7 @@ describe("while records are added to a list", () => {
       const readers = [client, other];
       let query: Record<string, string | number> = { limit: LIMIT };
       for (;;) {
-        // Each page is read from another gateway.
+        // The two gateways take turns: each page is read from the other one.
         const reader = readers[pages.length % 2] ?? client;
         const page = await pageOf(reader, list.path(), list.field, query);
         pages.push(page);
@@ -213,7 +213,7 @@ describe("while records are added to a list", () => {
 
 describe("a filter", () => {
   it.each(NAMES)(
-    "of %s returns exactly the records that match, by any of its fields and by time",
+    "of %s returns exactly the records that match, by each field and, except of commands and accounts, by time",
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const { field, path, time, filters } = listOf(name);

@@ -15,7 +15,7 @@ export interface CursorPage {
 
 /**
  * Returns the page of a list that `query` asks for. A request that is answered 500 with Retry-After
- * is repeated. Throws if the final response is not 200.
+ * is repeated a few times. Throws if the final response is not 200.
  */
 export async function pageOf(
   client: OutsideClient,

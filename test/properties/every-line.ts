@@ -5,7 +5,7 @@ import type { Line, LostEntry } from "./credit-reconciliation.ts";
 import type { Outcome } from "./credit-requests.ts";
 
 /** The outcomes of an organization's requests, and the usage entries that Redis lost. */
-export interface Evidence {
+export interface Observations {
   readonly outcomes: readonly Outcome[];
   /** Usage entries that were in the streams when Redis was emptied. */
   readonly lost: readonly LostEntry[];
@@ -23,26 +23,27 @@ const UNBILLED = new Set([401, 402, 403, 429]);
 /**
  * - A command with response 202 has one line with the price of the command. The line has the
  *   command's operation, and the id of one of the requests with the command's key. A line whose
- *   entry was lost has no request id, because command-status reported the reservation.
- * - Any other request with a response has lines with its request id and operation. The credits of
- *   these lines add up to the credits in the response. A request has one line; a change that its
- *   owner rejected also has a refund. Lines whose entry was lost may be missing.
+ *   entry was lost may have no request id: then command-status reported the reservation.
+ * - Lines of any other request with a response have its request id and operation. The credits of
+ *   these lines add up to the credits in the response. A request has at most one line. A change
+ *   that its owner rejected may have three: the charge, its refund and the read price. Lines whose
+ *   entry was lost may be missing.
  * - A request is uncertain if it got no response, got 5xx or was running while Redis was emptied.
  *   Such a request is never charged more than its price plus the read price.
- * - There are no other lines.
+ * - Every line has the id of a request that was sent. Only a line of a command may have no id.
  */
-export function expectEveryLine(evidence: Evidence, lines: readonly Line[]): void {
-  const known = new Set(evidence.outcomes.map(({ requestId }) => requestId));
+export function expectEveryLine(observations: Observations, lines: readonly Line[]): void {
+  const known = new Set(observations.outcomes.map(({ requestId }) => requestId));
   const byRequest = Map.groupBy(lines, ({ requestId }) => requestId);
   const byCommand = Map.groupBy(lines, ({ commandId }) => commandId);
   const wrong: unknown[] = [];
-  for (const outcome of evidence.outcomes) {
+  for (const outcome of observations.outcomes) {
     const own = (byRequest.get(outcome.requestId) ?? []).filter(({ commandId }) => commandId === null);
-    const violation = outcome.queued.length > 0 ? null : violationOfConsumed(evidence, outcome, own);
+    const violation = outcome.queued.length > 0 ? null : violationOfConsumed(observations, outcome, own);
     if (violation !== null) wrong.push({ violation, outcome, own });
     for (const commandId of outcome.queued) {
       const ofCommand = byCommand.get(commandId) ?? [];
-      const violation = violationOfReserved(evidence, outcome, ofCommand);
+      const violation = violationOfReserved(observations, outcome, ofCommand);
       if (violation !== null) wrong.push({ violation, outcome, ofCommand });
     }
   }
@@ -53,28 +54,28 @@ export function expectEveryLine(evidence: Evidence, lines: readonly Line[]): voi
   expect(wrong).toEqual([]);
 }
 
-function violationOfReserved(evidence: Evidence, outcome: Outcome, lines: readonly Line[]): string | null {
+function violationOfReserved(observations: Observations, outcome: Outcome, lines: readonly Line[]): string | null {
   const [line, ...more] = lines;
   if (line === undefined) return "a queued command has no line";
   if (more.length > 0) return "a command has more than one line";
   if (line.kind !== "reserve" || line.credits !== outcome.request.price) return "a command's line has another price";
-  const entryLost = evidence.lost.some(({ chargeId }) => chargeId === line.chargeId);
+  const entryLost = observations.lost.some(({ chargeId }) => chargeId === line.chargeId);
   if (line.requestId === null) return entryLost ? null : "a command's line has no request id";
-  const requests = evidence.outcomes.filter(({ request }) => request.key === outcome.request.key);
+  const requests = observations.outcomes.filter(({ request }) => request.key === outcome.request.key);
   if (!requests.some(({ requestId }) => requestId === line.requestId))
     return "a command's line belongs to another request";
   return line.operation === outcome.request.operation ? null : "a command's line has another operation";
 }
 
-function violationOfConsumed(evidence: Evidence, outcome: Outcome, own: readonly Line[]): string | null {
+function violationOfConsumed(observations: Observations, outcome: Outcome, own: readonly Line[]): string | null {
   const sum = own.reduce((total, { credits }) => total + credits, 0);
   const taken = own.filter(({ credits }) => credits > 0);
   const refused = own.some(({ kind }) => kind === "refund");
   if (taken.length > (refused ? 2 : 1)) return "a request was charged twice";
   if (own.some(({ operation }) => operation !== outcome.request.operation)) return "a line has another operation";
-  if (isUncertain(evidence, outcome))
+  if (isUncertain(observations, outcome))
     return sum > outcome.request.price + READ_PRICE ? "a request was charged too much" : null;
-  if (evidence.lost.some(({ requestId }) => requestId === outcome.requestId)) return null;
+  if (observations.lost.some(({ requestId }) => requestId === outcome.requestId)) return null;
   if (outcome.charged !== priceOf(outcome)) return `a request should have cost ${priceOf(outcome)}`;
   return sum === outcome.charged ? null : `a request's lines add up to ${sum}, not ${outcome.charged}`;
 }
@@ -88,7 +89,7 @@ function priceOf({ request, status, charged }: Outcome): number {
   return status >= 400 ? READ_PRICE : request.price;
 }
 
-function isUncertain({ flushedMs }: Evidence, { status, sentMs, answeredMs }: Outcome): boolean {
+function isUncertain({ flushedMs }: Observations, { status, sentMs, answeredMs }: Outcome): boolean {
   if (status === null || status >= 500) return true;
   return flushedMs.some((ms, index) => index % 2 === 0 && ms <= answeredMs && (flushedMs[index + 1] ?? ms) >= sentMs);
 }
