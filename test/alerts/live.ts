@@ -28,7 +28,10 @@ const SEPARATE_PORT_SERVICE = "gateway";
 const EXPECTED_ALERTS = ["KapiServiceDown", "KapiCommandsWait"];
 /** Time without a fault in which no alert may fire: longer than the shortest `for`. */
 const HEALTHY_MS = 75_000;
-/** A rule may be true for a moment, for example if an end offset moved during a read. */
+/**
+ * How long to wait until no alert is pending. A rule may be true for a moment, for example if an
+ * end offset moved during a read.
+ */
 const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;
 /** A command is late after one minute. The alert's `for` adds another minute. */
@@ -146,7 +149,7 @@ try {
     const { status } = await fetch(`${stack.url(SEPARATE_PORT_SERVICE)}/metrics`);
     if (status !== 404)
       throw new Error(
-        `the HTTP port of ${SEPARATE_PORT_SERVICE} answers ${status} to /metrics, whose metrics are on another port`,
+        `the HTTP port of ${SEPARATE_PORT_SERVICE} answers ${status} to /metrics instead of 404: its metrics are on another port`,
       );
     const urlOf = (name: string): string =>
       name === SEPARATE_PORT_SERVICE ? `http://127.0.0.1:${metricsPort}` : stack.url(name);

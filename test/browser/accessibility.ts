@@ -10,7 +10,7 @@ interface Violation {
 }
 
 /**
- * Returns the severe violations that axe finds on the current page, one text each, with the
+ * Returns the severe violations that axe finds on the current page: one text for each violation and
  * element.
  */
 export async function severeViolations(page: Page): Promise<string[]> {
@@ -24,7 +24,8 @@ export async function severeViolations(page: Page): Promise<string[]> {
 }
 
 /**
- * Returns how far the page extends beyond its right edge, in pixels; 0: no horizontal scrolling.
+ * Returns how far the page extends beyond the right edge of the window, in pixels. 0: the page does
+ * not scroll horizontally.
  */
 export async function overflowPixels(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");

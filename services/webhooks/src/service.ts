@@ -50,11 +50,11 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** Interval at which overdue events are read: it extends their wait by at most this time. */
+/** Interval at which overdue events are read. An event may wait this much longer than its limit. */
 const OVERDUE_INTERVAL_MS = 1_000;
 /**
- * Overdue events per transaction. Events that wait for them are recorded with them: at most 500 of
- * each account and source, and the events of the current call.
+ * Maximum number of overdue events per transaction. The same transaction records the events that
+ * wait for them: at most 500 of each account and source, or more after one call added many at once.
  */
 const OVERDUE_BATCH = 20;
 /**

@@ -139,12 +139,12 @@ describe("a delivery", () => {
   it("answered 500 three times and then 200 follows the schedule, with the same id and new signatures", async () => {
     receiver.answer = status(500);
     const { id, secret, eventId } = await tested();
-    for (const [index, restMs] of [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS].entries()) {
+    for (const [index, delayMs] of [5 * SECOND_MS, 5 * MINUTE_MS, 30 * MINUTE_MS].entries()) {
       const delivery = await harness.attempted(id, index + 1);
       expect(delivery).toMatchObject({ status: "pending", eventId });
-      expect(Date.parse(delivery.nextAttemptAt ?? "")).toBe(now() + restMs);
+      expect(Date.parse(delivery.nextAttemptAt ?? "")).toBe(now() + delayMs);
       if (index === 2) receiver.answer = ok;
-      harness.clock.advance(restMs);
+      harness.clock.advance(delayMs);
     }
     const delivery = await harness.attempted(id, 4);
     expect(delivery).toMatchObject({ status: "succeeded", nextAttemptAt: null });

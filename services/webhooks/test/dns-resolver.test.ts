@@ -79,7 +79,7 @@ describe("an endpoint can be saved", () => {
   });
 });
 
-it("a truncated UDP answer is repeated over TCP and checked in full", async () => {
+it("after a truncated UDP answer, the question is repeated over TCP, and the TCP answer is checked", async () => {
   names.set("large.example", { address: "10.0.0.7", truncated: true });
   const resolve = await open();
   expect(await resolve("large.example")).toEqual([{ address: "10.0.0.7", family: 4 }]);
@@ -114,7 +114,7 @@ describe("a rejected URL", () => {
   });
 });
 
-it("the hosts file and localhost need no name server", async () => {
+it("hosts files are parsed, and localhost needs no name server", async () => {
   const hosts = parseHosts("# comment\n127.0.0.1 localhost me.example # mine\n\n10.1.2.3\tME.example\nbad line\n");
   expect(hosts.get("me.example")).toEqual([
     { address: "127.0.0.1", family: 4 },

@@ -74,8 +74,8 @@ describe("an event", () => {
   });
 });
 
-describe("the deliveries of an account", () => {
-  it("are its events, newest first and page by page, each with its deliveries, and none of another account", async () => {
+describe("the list for an account", () => {
+  it("has the account's events, newest first and page by page, each with its deliveries, and no event of another account", async () => {
     receiver.answer = status(200);
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const sent = [0, 1, 2].map(() => account("account.updated", owner));
@@ -96,7 +96,7 @@ describe("the deliveries of an account", () => {
     expect((await eventsOf({ ...owner, serverId: randomUUID() })).events).toEqual([]);
   });
 
-  it("are filtered by kind and by the time of recording, from inclusive and to exclusive", async () => {
+  it("is filtered by kind and by the time of recording, from inclusive and to exclusive", async () => {
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const closed = position("position.closed", owner);
     for (const event of [account("account.updated", owner), closed, account("account.updated", owner)]) {

@@ -38,7 +38,7 @@ export async function startStore(scope: Scope, clock: TestClock): Promise<TestSt
   return { database, days, store, recordEvents };
 }
 
-/** The place of an event; `through` and `after` are null for a source without places. */
+/** The place of an event. `through` and `after` are null by default, as in release 0.1.0. */
 export function at(
   source: Source,
   sequence: number,

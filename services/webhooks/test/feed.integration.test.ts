@@ -47,7 +47,7 @@ async function readAll(organizationId: string, limit: number, after?: string): P
   }
 }
 
-it("gives a reader that continues from `next` every event once, with concurrent writers", async () => {
+it("the feed gives a reader that continues from `next` every event once, with concurrent writers", async () => {
   const organizationId = randomUUID();
   const written: string[] = [];
   let writing = true;
@@ -75,7 +75,7 @@ it("gives a reader that continues from `next` every event once, with concurrent 
   expect(new Set(read)).toEqual(new Set(written));
 });
 
-it("gives each account gapless sequences in feed order, despite repeats", async () => {
+it("the feed gives each account gapless sequences in feed order, despite repeats", async () => {
   const organizationId = randomUUID();
   const serverId = randomUUID();
   const events = Array.from({ length: 60 }, (_, index) =>
@@ -101,7 +101,7 @@ const MAKE_OVERDUE = statement<never>(
   "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
 );
 
-it("records early events in source order, and gives up a missing event after a while", async () => {
+it("the store records early events in source order, and gives up a missing event after a while", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -126,7 +126,7 @@ it("records early events in source order, and gives up a missing event after a w
   expect(await store.overdue(10)).toEqual([]);
 });
 
-it("keeps the order of the trading server between two sources, in any order of arrival", async () => {
+it("the feed keeps the order of the trading server between two sources, in any order of arrival", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000003" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -144,7 +144,7 @@ it("keeps the order of the trading server between two sources, in any order of a
   expect(await readAll(organizationId, 10)).toEqual(all.map(({ eventId }) => eventId));
 });
 
-it("has exact pages by kind, from now, and from any cursor", async () => {
+it("the feed has exact pages by kind, from now, and from any cursor", async () => {
   const organizationId = randomUUID();
   expect(await page(organizationId)).toEqual({ events: [], next: "e0" });
   const kinds: WebhookKind[] = ["deal.executed", "margin.call"];
@@ -214,13 +214,13 @@ it.each([
   },
 );
 
-it("contains only the organization's events", async () => {
+it("the feed contains only the organization's events", async () => {
   const organizationId = randomUUID();
   await recordEvents([event(organizationId), event(randomUUID()), event(organizationId)]);
   expect(await readAll(organizationId, 10)).toHaveLength(2);
 });
 
-it("recognizes a repeated event days later, even with a wrong timestamp", async () => {
+it("the store recognizes a repeated event days later, even with a wrong timestamp", async () => {
   const organizationId = randomUUID();
   const timestamps = [clock.nowMs(), clock.nowMs() + 3 * DAY_MS, 0].map((ms) => new Date(ms).toISOString());
   const events = timestamps.map((timestamp) => event(organizationId, { timestamp }));
@@ -237,7 +237,7 @@ const OF_DAY = statement<{ events: number }>(
   "select count(*)::integer as events from events where day = $1::date",
 );
 
-it("does not drop a day in use, drops it on the next run, and blocks no reader", async () => {
+it("dropping days skips a day in use until the next run, and blocks no reader", async () => {
   const organizationId = randomUUID();
   const kept = event(organizationId);
   await recordEvents([kept]);
@@ -253,7 +253,7 @@ it("does not drop a day in use, drops it on the next run, and blocks no reader",
   await days.keep(today ?? "");
 });
 
-it("recognizes a repeated event across midnight if the clock of the first recording was behind", async () => {
+it("the store recognizes a repeated event across midnight if the clock of the first recording was behind", async () => {
   const organizationId = randomUUID();
   const midnightMs = Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS;
   const late = event(organizationId, { timestamp: new Date(midnightMs + 4 * 60_000).toISOString() });
@@ -263,7 +263,7 @@ it("recognizes a repeated event across midnight if the clock of the first record
   expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
 });
 
-it(`keeps events for ${KEPT_DAYS} days, and continues after dropped events`, async () => {
+it(`the store keeps events for ${KEPT_DAYS} days, and continues after dropped events`, async () => {
   const organizationId = randomUUID();
   const old = event(organizationId);
   await recordEvents([old]);

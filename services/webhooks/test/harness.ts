@@ -41,7 +41,7 @@ export class Harness {
     this.producer = producer;
   }
 
-  /** Starts Kafka and PostgreSQL only. */
+  /** Prepares Kafka, PostgreSQL and a producer, without the service. */
   static async prepare(): Promise<Harness> {
     const environment = await createTestEnvironment({ needs: ["kafka", "postgres"] });
     const logger = createLogger({ service: "test", level: "error" });

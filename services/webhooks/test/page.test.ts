@@ -98,7 +98,7 @@ describe("the page on webhooks", () => {
     }
   });
 
-  it("has only valid links, and the README links to it", () => {
+  it("has only valid relative links, and the README links to it", () => {
     for (const [, target = ""] of page.matchAll(/\]\((?!https:)([^)]+)\)/g)) {
       const [file = "", anchor] = target.split("#");
       const place = path.join(DOCS, file === "" ? "webhooks.md" : file);

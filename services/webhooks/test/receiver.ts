@@ -84,7 +84,7 @@ export function ok(response: ServerResponse): void {
   response.end("thanks");
 }
 
-/** Answers with this status only. */
+/** Answers with this status, these headers and the status as text. */
 export function status(code: number, headers: Record<string, string> = {}): Answer {
   return (response) => response.writeHead(code, headers).end(`status ${code}`);
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
 
 it("only a receiver with a valid certificate for its host gets events", async () => {
   const [known, unknown] = await Promise.all(["known", "unknown"].map((name) => createAuthority(folder, name)));
-  if (known === undefined || unknown === undefined) throw new Error("two authorities were made");
+  if (known === undefined || unknown === undefined) throw new Error("an authority is missing");
   await harness.spawn({ NODE_EXTRA_CA_CERTS: known.certificateFile });
   const who = [
     { identity: await known.issue("localhost"), error: null },

@@ -11,7 +11,7 @@ import { Receiver, status } from "./receiver.ts";
 import { Harness } from "./harness.ts";
 
 const CAUSE = "b7ad6b7169203331";
-const FIRST_REST_MS = 5_000;
+const FIRST_RETRY_DELAY_MS = 5_000;
 
 let harness: Harness;
 let recorder: SpanRecorder;
@@ -44,15 +44,15 @@ async function publishTraced(value: object): Promise<string> {
 }
 
 describe("an attempt to deliver", () => {
-  it("is a child span of its event's recording, also when retried, and sends its own traceparent", async () => {
+  it("is a child span of the processing of its event, also when retried, and sends its own traceparent", async () => {
     receiver.answer = status(503);
     const { id } = await harness.createEndpoint({ url: receiver.url });
     const event = newEvent();
     const traceId = await publishTraced(event);
     await harness.attempted(id, 1);
     receiver.answer = status(200);
-    // The retry is leased from the database, as by any process.
-    harness.clock.advance(FIRST_REST_MS);
+    // The retry is leased from the database, so any process could send it.
+    harness.clock.advance(FIRST_RETRY_DELAY_MS);
     await harness.attempted(id, 2);
 
     const [taken] = ofTrace(traceId, "process finance.events");

@@ -50,7 +50,7 @@ async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> 
   await harness.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
 }
 
-it("waits once for an unavailable source, not with each event, and waits again when the source is back", async () => {
+it("an account waits once for an unavailable source, not with each event, and waits again when the source is back", async () => {
   const of = eventsOfAccount();
   const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
   await harness.recordEvents([created, initial]);
@@ -78,7 +78,7 @@ it("waits once for an unavailable source, not with each event, and waits again w
   expect(await feedOf(created)).toEqual(idsOf([...sent, ...old, newest, next]));
 });
 
-it("finds events overdue for the other source, even if they first waited for their own source", async () => {
+it("the store finds events overdue for the other source, even if they first waited for their own source", async () => {
   const of = eventsOfAccount();
   await harness.recordEvents([of("account", 1, 1, 0)]);
   const [first, second, own] = [of("finance", 1, 2, 1), of("finance", 2, 5, 4), of("finance", 4, 8, 1)];
@@ -111,7 +111,7 @@ function watched(database: Database, watch: Watch): Database {
   };
 }
 
-it("reads only the content of the waiting events that it records", async () => {
+it("the store reads only the content of the waiting events that it records", async () => {
   const of = eventsOfAccount();
   const created = of("account", 1, 1, 0);
   await harness.recordEvents([created]);
@@ -137,7 +137,7 @@ const INSERT_AS_BEFORE = statement<never>(
    values ($1::uuid, $2::uuid, $3::uuid, $4, $5)`,
 );
 
-it("records an event that a build without places stored as waiting", async () => {
+it("the store records an event that a build without places stored as waiting", async () => {
   const of = eventsOfAccount();
   const [created, waiting, missing] = [of("account", 1, 1, 0), of("account", 3), of("account", 2)];
   await harness.recordEvents([created]);
@@ -154,7 +154,7 @@ const RECORD_BESIDE = statement<never>(
    values (current_date, now(), $1::uuid, $2::uuid, $3, 'margin.call', $4::uuid, '{}')`,
 );
 
-it("does not wait again for missing events if the event after them was recorded meanwhile", async () => {
+it("an account does not wait again for missing events if the event after them was recorded meanwhile", async () => {
   const of = eventsOfAccount();
   const [created, waiting, next] = [of("account", 1, 1, 0), of("account", 3, 3, 0), of("account", 4, 4, 0)];
   await harness.recordEvents([created]);

@@ -3,15 +3,15 @@ import { type AlertCase, kapi } from "./case.ts";
 
 const DEPOSIT = "depositAccountFunds";
 
-/** A series of `perSecond` requests of the operation with the status. */
-function requests(status: string, perSecond: string): Readonly<Record<string, string>> {
+/** A counter of deposit requests with this status; `values` in promtool's notation. */
+function requests(status: string, values: string): Readonly<Record<string, string>> {
   const labels = { job: "gateway", kapi_operation: DEPOSIT, http_response_status_code: status };
-  return { [kapi("http_server_request_duration_count", labels)]: perSecond };
+  return { [kapi("http_server_request_duration_count", labels)]: values };
 }
 
-function bucket(le: string, perSecond: string, operation = DEPOSIT): Readonly<Record<string, string>> {
+function bucket(le: string, values: string, operation = DEPOSIT): Readonly<Record<string, string>> {
   return {
-    [kapi("http_server_request_duration_bucket", { job: "gateway", kapi_operation: operation, le })]: perSecond,
+    [kapi("http_server_request_duration_bucket", { job: "gateway", kapi_operation: operation, le })]: values,
   };
 }
 

@@ -3,7 +3,10 @@ import { type AlertCase, FIRST, kapi } from "./case.ts";
 
 const SERVER = "018f3c8e-1b6c-7c5a-9d2e-0a1b2c3d4e5f";
 
-/** Commands that do not become final. */
+/**
+ * Commands that do not become final, trading servers that do not answer, messages that are not
+ * published, and missing events.
+ */
 export const COMMANDS: readonly AlertCase[] = [
   {
     alert: "KapiCommandsWait",
@@ -70,7 +73,7 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiDeletionUnannounced",
-    when: "the first deletion without the account's last events",
+    when: "an account is deleted without announcing its last events, for the first time",
     series: { [kapi("account_deletions_unannounced_total", { ...FIRST, job: "account" })]: appearing(1) },
     labels: {},
     severity: "warning",

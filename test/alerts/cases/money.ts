@@ -8,7 +8,7 @@ import { type AlertCase, FIRST, kapi } from "./case.ts";
 export const MONEY: readonly AlertCase[] = [
   {
     alert: "KapiLedgerDiscrepancy",
-    when: "a process finds its first wrong event",
+    when: "a process finds its first event whose balance differs from the ledger",
     series: { [kapi("finance_discrepancies_total", FIRST)]: appearing(1) },
     labels: {},
     severity: "critical",
@@ -16,7 +16,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiLedgerDiscrepancy",
-    when: "a process finds more wrong events",
+    when: "a process finds more events whose balance differs from the ledger",
     series: { [kapi("finance_discrepancies_total", FIRST)]: rising(0, 0.01) },
     labels: {},
     severity: "critical",

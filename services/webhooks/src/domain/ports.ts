@@ -265,6 +265,6 @@ export interface Sender {
 
 /** Decides which URLs an endpoint may have. */
 export interface AddressGuard {
-  /** Why the URL is rejected, after resolving its host; null if it is allowed. */
+  /** Why the URL is rejected: for its text or for the addresses of its host. Null if allowed. */
   rejection(url: string): Promise<string | null>;
 }

@@ -9,7 +9,10 @@ import {
   type WebhookDependencies,
 } from "./webhook-dependencies.ts";
 
-/** Changes the given fields of an endpoint. Disabling cancels its unsent deliveries. */
+/**
+ * Changes the given fields of an endpoint. Disabling cancels its deliveries that wait for their
+ * first attempt or for a retry.
+ */
 export async function updateWebhook(
   { endpoints, guard, saves, clock, onChanged, onDeactivated }: WebhookDependencies,
   { organizationId, endpointId }: EndpointName,

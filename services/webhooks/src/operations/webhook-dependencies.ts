@@ -29,7 +29,7 @@ export interface WebhookDependencies {
   readonly saves: OrganizationSlots;
   readonly keys: Keyring;
   readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;
-  /** Called after a change: cached data is read again. */
+  /** Called when an endpoint was changed or deleted, so that its cached copy is dropped. */
   readonly onChanged: (endpointId: string) => void;
   /** Called when the endpoint is disabled or deleted. */
   readonly onDeactivated: (endpointId: string) => void;

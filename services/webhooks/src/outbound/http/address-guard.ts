@@ -14,7 +14,10 @@ import { type AddressRules, hostOf, isPublicAddress, rejectionOf } from "./publi
  */
 const SAVE_TIMEOUT_MS = 2_000;
 
-/** Checks a URL when it is saved: first its text, then the addresses of its host. */
+/**
+ * Checks a URL when it is saved: first its text, then, unless `allowInsecure` is set, the addresses
+ * of its host.
+ */
 export function createAddressGuard(rules: AddressRules, resolve: Resolve): AddressGuard {
   return {
     rejection: async (text) => {

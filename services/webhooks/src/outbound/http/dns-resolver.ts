@@ -13,7 +13,7 @@ import { LRUCache } from "lru-cache";
 
 /**
  * Resolves to at least one address. Rejects if the name has no address, and with {@link
- * DnsUnavailableError} if no name server gave a usable answer.
+ * DnsUnavailableError} if that is unknown.
  */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
@@ -26,7 +26,8 @@ export const RESOLVE_TIMEOUT_MS = 5_000;
  */
 const QUERY_TIMEOUT_MS = 400;
 /**
- * Each round waits longer than the last; all rounds together outlast {@link RESOLVE_TIMEOUT_MS}.
+ * How often each name server is asked. Each round of all servers waits longer than the round
+ * before. All rounds together last longer than {@link RESOLVE_TIMEOUT_MS}.
  */
 const QUERY_TRIES = 5;
 /** How long to wait for IPv6 addresses after the IPv4 addresses arrive, in milliseconds. */
@@ -51,7 +52,10 @@ const LOOPBACK: readonly LookupAddress[] = [
 /** Error codes that mean: the name has no address. Any other code is a failure. */
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
-/** No name server answered in time, or all answers were failures. */
+/**
+ * No address was found, and the question for IPv4 or for IPv6 addresses failed or was not answered
+ * in time.
+ */
 export class DnsUnavailableError extends Error {
   override readonly name = "DnsUnavailableError";
 
@@ -98,8 +102,8 @@ export function shareLookups(resolve: Resolve): Resolve {
 }
 
 /**
- * One resolver per look-up: it can be cancelled alone, and silent servers of other names do not
- * affect its server choice.
+ * One resolver per look-up, so that a look-up can be cancelled alone. A resolver asks servers that
+ * failed last; failures of other look-ups must not change this order.
  */
 async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -125,7 +129,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 
-/** Lower-case names with their addresses, in the format of hosts(5). */
+/** Parses a text in the format of hosts(5). Returns the addresses of each name in lower case. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of text.split("\n")) {

@@ -92,7 +92,7 @@ const NOTHING = Buffer.alloc(0);
 interface ExchangeContext {
   readonly transport: Transport;
   readonly lookup: LookupFunction;
-  /** Running requests, each by the function that aborts it. */
+  /** For each running request, the function that aborts it. */
   readonly aborts: Set<() => void>;
   /** Time limit to the end of the reply, in milliseconds. */
   readonly limitMs: number;

@@ -44,7 +44,7 @@ interface LeasedRow {
   readonly step: number;
 }
 
-/** $1, $2: endpoints and the number of deliveries for each; $3 now; $4 end of the lease. */
+/** $1, $2: endpoints and the maximum number of deliveries for each; $3 now; $4 end of the lease. */
 export const LEASE = statement<LeasedRow>(
   "webhooks_lease",
   `with picked as materialized (
@@ -101,7 +101,10 @@ const RELEASE = statement<Record<string, never>>(
      and d.leased and d.attempt_count = given.attempt_count`,
 );
 
-/** $1 endpoint, $2 limit, $3 now. Running deliveries are not cancelled. */
+/**
+ * $1 endpoint, $2 limit, $3 now. Cancels nothing while the endpoint is enabled. Running deliveries
+ * are not cancelled.
+ */
 const CANCEL_OPEN = statement<{ id: string }>(
   "webhooks_cancel_open",
   `with picked as materialized (
@@ -171,10 +174,7 @@ const COUNT = statement<{ total: number }>(
  */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
-/**
- * $1 endpoint, $2 delivery, $3 now. A running delivery is unchanged; every other delivery is due
- * now.
- */
+/** $1 endpoint, $2 delivery, $3 now. Makes the delivery due now, unless it is running. */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null

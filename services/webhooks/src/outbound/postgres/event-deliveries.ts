@@ -24,8 +24,8 @@ const GET_EVENT = statement<EventRow>(
 );
 
 /**
- * $1 organization, $2 and $3 account, $4 position (exclusive), $5 limit; filters, null without one:
- * $6 kind, $7 first time, $8 end of time (exclusive).
+ * $1 organization, $2 and $3 account, $4 position (exclusive), $5 limit. Filters, each null if it
+ * is not set: $6 kind, $7 earliest recording time, $8 latest recording time (exclusive).
  */
 const LIST_OF_ACCOUNT = statement<Omit<EventRow, "payload"> & { position: number }>(
   "webhooks_list_events_of_account",
@@ -48,8 +48,8 @@ const LIST_DELIVERIES = statement<DeliveryRow>(
      join deliveries on deliveries.id = wanted_id and deliveries.day = wanted_day`,
 );
 
-/** The position after all positions. */
-const NO_POSITION = Number.MAX_SAFE_INTEGER;
+/** A position after all events: the first page starts there. */
+const AFTER_ALL_EVENTS = Number.MAX_SAFE_INTEGER;
 const Payload = z.object({ data: z.object({ accountNumber: z.string().nullable() }) });
 
 /** Reads events. The id of a delivery follows from its endpoint and its event. */
@@ -79,7 +79,7 @@ export function createEventDeliveries(database: Database): EventDeliveries {
     },
     ofAccount: async ({ organizationId, serverId, accountNumber }, query, endpoints, nowMs) => {
       const { cursor, limit, type = null, from = null, to = null } = query;
-      const before = cursor === undefined ? NO_POSITION : Number(cursor);
+      const before = cursor === undefined ? AFTER_ALL_EVENTS : Number(cursor);
       // One event more shows whether another page follows.
       const wanted = [organizationId, serverId, accountNumber, before, limit + 1, type, from, to];
       const rows = await database.query(LIST_OF_ACCOUNT, wanted);

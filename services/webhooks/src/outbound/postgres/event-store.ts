@@ -121,8 +121,8 @@ async function recordEvents(
   if (ready.length === 0) return NOTHING_RECORDED;
   const recordable = await withContent(tx, ready, nowMs);
   const numbered = recordable.map((event) => numberEvent(event, positions, sequences));
-  // Also if `numbered` is empty: the sequences have advanced past the ready events.
-  // insertEvents stores them.
+  // Also called if `numbered` is empty, because it stores the sequences: they have advanced past
+  // the ready events.
   insertEvents(tx, numbered, positions, sequences, nowMs);
   const started = insertDeliveries(tx, numbered, endpoints, readCapacity(), nowMs, leaseUntilMs);
   return { recorded: numbered.length, ...started, missing };
@@ -151,7 +151,7 @@ async function lockOrganizations(tx: Transaction, organizationIds: readonly stri
   };
 }
 
-/** Removes duplicates and recorded events. */
+/** Returns the events once each, without the events that are already recorded. */
 async function withoutKnown(
   tx: Transaction,
   events: readonly IncomingEvent[],
