@@ -102,7 +102,11 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /SAMPLES_URL, value: "http:\/\/kapi-stream:8080"/g,
     times: 1,
   },
-  { what: "sequencers reach stream processes", pattern: /^ {4}# A sequencer asks the stream processes for/gm, times: 1 },
+  {
+    what: "sequencers reach stream processes",
+    pattern: /^ {4}# A sequencer asks the stream processes for/gm,
+    times: 1,
+  },
   { what: "the alerts are rendered", pattern: /^kind: PrometheusRule$/gm, times: 1 },
   { what: "each alert links to its runbook entry", pattern: RUNBOOK, times: ALERTS },
   {

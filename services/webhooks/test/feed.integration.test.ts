@@ -200,7 +200,7 @@ it.each([
   ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
   ["the feed", "the index by position", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(
-  "%s uses %s, even with a plan made for an empty day",
+  "%s uses %s, even before PostgreSQL has statistics of the day",
   async (_what, _way, { name, text }, values, indexes) => {
     const plan = statement<Record<"QUERY PLAN", string>>(`explain_${name}`, `explain ${text}`);
     const rows = await database.query(plan, values);
