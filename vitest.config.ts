@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const TESTS = ["libs", "services", "deploy"];
-const EVERYWHERE = ["**/node_modules/**", "test/tidy/fixtures/**"];
+/** Patterns that no project includes. */
+const EXCLUDED = ["**/node_modules/**", "test/tidy/fixtures/**"];
 
 /**
  * The files that take a minute or more. They begin first, because at the end of a run each of them
@@ -65,8 +66,8 @@ class LongestFirst extends BaseSequencer {
 
 /**
  * `unit` needs only this machine. `integration` runs on real servers: its global set-up starts them
- * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `long` does the same for tests
- * that wait for minutes, and is not part of `npm test`. `tidy` checks the repository itself.
+ * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `long` does the same for the
+ * tests in {@link LONG}, and is not part of `npm test`. `tidy` checks the repository itself.
  */
 export default defineConfig({
   test: {
@@ -81,7 +82,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: TESTS.map((folder) => `${folder}/**/*.test.ts`),
-          exclude: [...EVERYWHERE, "**/*.integration.test.ts"],
+          exclude: [...EXCLUDED, "**/*.integration.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -94,14 +95,14 @@ export default defineConfig({
             "test/{browser,clusters,contract,docs,e2e,faults,live,properties}/**/*.test.ts",
           ],
           // `npm run scenario -- nodes` runs this file.
-          exclude: [...EVERYWHERE, "test/clusters/nodes.test.ts", ...LONG],
+          exclude: [...EXCLUDED, "test/clusters/nodes.test.ts", ...LONG],
           ...ON_SERVERS,
         },
       },
-      { extends: true, test: { name: "long", include: LONG, exclude: EVERYWHERE, ...ON_SERVERS } },
+      { extends: true, test: { name: "long", include: LONG, exclude: EXCLUDED, ...ON_SERVERS } },
       {
         extends: true,
-        test: { name: "tidy", include: ["test/tidy/**/*.test.ts"], exclude: EVERYWHERE, testTimeout: 60_000 },
+        test: { name: "tidy", include: ["test/tidy/**/*.test.ts"], exclude: EXCLUDED, testTimeout: 60_000 },
       },
     ],
   },

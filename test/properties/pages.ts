@@ -8,8 +8,9 @@ export interface Pagination {
 }
 
 /**
- * Returns one page of a list of the server. `path` may have a query. A request that is answered 500
- * with Retry-After is repeated. Throws if the final response is not 200.
+ * Returns one page of a list of a server or an account. `path` is below the client's server, and
+ * may have a query. A request that is answered 500 with Retry-After is repeated. Throws if the
+ * final response is not 200.
  */
 export async function onePage(
   client: OutsideClient,

@@ -3,7 +3,7 @@ import { RISK_ACTIONS, type RiskAction, type RiskLimit, type RiskRule, RiskRules
 
 import type { RandomSource } from "../live/random-source.ts";
 
-/** Days of the rules `daily-0`, `daily-1` and `daily-2`. */
+/** Time zone and start of the day for the rules `daily-0`, `daily-1` and `daily-2`. */
 const DAYS = [
   { timeZone: "UTC", dayStart: "00:00" },
   { timeZone: "America/New_York", dayStart: "17:30" },
@@ -18,7 +18,10 @@ const CHANGED = 0.5;
 export interface RuleOptions {
   readonly random: RandomSource;
   readonly actions?: readonly RiskAction[];
-  /** Limits in amounts are at most this many units of currency. */
+  /**
+   * In units of the currency: the largest limit, and the largest difference of a start value from
+   * the initial balance. Percentages are at most this part of the initial balance.
+   */
   readonly maxAmount: number;
   readonly initialBalance: number;
 }
@@ -69,7 +72,10 @@ function randomRule(options: RuleOptions): RiskRule {
   }
 }
 
-/** The same rule with other values. A daily rule keeps its days, as the oracle needs. */
+/**
+ * The same rule with other values. A daily rule keeps its time zone and the start of its day,
+ * because the oracle does not support a change of them.
+ */
 function changed(options: RuleOptions, rule: RiskRule): RiskRule {
   for (;;) {
     const other = randomRule(options);

@@ -29,7 +29,7 @@ export interface Quote {
   readonly ask: number;
 }
 
-/** Reads a CSV of recorded quotes. Without a file: a random walk, as a recording. */
+/** The quotes of a CSV of recorded quotes, or of a random walk if `file` is null. */
 export function readQuotes(file: string | null, random: RandomSource): Quote[] {
   if (file === null) return randomWalk(random);
   const { timesMs, bids, asks }: Recording = parseRecording("recorded", readFileSync(file, "utf8"));

@@ -1,8 +1,8 @@
 /**
- * `npm run scenario -- risk`: two risk processes compare valuations, while they are killed and
- * paused. Random accounts trade, deposit and change their rules. Then the run compares every alert,
- * command and event with an oracle that looks at the whole log again. A run with differences exits
- * with 1.
+ * `npm run scenario -- risk`: kills and pauses two risk processes while they compare valuations
+ * with rules. Random accounts trade, deposit and change their rules. Then the run compares every
+ * alert, command and event with an oracle that looks at the whole log again. A run with differences
+ * exits with 1.
  * `QUOTES_FILE` names a CSV of recorded quotes; without it the quotes are a random walk.
  * `RISK_VALUATIONS` (100,000) is the maximum number of valuations; the quotes may give fewer.
  * `RISK_PER_SECOND` (1,000) is their rate. `RISK_SEED` determines the random choices.
@@ -47,7 +47,10 @@ const MAX_AMOUNT = 600;
 const INITIAL_BALANCE = INITIAL_MINOR / 100;
 const RULES_EVERY_MS = 60;
 const SESSION_TIMEOUT_MS = 3_000;
-/** Above the session timeout, so that the other process takes the partitions of a paused one. */
+/**
+ * Longer than the session timeout: during some pauses the other process takes over the partitions
+ * of the paused process.
+ */
 const MAX_PAUSE_MS = 6_000;
 const MAX_REST_MS = 3_000;
 const SETTLE_TIMEOUT_MS = 120_000;

@@ -12,7 +12,7 @@ const SETTLE_TIMEOUT_MS = 60_000;
 const LOOK_INTERVAL_MS = 500;
 /** Maximum number of printed lines of a difference. */
 const MAX_LINES = 3;
-/** After this many accounts with wrong balances the check stops. */
+/** The check of money stops after this many accounts with differences. */
 const MAX_WRONG = 3;
 const OPEN = ["queued", "leased"];
 const NOT_DONE = ["failed", "expired"];
@@ -45,7 +45,10 @@ export async function checkCommands(client: OutsideClient, count: number, violat
   if (succeeded !== count) violations.add(`${succeeded} commands have succeeded, ${count} were accepted`);
 }
 
-/** Compares the ledger of each account with the accepted requests and the trading server. */
+/**
+ * Compares the ledger of each account with the accepted requests, the trading server, and the
+ * balance that the API returns.
+ */
 export async function checkMoney(
   postgresUrl: string,
   client: OutsideClient,

@@ -36,9 +36,9 @@ try {
   say(`
 requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.round(traffic.slowestMs)} ms, ${traffic.exports} exports, ${traffic.reads} reads
              ${traffic.waited} reads answered with Retry-After while the trading server was unavailable
-connections  ${traffic.lost} lost; each of their requests succeeded when it was sent again
-too slow     ${late} requests got Retry-After because a service answered the gateway too late; their retries succeeded
-sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} replay notices ended before the client's last sample
+connections  ${traffic.lost} lost; their requests were sent again
+too slow     ${late} requests got Retry-After because a service answered the gateway too late; they were sent again
+sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} replay notices whose last sample is older than the client's last sample
 violations   ${violations}`);
   process.exitCode = violations === 0 && late === 0 ? 0 : 1;
 } finally {

@@ -60,7 +60,7 @@ export interface ScenarioReport {
     readonly connections: number;
     readonly closed: number;
     readonly samples: number;
-    /** Replay notices that ended before the client's last sample. */
+    /** Replay notices whose last sample is older than the last sample that the client processed. */
     readonly behind: number;
   };
 }

@@ -16,7 +16,7 @@ const MAX_AMOUNT_MINOR = 10_000;
 const OK = 200;
 const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
-/** Maximum number of tries; the second try must succeed. */
+/** Maximum number of tries, without those that fail because the trading server is unavailable. */
 const MAX_TRIES = 20;
 /** A failure that must be retried: the request needs the unavailable trading server. */
 const MUST_WAIT = "the trading server is unavailable";
@@ -39,7 +39,8 @@ export interface Rejection {
 /**
  * An organization's backend that sends deposits, withdrawals, some exports, and many kinds of
  * reads, without waiting for earlier answers. A request is sent again with the same key after a
- * lost connection or an answer with Retry-After. A second failure is a violation.
+ * lost connection or an answer with Retry-After. A second failure is a violation. A failure because
+ * the trading server is unavailable does not count.
  */
 export class Traffic {
   /** `slowestMs` is the longest time of a deposit or withdrawal, with all its tries. */
@@ -161,7 +162,8 @@ export class Traffic {
   /**
    * Returns the successful answer. The first try may fail by a lost connection or an answer with
    * Retry-After. A second failure is a violation, but the tries continue, because the
-   * reconciliation counts accepted requests.
+   * reconciliation counts accepted requests. A failure because the trading server is unavailable
+   * does not count.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];

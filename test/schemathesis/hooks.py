@@ -13,7 +13,7 @@ import uuid
 import schemathesis
 from schemathesis import GenerationMode
 
-SUPPORTED = 100
+SUPPORTED_LEVERAGE = 100
 MAX_ENDPOINTS = 20
 WEBHOOKS = "/api/v1/management/webhooks"
 TIMEOUT_S = 10
@@ -59,12 +59,12 @@ def before_call(context, case, kwargs):
     items = body["accounts"] if isinstance(body.get("accounts"), list) else [body]
     for item in items:
         if isinstance(item, dict) and "leverage" in item:
-            item["leverage"] = SUPPORTED
+            item["leverage"] = SUPPORTED_LEVERAGE
     if isinstance(body.get("supportedLeverage"), list):
-        body["supportedLeverage"] = [*body["supportedLeverage"][1:], SUPPORTED]
+        body["supportedLeverage"] = [*body["supportedLeverage"][1:], SUPPORTED_LEVERAGE]
         body["supportedLeverage"] = sorted(set(body["supportedLeverage"]))
     if body.get("defaultLeverage") is not None:
-        body["defaultLeverage"] = SUPPORTED
+        body["defaultLeverage"] = SUPPORTED_LEVERAGE
     # `from` must be before `to`.
     if "from" in body and "to" in body:
         del body["from"]

@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Installs Schemathesis into its folder, unless it is installed. */
+/** Installs Schemathesis into its folder, unless the folder has it in any version. */
 async function install(): Promise<void> {
   if (existsSync(SCHEMATHESIS)) return;
   mkdirSync(LOCAL, { recursive: true });

@@ -1,4 +1,7 @@
-/** Attacks of one organization on others, which use only the API. */
+/**
+ * Attacks of one organization on others through the API. During some of them, the attacker's
+ * trading server hangs or is unreachable, or the name server of webhooks does not answer.
+ */
 import { randomUUID } from "node:crypto";
 
 import { crowd } from "../e2e/attacks.ts";

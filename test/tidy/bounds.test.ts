@@ -23,7 +23,8 @@ const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
 /** The kind of a key: the word after the shard, or the first words of a key of the console. */
 const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:[a-z-]+(?::[a-z]+)?|sign-in\}?:[a-z]+)/g];
-const REDIS_KEYS = [
+/** The files that declare Redis keys. */
+const REDIS_KEY_FILES = [
   "libs/admission/src/redis/keys.ts",
   "services/console/src/outbound/redis/console-sessions.ts",
   "services/console/src/outbound/redis/pending-sign-ins.ts",
@@ -45,7 +46,7 @@ const WEBHOOK_DAYS = "services/webhooks/src/operations/keep-days.ts KEPT_DAYS";
 const DIGEST_DAYS = "libs/contracts/src/http/digests.ts DIGEST_RETENTION_DAYS";
 const PURCHASE_TTL = "libs/admission/src/redis/wallet-functions.ts PURCHASED_TTL_MS";
 const REQUEST_DAYS = "libs/contracts/src/http/console-requests.ts REQUEST_LOG_DAYS";
-/** The constants for the numbers in the column "kept" of a row, in the order of the page. */
+/** By row: the constants for the numbers in its column "kept", in the order of the numbers. */
 const NUMBERS: Readonly<Record<string, readonly string[]>> = {
   "account.deal_digests": [DIGEST_DAYS],
   "command_status.commands_by_month": [COMMAND_MONTHS],
@@ -197,7 +198,7 @@ describe("the page of bounds", () => {
   });
 
   it("has every kind of Redis key", () => {
-    const source = REDIS_KEYS.map((file) => read(file)).join("");
+    const source = REDIS_KEY_FILES.map((file) => read(file)).join("");
     const kinds = KEY_NAMES.flatMap((form) =>
       Array.from(source.matchAll(form), ([, kind = ""]) => kind.replace("}", "")),
     );
@@ -205,7 +206,7 @@ describe("the page of bounds", () => {
     expect(namesBelow("Redis keys").toSorted()).toEqual([...new Set(kinds)].toSorted());
   });
 
-  it("has a limit in every row, and the limits are equal to the code", () => {
+  it("has no empty cell, and the same limits of data in memory as the code", () => {
     for (const heading of ["Topics", "Tables", "Redis keys", "Memory"]) {
       expect(rowsBelow(heading).length, heading).toBeGreaterThan(5);
       for (const row of rowsBelow(heading))

@@ -130,7 +130,10 @@ export function limitsOfCode(root: string): CodeLimits {
   };
 }
 
-/** The TypeScript files below `folder` that run in production. */
+/**
+ * The TypeScript files in the `src` folders below `folder`, without tests and
+ * {@link WITHOUT_BOUNDS}.
+ */
 function sourcesIn(root: string, folder: string): string[] {
   return readdirSync(path.join(root, folder)).flatMap((member) =>
     readdirSync(path.join(root, folder, member, "src"), { recursive: true, encoding: "utf8" })

@@ -16,7 +16,7 @@ describe("citations", () => {
     expect(citationFaults(ROOT)).toEqual([]);
   });
 
-  it("are found in code, statements, tests and documents", () => {
+  it("are found in code, SQL, tests and documents", () => {
     const files = new Set(citationsBelow(ROOT).map(({ file }) => file));
     for (const place of ["libs/", "services/", "test/", "docs/", "deploy/"]) {
       expect(Array.from(files).some((file) => file.startsWith(place))).toBe(true);

@@ -22,8 +22,8 @@ const PAGES: Readonly<Record<string, string>> = {
 const LINE_END = /\r?\n[ \t]*(?:\*|\/\/|--|#|>)?[ \t]*/g;
 const PLACE = String.raw`(?:\d+(?:\.\d+)*|"[^"]+")`;
 /**
- * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`, and at the beginning of
- * a sentence `Decisions, 7.1`. It also matches wrong citations: with another word, or without the
+ * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`, and without a
+ * parenthesis `Decisions, 7.1`. It also matches wrong citations: with another word, or without the
  * comma.
  */
 const CITATION = new RegExp(

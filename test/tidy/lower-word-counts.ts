@@ -1,6 +1,6 @@
 /**
- * `npm run word-counts`: writes the current counts into `words.json`. It fails if a rule has more
- * places than before.
+ * `npm run word-counts`: counts the places that still have a word of a rule, and writes the counts
+ * into `words.json`. It fails if a rule has more places than before.
  */
 import { writeFileSync } from "node:fs";
 import path from "node:path";

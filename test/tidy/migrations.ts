@@ -11,6 +11,9 @@ const CONTRACT = /^-- contract: (\d+\.\d+\.\d+) \S.{9,}$/m;
 /** Comment above a statement: why a lock of the table is harmless, such as a small table. */
 const LOCKS = /^-- locks: \S.{9,}$/m;
 
+/** The form of each comment, for messages. */
+const FORMS = { contract: "-- contract: <release> <reason>", locks: "-- locks: <reason>" } as const;
+
 /** A rule for statements, with the comment that allows an exception. */
 interface Rule {
   readonly exemption: "contract" | "locks";
@@ -22,7 +25,8 @@ interface Rule {
 const NOT_NULL_WITHOUT_DEFAULT = /\badd (?:column )?(?:if not exists )?(?!constraint\b)[^,]*\bnot null\b[^,]*/g;
 
 /**
- * Statements that break processes of the previous release, which run during and after a migration.
+ * Statements that break or block processes of the previous release, which run during and after a
+ * migration.
  */
 const RULES: readonly Rule[] = [
   {
@@ -145,7 +149,7 @@ function fileFaults(text: string, released: ReadonlySet<string>): string[] {
       return !(exemption === "locks" ? LOCKS.test(comment) : released.has(CONTRACT.exec(comment)?.[1] ?? ""));
     });
     return broken.map(
-      ({ why, exemption }) => `"${sql.slice(0, 60)}" ${why} (or give the reason in a comment \`-- ${exemption}: …\`)`,
+      ({ why, exemption }) => `"${sql.slice(0, 60)}" ${why} (or give the reason in a comment \`${FORMS[exemption]}\`)`,
     );
   });
   const alone = text.startsWith(NO_TRANSACTION);

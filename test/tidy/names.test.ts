@@ -9,7 +9,7 @@ const FIXTURE = path.join(import.meta.dirname, "fixtures/names");
 const FILE = "services/shop/src/names.ts";
 
 describe("names", () => {
-  it("of this repository say what a function returns", () => {
+  it("of functions and statements in this repository follow the rules (decisions, 18)", () => {
     expect(nameFaults(ROOT)).toEqual([]);
   });
 

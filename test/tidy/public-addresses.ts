@@ -32,7 +32,7 @@ function acceptedBy(service: string): Networks {
 
 function differences(cidr: string, allowed: Networks, expected: Networks): string[] {
   const [inChart, inService] = [allowed.get(cidr), expected.get(cidr)];
-  if (inChart === undefined) return [`the chart does not allow ${cidr}, with exceptions`];
+  if (inChart === undefined) return [`the chart has no rule for ${cidr} with exceptions`];
   if (inService === undefined) return [`the chart allows ${cidr}, which the service does not accept`];
   return [
     ...inService.filter((one) => !inChart.includes(one)).map((one) => `the chart allows ${one}, which is not public`),

@@ -32,7 +32,10 @@ import { documentedSecrets, readPrograms, type Uses, usesInCompose, usesOf, vari
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const read = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
 const PROGRAMS = readPrograms(read("deploy/programs.json"));
-/** All programs but the job `topics`, which has its settings in its main program. */
+/**
+ * The schemas of all programs except the job `topics`, whose settings are in
+ * deploy/kafka/src/main.ts.
+ */
 const SETTINGS = new Map<string, z.ZodObject>([
   ["gateway", gateway],
   ["account", account],
@@ -57,7 +60,7 @@ const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secret
 const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?|DIGESTS?)$/;
 const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
 
-it("every program is in the table", () => {
+it("every program is in deploy/programs.json", () => {
   expect([...PROGRAMS.keys()].toSorted()).toEqual([...SETTINGS.keys(), "topics"].toSorted());
   expect([...SETTINGS.keys()].filter((name) => name !== "cli").toSorted()).toEqual(SERVICES.toSorted());
 });
@@ -80,14 +83,14 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
     expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
   });
 
-  it("has them in Docker Compose, from its own volume", () => {
+  it("has its secrets, servers and services in Docker Compose, and a volume for its secrets only", () => {
     const inCompose = usesInCompose(read("docker-compose.yml"), program);
     const secrets = generatedOf(uses);
     expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
   });
 
-  it("has them in npm start", () => {
+  it("has its secrets except CONTROL_TOKEN, its servers and its services in npm start", () => {
     const environment = programEnvironment(program, {
       servers: { kafkaBrokers: "k:1", postgresUrl: "postgres://p", redisUrl: "redis://r" },
       topicPrefix: "",
@@ -100,12 +103,12 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
     expect(usesOf(given, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
   });
 
-  it("has them in docs/operate.md", () => {
+  it("has its secrets in docs/operate.md", () => {
     expect(documentedSecrets(read("docs/operate.md")).get(program)?.toSorted()).toEqual(secretsOf(uses));
   });
 });
 
-it("only the operator has the operator's token, and each service that calls another service has its own token", () => {
+it("the operator's token is only in cli, service tokens only in callers, digests only in called services", () => {
   const having = (secret: string): string[] =>
     [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
   expect(having("operator-token")).toEqual(["cli"]);
@@ -129,7 +132,7 @@ it("services call exactly the owners that the table of internal operations allow
   }
 });
 
-it("only programs that derive or open passwords have password keys", () => {
+it("only account and gateway have password keys", () => {
   for (const secret of ["password-derivation-keys", "password-sealing-keys"]) {
     const having = [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
     expect(having.toSorted()).toEqual(["account", "gateway"]);
@@ -146,7 +149,7 @@ it("only account and finance reach trading servers, and only webhooks reaches th
 });
 
 describe("the chart", () => {
-  it("has the same table, and documents each secret", () => {
+  it("has the same programs.json, and documents each secret that is not optional", () => {
     expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));
     const [, asked = ""] = /^secrets:\n((?: .*\n)+)/m.exec(read("deploy/helm/kapi/values.yaml")) ?? [];
     // The chart does not include the command line.

@@ -43,7 +43,7 @@ describe("the reference of settings", async () => {
     expect(outsideVariables(ROOT, names)).toEqual(Object.keys(OUTSIDE_SCHEMAS).toSorted());
   });
 
-  it("has every schema that code reads (rebuild-history reads a part of the account service's schema)", () => {
+  it("has every schema: only the start of a process and rebuild-history read settings with one", () => {
     expect(schemaReaders(ROOT)).toEqual(["libs/runtime/src/main.ts", "services/account/src/rebuild-history.ts"]);
   });
 });
@@ -69,7 +69,7 @@ describe("a setting", () => {
       "UNCOMMENTED: has no comment that says what it means",
       "LINE_COMMENTED: has no comment that says what it means",
       "UNNAMED: has no comment that says what it means",
-      "LINKED: a comment that is a document's text has no {@link}",
+      "LINKED: its comment has {@link}, which docs/reference/settings.md cannot show",
       'UNCLEAR: the message "Invalid option: expected one of "on"|"off"" does not begin with must or needs',
     ]);
   });

@@ -82,7 +82,8 @@ export function settingsOf(
     const { allowed, needs, unclear } = allowedValues(name, field);
     const comment = commentOf(name, text, shared);
     if (comment === null) faults.push(`${name}: has no comment that says what it means`);
-    else if (comment.includes("{@link")) faults.push(`${name}: a comment that is a document's text has no {@link}`);
+    else if (comment.includes("{@link"))
+      faults.push(`${name}: its comment has {@link}, which docs/reference/settings.md cannot show`);
     for (const message of unclear) faults.push(`${name}: the message "${message}" does not begin with must or needs`);
     const meaning = [comment ?? "", ...needs.map((need) => `Needs ${need}.`)].join(" ");
     return { name, fallback: fallbackOf(name, field), allowed, meaning };
@@ -314,7 +315,7 @@ function sentence(text: string): string {
   return first.toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }
 
-/** Escapes text outside code for a cell of a table. */
+/** Escapes a text for a cell of a table: `|` everywhere, `<` only outside code. */
 function inTable(text: string): string {
   const parts = text.split(/(`[^`]*`)/);
   return parts

@@ -73,7 +73,7 @@ describe("packages", () => {
     expect(missing).toEqual([]);
   });
 
-  // The registry behind the lock file lacks packages of other platforms, so they have no hashes.
+  // Packages of other platforms have no hashes: the registry of the lock file did not have them.
   it("have a hash if an image installs them", () => {
     const installed = lockedPackages().filter(
       ([place, locked]) => place.includes("node_modules/") && locked.link !== true && isForImages(locked),

@@ -1,7 +1,7 @@
 /**
  * Words that the project does not use, and the width of comments and prose. `words.json` has each
- * rule, the replacement, and the number of places that are left in each area. A count may only
- * fall.
+ * rule, the replacement, and the number of places that are left in each area. The sum of a rule's
+ * numbers may only fall.
  */
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -25,7 +25,8 @@ export type Rule = z.infer<typeof Rule>;
 /**
  * Rules by name. A name has one or more words, separated by `|`. `mend` also matches `Mend`,
  * `mendAll` and `MEND_MS`, but not `amend`. `FanOut` matches only this spelling, also within an
- * identifier. `*Book` matches every identifier that ends with `Book`.
+ * identifier. `*Book` matches every identifier that ends with `Book`. Several words, as
+ * in `is told`, match in lower and upper case.
  */
 export const Rules = z.record(z.string(), Rule);
 export type Rules = Readonly<Record<string, Rule>>;
