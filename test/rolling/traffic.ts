@@ -51,7 +51,6 @@ export class Traffic {
     notSent: 0,
     lost: 0,
     waited: 0,
-    mostUnderWay: 0,
     slowestMs: 0,
   };
   readonly moved: Moved[] = [];
@@ -112,7 +111,6 @@ export class Traffic {
     }
     const running = work().finally(() => this.#underWay.delete(running));
     this.#underWay.add(running);
-    this.counts.mostUnderWay = Math.max(this.counts.mostUnderWay, this.#underWay.size);
   }
 
   async #mutate(turn: number): Promise<void> {

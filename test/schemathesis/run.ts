@@ -15,7 +15,7 @@ import { examinedStateDir, LOCAL, startExamined } from "./examined-stack.ts";
 
 const VERSION = "4.32.5";
 const STATE_DIR = examinedStateDir("schemathesis");
-const VENV = path.join(LOCAL, "schemathesis-venv");
+const VENV = path.join(LOCAL, `schemathesis-${VERSION}`);
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
 /** Examples for each operation and phase. More examples find more errors. */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Installs Schemathesis into its folder, unless the folder has it in any version. */
+/** Installs Schemathesis into the folder of its version, unless the folder has it. */
 async function install(): Promise<void> {
   if (existsSync(SCHEMATHESIS)) return;
   mkdirSync(LOCAL, { recursive: true });
