@@ -1,8 +1,8 @@
 /**
  * Ten tasks of the people of an organization in a real browser, with all services of kapi. Each
- * prints its steps and its seconds, and takes a screenshot of its end. A step is a click, a choice
- * or an entry of a person who is signed in and begins at the overview. Refreshing a page until it
- * shows the expected data is not counted.
+ * prints its steps and its seconds, and takes a screenshot of its end. A step is a click, a key
+ * press, a choice or an entry of a person who is signed in and begins at the overview. Not counted
+ * are: refreshing a page until it shows the expected data, and typing into the search.
  */
 import { readFileSync } from "node:fs";
 

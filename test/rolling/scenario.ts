@@ -24,10 +24,11 @@ const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
 const MAX_WARNINGS = 10;
 /**
- * Time after a restart of the trading server in which the account service may still not call it:
- * one pause of the breaker, after an outage of a few seconds.
+ * For this time after a restart of the trading server, the breaker of the account service can still
+ * be open: one pause of the breaker, after an outage of a few seconds. Reads that need the trading
+ * server are then rejected with Retry-After.
  */
-const SKIPPED_READS_MS = 5_000;
+const BREAKER_PAUSE_MS = 5_000;
 
 export interface ScenarioSettings {
   readonly seed: number;
@@ -100,7 +101,7 @@ async function runIn(cluster: Cluster, settings: ScenarioSettings): Promise<Scen
     for (const name of [...cluster.first, ...cluster.second]) {
       traffic.isServerUnavailable = name === TRADING_SERVER;
       restarts.push(await restart(cluster, name, violations));
-      if (traffic.isServerUnavailable) await pause(SKIPPED_READS_MS);
+      if (traffic.isServerUnavailable) await pause(BREAKER_PAUSE_MS);
       const { mutations, lost } = traffic.counts;
       report(`${JSON.stringify(restarts.at(-1))} ${mutations} mutations, ${lost} lost connections`);
     }

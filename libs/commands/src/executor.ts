@@ -29,7 +29,10 @@ export type CommandOutcome<Effect> =
    * final.
    */
   | { readonly kind: "succeeded"; readonly result: Record<string, unknown>; readonly effect: Effect }
-  /** The trading server recorded a rejection: the command can never apply. */
+  /**
+   * The command can never apply: the trading server recorded a rejection, or an owner of the
+   * history that is exported does not know the account.
+   */
   | {
       readonly kind: "failed";
       readonly errorCode: CommandErrorCode;
@@ -65,8 +68,8 @@ export type CommandOutcome<Effect> =
   /** The executor already made the command final through {@link WorkTransaction.finish}. */
   | { readonly kind: "finished" };
 
-/** A command and its outcome, for {@link CommandExecutor.apply}. */
-export interface AppliedOutcome<Effect> {
+/** A command that becomes final, and its outcome, for {@link CommandExecutor.apply}. */
+export interface FinalOutcome<Effect> {
   readonly message: StoredCommandMessage;
   readonly outcome: Extract<CommandOutcome<Effect>, { kind: "succeeded" | "failed" }> | ClosedOutcome;
 }
@@ -111,7 +114,7 @@ export interface CommandExecutor<Effect> {
    */
   apply(
     transaction: WorkTransaction,
-    applied: readonly AppliedOutcome<Effect>[],
+    outcomes: readonly FinalOutcome<Effect>[],
   ): Promise<ReadonlyMap<string, Record<string, unknown>>>;
   /**
    * Whether an error of `execute` or `settle` means that the trading server gave no clear answer.

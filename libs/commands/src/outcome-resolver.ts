@@ -7,7 +7,7 @@ import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
 import { type Entry, INTERNAL, type Rejection } from "./entry.ts";
-import type { AppliedOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
+import type { FinalOutcome, ClosedOutcome, CommandExecutor, CommandOutcome } from "./executor.ts";
 import { MAX_UNEXPECTED_ERRORS } from "./limits.ts";
 import type { BatchMode } from "./scheduler.ts";
 
@@ -15,7 +15,7 @@ import type { BatchMode } from "./scheduler.ts";
 export interface FinalResolution<Effect> {
   readonly kind: "final";
   readonly entry: Entry;
-  readonly outcome: AppliedOutcome<Effect>["outcome"];
+  readonly outcome: FinalOutcome<Effect>["outcome"];
 }
 
 /** What happens to a command after one call of the executor. */

@@ -6,7 +6,7 @@ const DECIMAL_PLACES = 20;
 
 /** Integer minor units as decimal text with two decimals: -1250 is `-12.50`. */
 export function moneyText(amountMinor: number): string {
-  assert(Number.isSafeInteger(amountMinor), "minor units are a safe integer");
+  assert(Number.isSafeInteger(amountMinor), `minor units must be a safe integer: ${amountMinor}`);
   const digits = String(Math.abs(amountMinor)).padStart(MINOR_DIGITS + 1, "0");
   const units = digits.slice(0, -MINOR_DIGITS);
   return `${amountMinor < 0 ? "-" : ""}${units}.${digits.slice(-MINOR_DIGITS)}`;

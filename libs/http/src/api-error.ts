@@ -39,7 +39,7 @@ export class ApiError extends Error {
     this.headers = options.headers;
   }
 
-  /** The response body of the request; it has `issues` if a schema rejected the request. */
+  /** The response body of the request; it has `issues` if the error has them. */
   body(requestId: string): ErrorBody {
     const body = { error: this.message, code: this.code, requestId };
     return this.issues === undefined ? body : { ...body, issues: this.issues };

@@ -68,7 +68,7 @@ test("a batch that still waits for its assignment at the next join does not run"
   await second;
 });
 
-test("an assignment that a newer one has replaced before its announcement is not announced", async () => {
+test("an assignment is not announced if a newer assignment arrives before its turn", async () => {
   const announced: string[] = [];
   const generations = new Generations((assignment) => Promise.resolve(void announced.push(String(assignment.length))));
   const topic = { name: "t", cleanup: "delete", key: "" } as const;

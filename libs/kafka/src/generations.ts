@@ -12,6 +12,7 @@ export interface PartitionAssignment {
   readonly topicId: string | null;
 }
 
+/** Tells the consumer which partitions the process has in a generation. */
 type Announce = (
   assignment: readonly PartitionAssignment[],
   /** The group's number of the generation. */

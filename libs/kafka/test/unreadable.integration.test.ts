@@ -13,8 +13,8 @@ const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
 /**
  * The format of a record batch. It begins with its first offset, which has `offsetBytes` bytes.
- * Names in `At`: where a field begins, in bytes from the beginning of the batch. `magic`: the value
- * of that field.
+ * A name that ends in `At` is where that field begins, in bytes from the beginning of the batch.
+ * `magic` is the value of the byte at `magicAt`.
  */
 const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
 
@@ -159,7 +159,9 @@ test("a batch that stays damaged is skipped up to the next batch, even if its ow
   const letter = (await readAll(TOPICS.deadLetter)).find(
     ({ headers }) => headers[DEAD_LETTER_HEADERS.group] === "damaged",
   );
-  expect(letter?.headers[DEAD_LETTER_HEADERS.reason]).toBe("offsets 1 to 3 cannot be read: its checksum is wrong");
+  expect(letter?.headers[DEAD_LETTER_HEADERS.reason]).toBe(
+    "offsets 1 to 3 cannot be read: the checksum of their batch is wrong",
+  );
 });
 
 test("a batch that is damaged once is not skipped, even if another batch of its fetch stays damaged", async () => {

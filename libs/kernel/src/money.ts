@@ -37,6 +37,6 @@ export function nearestDecimal(value: number, decimals: number): number | null {
 
 /** Integer minor units as an amount of JSON (units of currency, two decimals). */
 export function amountFromMinor(amountMinor: number): number {
-  assert(Number.isSafeInteger(amountMinor), "minor units are a safe integer");
+  assert(Number.isSafeInteger(amountMinor), `minor units must be a safe integer: ${amountMinor}`);
   return amountMinor / MINOR_UNITS_PER_UNIT;
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 
-import { type AppliedOutcome, column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
+import { type FinalOutcome, column, COMMANDS_MIGRATIONS, type WorkTransaction } from "@kapi/commands";
 import { CommandMessage } from "@kapi/contracts";
 import { assert, systemClock } from "@kapi/kernel";
 import { startPool, type Database, migrate, statement, type Transaction } from "@kapi/postgres";
@@ -134,7 +134,7 @@ it("applying a command that was carried out in part and booking do not deadlock"
   const numbers = [two.low.accountNumber, two.high.accountNumber];
   const accounts = await repository.read(two.serverId, numbers);
   // The command on the account with the lower number has closed only some of its positions.
-  const applied = accounts.map((account, index): AppliedOutcome<ChangeEffect> => {
+  const applied = accounts.map((account, index): FinalOutcome<ChangeEffect> => {
     assert(account !== null, "both accounts exist");
     const { serverId, accountNumber } = account;
     const message = commandMessage({

@@ -2,8 +2,8 @@ import { configFields, connectionFields } from "@kapi/runtime";
 import { z } from "zod";
 
 /**
- * Topics keep messages for a week, so a late message never belongs to a month that is two months
- * back.
+ * Topics keep messages for a week, so a late message belongs to the current month or to the month
+ * before it. One more month is kept as a margin.
  */
 const MIN_KEPT_MONTHS = 2;
 const MAX_KEPT_MONTHS = 1_200;

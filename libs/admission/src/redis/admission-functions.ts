@@ -133,8 +133,10 @@ const REJECTIONS = {
 /**
  * Admits requests of organizations of `shard` in one call, one after another. Each request passes
  * these steps: shard ready, key not revoked, rate limit, credits, records, usage entries
- * (architecture, 3.1). Returns one reply per request, in order. A request repeated with the same
- * charge id gets the first reply and is charged once.
+ * (architecture, 3.1). The outcomes of its records are found before the credits are compared with
+ * the price, because the price depends on them. Returns one reply per request, in order. A request
+ * repeated with the same charge id is charged once. If it was admitted and no record was open, the
+ * repeat gets the first reply.
  * @throws Error when Redis is unavailable.
  */
 export async function admitAll(
@@ -147,7 +149,7 @@ export async function admitAll(
   const args: (string | number)[] = [settings.recordOpenMs, RECORD_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
   for (const request of requests) {
     const { organizationId, records, rateLimit } = request;
-    assert(shardOf(organizationId) === shard, "all organizations of a call are of one shard");
+    assert(shardOf(organizationId) === shard, "all organizations of a call must be of one shard");
     keys.push(
       walletKey(shard, organizationId),
       bucketKey(shard, request.callerName),
@@ -180,6 +182,7 @@ export async function admit(
 /** A request that published the messages of its records. */
 export interface CompletedRecords {
   readonly commandIds: readonly string[];
+  /** The charge id of the request. A record has the token of the last request that got it. */
   readonly recordToken: string;
   /** Whether the answer has passwords, which requires {@link confirmCompleted}. */
   readonly hasPasswords?: boolean;
@@ -190,8 +193,8 @@ export interface CompletedRecords {
  * none. Returns true for a request if each record still has its `recordToken` and is younger than
  * {@link RECORD_OPEN_MS}, or is already marked under this token. So a call may be repeated after a
  * lost reply. After false no 202 may be sent (decisions, 2.6). An answer with passwords is
- * unconfirmed until {@link confirmCompleted}: until then an equal request within two minutes may
- * answer in place of this request.
+ * unconfirmed until {@link confirmCompleted}. Until then an equal request may answer in place of
+ * this request, from {@link RECORD_OPEN_MS} to two minutes after this request got the records.
  */
 export async function markCompleted(
   redis: RedisConnection,

@@ -68,7 +68,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   #lastPosition: number;
   #lastBatchedPosition: number;
   #waitingRows = 0;
-  /** Accounts whose stored state lacks journal rows. */
+  /** Accounts whose stored state is older than their newest journal row. */
   #lazyAccounts = new Set<A>();
 
   constructor(options: CommitterOptions<A, S>) {
@@ -140,14 +140,17 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     return this.#storing ?? Promise.resolve();
   }
 
-  /** Adds accounts whose stored state lacks journal rows; {@link storeAccounts} stores them. */
+  /**
+   * Adds accounts whose stored state is older than their newest journal row; {@link storeAccounts}
+   * stores them.
+   */
   addLazyAccounts(accounts: Iterable<A>): void {
     for (const account of accounts) this.#lazyAccounts.add(account);
   }
 
   /**
-   * Stores every account whose stored state lacks journal rows, `chunk` per transaction. Resolves
-   * with the position up to which all stored accounts have all rows.
+   * Stores every account whose stored state is older than its newest journal row, `chunk` per
+   * transaction. Resolves with the position up to which all stored accounts have all rows.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];

@@ -23,9 +23,10 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
 }
 
 /**
- * Stores accounts whose stored state lacks journal rows, changed servers, and the progress, in the
- * background. This keeps restarts short. `stop` stores the states once more, waits until the last
- * events are published or cannot be published, for at most 5 s, and then stores the progress.
+ * Stores in the background: accounts whose stored state is older than their newest journal row,
+ * changed servers, and the progress. This keeps restarts short. `stop` stores the states once more,
+ * waits until the last events are published or cannot be published, for at most 5 s, and then
+ * stores the progress.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,

@@ -1,7 +1,8 @@
 /**
  * Evidence: a signed document that anybody can verify without kapi (decisions, 20). Numbers are
  * integers, such as counts and offsets, or decimal text: every program reads the same values. The
- * members of format `kapi-evidence/1` never change. Further members may be added, and are signed.
+ * members of format `kapi-evidence/1` never change. Members may be added to the header and to the
+ * records, where they are signed. `chain` and `signature` never get further members.
  */
 import { z } from "zod";
 
@@ -94,8 +95,8 @@ export const EvidenceRule = z.object({
   type: Name,
   action: Name,
   /**
-   * When the trading server measured the account's values with which this version became active.
-   * Valuations that were measured later were compared with this version.
+   * The latest time at which the account's values were measured that kapi had when this version
+   * became active. Valuations that were measured later were compared with this version.
    */
   activeFrom: Time,
   limit: EvidenceLimit,
@@ -105,11 +106,17 @@ export const EvidenceRule = z.object({
 
 /** The value from which a loss or profit counts. */
 export const EvidenceReference = z.object({
-  /** Deposits since `at` are added, and withdrawals are subtracted. */
+  /**
+   * Includes the deposits since `at` until the breach, less the withdrawals; the initial balance
+   * includes those since the account was created.
+   */
   value: MoneyText,
   /** The value of which a limit in percent is a share. */
   base: MoneyText,
-  /** When the values were measured that gave the reference. */
+  /**
+   * When the values were measured that gave the reference. `rule.activeFrom` if no measured values
+   * gave it: for a start value of the rule, and for the initial balance.
+   */
   at: Time,
 });
 

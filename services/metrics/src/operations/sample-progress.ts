@@ -4,8 +4,8 @@ import type { SampleProgress } from "../domain/ports.ts";
 import type { ReadPartitions } from "./assigned-partitions.ts";
 
 /**
- * Maximum wait for the restoration of a new partition. It is short, because a batch that waits
- * delays the next assignment of the group. The batch is tried again.
+ * Maximum wait until the accounts of a newly assigned partition are restored. It is short, because
+ * a batch that waits delays the next assignment of the group. The batch is tried again.
  */
 const RESTORED_TIMEOUT_MS = 2_000;
 

@@ -8,7 +8,9 @@ import { valueAccount } from "./account-values.ts";
 import { closePriceOf } from "./prices.ts";
 import { cancelAllOrders, closePosition } from "./trading.ts";
 
-/** Reason of the orders of a flattened account. */
+/**
+ * `reason` of the orders that a flatten cancels, and of the orders by which it closes positions.
+ */
 const FLATTENED = "flattened";
 /** Maximum number of ids of a kind in the message of an incomplete change. */
 const MAX_LISTED = 20;

@@ -3,7 +3,7 @@
  * parallel.
  */
 import {
-  type AppliedOutcome,
+  type FinalOutcome,
   type CommandExecutor,
   type CommandOutcome,
   type LeasedCommand,
@@ -75,10 +75,10 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
       changes.repository.lock(transaction, applied.flatMap(accountIdOf));
       // The operation determines the type of the effect.
       if (created.length > 0) {
-        await applyCreations(creations, transaction, created as AppliedOutcome<CreationEffect>[]);
+        await applyCreations(creations, transaction, created as FinalOutcome<CreationEffect>[]);
       }
       if (changed.length === 0) return new Map();
-      return await applyChanges(changes, transaction, changed as AppliedOutcome<ChangeEffect>[]);
+      return await applyChanges(changes, transaction, changed as FinalOutcome<ChangeEffect>[]);
     },
     isUnreachable,
   };
@@ -88,7 +88,7 @@ export function createAccountCommands(options: AccountCommandsOptions): CommandE
  * The account whose row is locked before all statements of the transaction, also if its command
  * failed and was carried out in part. None if nothing is written to the account.
  */
-function accountIdOf({ message, outcome }: AppliedOutcome<Effect>): string[] {
+function accountIdOf({ message, outcome }: FinalOutcome<Effect>): string[] {
   if (outcome.kind !== "closed" && "account" in outcome.effect) return [outcome.effect.account.id];
   if (message.operation !== "account.create" || message.managedAccountId === null) return [];
   return [message.managedAccountId];

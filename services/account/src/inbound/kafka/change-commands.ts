@@ -1,5 +1,5 @@
 /** Maps commands on existing accounts to outcomes, and outcomes to rows, results and events. */
-import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
+import type { FinalOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandHeader, type CommandMessage, type StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";
 
@@ -63,7 +63,7 @@ export function settleChanges(
 export async function applyChanges(
   options: ChangeCommandsOptions,
   transaction: WorkTransaction,
-  applied: readonly AppliedOutcome<ChangeEffect>[],
+  applied: readonly FinalOutcome<ChangeEffect>[],
 ): Promise<Map<string, Record<string, unknown>>> {
   const changes = applied.flatMap(({ message, outcome }) =>
     outcome.kind !== "closed" && outcome.effect.kind === "change"

@@ -1,5 +1,5 @@
 /** Maps creation messages to requests, and their outcomes to rows, results and events. */
-import type { AppliedOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
+import type { FinalOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
 
@@ -78,7 +78,7 @@ export async function settleCreations(
 export async function applyCreations(
   { repository, recordEvents, clock }: CreationCommandsOptions,
   transaction: WorkTransaction,
-  applied: readonly AppliedOutcome<CreationEffect>[],
+  applied: readonly FinalOutcome<CreationEffect>[],
 ): Promise<void> {
   const nowIso = toIso(clock.nowMs());
   const moved = await repository.close(
@@ -162,7 +162,7 @@ function effectAt(at: string): CreationEffect {
   return { kind: "creation", at };
 }
 
-function toCreationResult({ message, outcome }: AppliedOutcome<CreationEffect>, nowIso: string): CreationResult[] {
+function toCreationResult({ message, outcome }: FinalOutcome<CreationEffect>, nowIso: string): CreationResult[] {
   const { managedAccountId } = message;
   if (managedAccountId === null) return [];
   switch (outcome.kind) {
