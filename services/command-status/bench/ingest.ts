@@ -1,8 +1,9 @@
 /**
  * Measures the cost of ingesting commands, one message and one final event each. The statements of
  * this release and of release 0.1.0 run in turns, each on a database of its own, which is empty at
- * first. Usage: `POSTGRES_URL=… node services/command-status/bench/ingest.ts`. BENCH_TURNS (20) and
- * BENCH_COMMANDS_PER_TURN (4,000) set the load. The first turn is not measured.
+ * first. The first turn is not measured. Usage:
+ * `POSTGRES_URL=… node services/command-status/bench/ingest.ts`.
+ * BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000) set the load.
  */
 import type { CommandEvent, AnyCommandMessage } from "@kapi/contracts";
 import { startPool, type Database, statement } from "@kapi/postgres";
