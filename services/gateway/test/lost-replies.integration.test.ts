@@ -20,6 +20,7 @@ const ADMISSION = /kapi_admit/;
 const COMPLETION = /kapi_mark/;
 const COMPLETION_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
 const REFUND_OF_READ = /kapi_give_back[^]*getCommand/;
+const REFUND_OF_DELETION = /kapi_give_back[^]*deleteTradingAccountImmediately/;
 const REFUNDED_WITHIN_MS = 45_000;
 /** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
@@ -168,6 +169,24 @@ it("a read or command whose admission lost its reply is 500 and not charged", as
       const { reservedCredits, lifetimeConsumed } = await getWallet(platform.url, organization);
       expect(lifetimeConsumed - before.lifetimeConsumed - reads).toBe(0);
       expect(reservedCredits).toBeLessThanOrEqual(before.reservedCredits);
+    },
+    { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
+  );
+});
+
+it("if the read price of a rejected change lost its reply, the answer is the owner's error and free", async () => {
+  const before = await getWallet(platform.url, organization);
+  // The change is refunded, then the read price is charged.
+  proxy.before(REFUND_OF_DELETION, async () => proxy.lose(ADMISSION, 1));
+  const path = `servers/${organization.server.serverId}/accounts/99999999`;
+  const rejected = await call(url, organization, path, { method: "DELETE" });
+  expect(rejected).toMatchObject({ status: 400, charged: 0 });
+  expect(rejected.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
+  let reads = 0;
+  await eventually(
+    async () => {
+      reads += 1;
+      expect(await changeOfWallet(before)).toEqual({ available: -reads, reserved: 0, consumed: reads });
     },
     { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
   );

@@ -52,7 +52,10 @@ function callAt(at: string | undefined): Call {
   const request = { operation: "getAccountState", contract, caller, requestId: "r", address: null } as const;
   const prices = (): Prices => DEFAULT_PRICES;
   const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
-  const charge = new RequestCharge({ admission, prices, clock: CLOCK }, request);
+  const charge = new RequestCharge(
+    { admission, refunds: { add: vi.fn<() => never>() }, prices, clock: CLOCK },
+    request,
+  );
   return { ...request, server: SERVER, charge, params, query: at === undefined ? {} : { at } } as unknown as Call;
 }
 

@@ -34,7 +34,10 @@ function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   const request = { operation: "getCommand", contract, caller, requestId: "r", address: null } as const;
   const prices = (): Prices => DEFAULT_PRICES;
   const admission = { admit, refund: vi.fn<() => never>() } as unknown as Pick<Admission, "admit" | "refund">;
-  const charge = new RequestCharge({ admission, prices, clock: systemClock }, request);
+  const charge = new RequestCharge(
+    { admission, refunds: { add: vi.fn<() => never>() }, prices, clock: systemClock },
+    request,
+  );
   return { ...request, charge, params, query } as unknown as Call;
 }
 

@@ -1,4 +1,4 @@
-import type { Admission, Admitted, BilledCaller } from "@kapi/admission";
+import { type Admission, type Admitted, type BilledCaller, ChargeUnknown, type RepeatedRefunds } from "@kapi/admission";
 import { DEFAULT_PRICES, OPERATIONS, type Prices } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
@@ -12,10 +12,12 @@ const ADMITTED: Admitted = { charged: 1, remaining: 9 } as Admitted;
 const admit = vi.fn<Admission["admit"]>();
 const read = vi.fn<() => Promise<string>>();
 const refund = vi.fn<() => Promise<{ credits: number; remaining: number | null }>>();
+const addRefund = vi.fn<RepeatedRefunds["add"]>();
 const admission = { admit, refund } as unknown as Pick<Admission, "admit" | "refund">;
 
 function chargeOf(caller: BilledCaller): RequestCharge {
-  const dependencies = { admission, prices: (): Prices => DEFAULT_PRICES, clock: systemClock };
+  const refunds = { add: addRefund };
+  const dependencies = { admission, refunds, prices: (): Prices => DEFAULT_PRICES, clock: systemClock };
   const contract = OPERATIONS.createWebhook;
   return new RequestCharge(dependencies, {
     caller,
@@ -30,6 +32,7 @@ let caller: BilledCaller;
 beforeEach(() => {
   caller = {} as BilledCaller;
   admit.mockReset().mockResolvedValue(ADMITTED);
+  addRefund.mockReset();
   read.mockReset().mockResolvedValue("the command");
 });
 
@@ -124,3 +127,22 @@ it("a change that its owner rejects with 429 costs nothing", async () => {
   expect(charge.admitted).toEqual({ charged: 0, remaining: 10 });
   expect(admit).toHaveBeenCalledOnce();
 });
+
+it.each([
+  ["may have been charged", new ChargeUnknown(new Error("no reply")), true],
+  ["was certainly not charged", NO_CREDITS, false],
+])(
+  "a rejected change whose read price %s shows no charge; only an uncertain charge is refunded",
+  async (_what, failure, isUncertain) => {
+    refund.mockResolvedValue({ credits: 5, remaining: 10 });
+    const error = new ApiError("VALIDATION_FAILED");
+    const charge = chargeOf(caller);
+    await charge.change();
+    admit.mockRejectedValue(failure);
+    await expect(charge.rejectChange(error)).rejects.toBe(error);
+    expect(charge.admitted).toEqual({ charged: 0, remaining: 10 });
+    const readCharge = admit.mock.calls[1]?.[0];
+    const expected = { caller, operation: "createWebhook", requestId: "r", chargeId: readCharge?.chargeId };
+    expect(addRefund.mock.calls).toEqual(isUncertain ? [[expected]] : []);
+  },
+);

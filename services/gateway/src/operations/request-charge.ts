@@ -1,4 +1,13 @@
-import type { Admission, Admitted, BilledCaller, NewRecord, Directory, RefundRequest } from "@kapi/admission";
+import {
+  type Admission,
+  type Admitted,
+  type BilledCaller,
+  ChargeUnknown,
+  type Directory,
+  type NewRecord,
+  type RefundRequest,
+  type RepeatedRefunds,
+} from "@kapi/admission";
 import type { OperationContract, OperationId } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 import { type Clock, uuidV7 } from "@kapi/kernel";
@@ -7,6 +16,8 @@ const TOO_MANY_REQUESTS = 429;
 
 interface ChargeDependencies {
   readonly admission: Pick<Admission, "admit" | "refund">;
+  /** Repeats in the background the refunds that Redis did not confirm. */
+  readonly refunds: RepeatedRefunds;
   readonly prices: Directory["prices"];
   readonly clock: Clock;
 }
@@ -122,28 +133,31 @@ export class RequestCharge {
   /**
    * Throws the owner's error after {@link change}: refunds the price, and charges the read price
    * instead, except for a 429 (decisions, 7.1). The request was admitted already, so the rate limit
-   * does not count it again. If the read price cannot be charged, `error` is still thrown.
+   * does not count it again. If the read price cannot be charged, `error` is still thrown and the
+   * request costs nothing.
    */
   async rejectChange(error: ApiError): Promise<never> {
-    const { admission, prices, clock } = this.#dependencies;
+    const { admission, refunds, prices, clock } = this.#dependencies;
     const { caller, operation, requestId, address } = this.#request;
     const { remaining } = await admission.refund({ caller, operation, requestId, chargeId: this.#chargeId });
     this.#admitted = { charged: 0, remaining: remaining ?? this.#admitted?.remaining ?? 0 };
     if (error.status === TOO_MANY_REQUESTS) throw error;
     const readPrice = prices().read;
+    const readChargeId = uuidV7(clock.nowMs());
     try {
       this.#admitted = await admission.admit({
         caller: { ...caller, rateLimit: null },
         operation,
         requestId,
         address,
-        chargeId: uuidV7(clock.nowMs()),
+        chargeId: readChargeId,
         mode: "consume",
         price: readPrice,
         readPrice,
       });
     } catch (failure) {
       if (!(failure instanceof ApiError)) throw failure;
+      if (failure instanceof ChargeUnknown) refunds.add({ caller, operation, requestId, chargeId: readChargeId });
     }
     throw error;
   }

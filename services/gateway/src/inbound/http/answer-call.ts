@@ -47,8 +47,8 @@ export async function answerCall(
   logged: LoggedCommand,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { admission, directory, clock } = dependencies;
-  const charge = new RequestCharge({ admission, prices: directory.prices, clock }, uncharged);
+  const { admission, refunds, directory, clock } = dependencies;
+  const charge = new RequestCharge({ admission, refunds, prices: directory.prices, clock }, uncharged);
   const call: Call = { ...uncharged, charge };
   let answer: Answer;
   try {
