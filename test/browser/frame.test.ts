@@ -105,7 +105,7 @@ describe("the search", () => {
     };
     await user.page.route("**/console/api/search*", (route) => route.fulfill({ json: answer }));
     await find("backend");
-    await user.page.getByText("These did not answer in time and may have more: commands.").waitFor();
+    await user.page.getByText("These could not be searched and may have more results: commands.").waitFor();
   });
 });
 

@@ -22,7 +22,7 @@ const proxyNamed: CompanionCheck = (given) =>
 
 /** The listener for people. Without a port there is no listener. */
 const consoleFields = {
-  /** Port for browsers, behind an https proxy; absent: no page. No internal route is on it. */
+  /** Port for browsers, without internal routes, behind an https proxy; absent: no page. */
   CONSOLE_PORT: alongside(configFields.httpPort.optional(), proxyNamed),
   /** The address on which CONSOLE_PORT listens. */
   CONSOLE_HOST: configFields.httpHost,
@@ -89,8 +89,8 @@ const providerFields = {
   /** Name of the provider, on the button of the sign-in page. */
   CONSOLE_OIDC_NAME: z.string().min(1, "must not be empty").default("your identity provider"),
   /**
-   * `provider`: the provider asks for a second factor, and the console asks for none after it.
-   * `console`: the console asks everybody who has one.
+   * `provider`: only the provider asks for a second factor. `console`: after the sign-in at the
+   * provider, the console asks everybody who has a second factor in the console.
    */
   CONSOLE_OIDC_SECOND_FACTOR: z.enum(["provider", "console"], "must be provider or console").default("console"),
 };

@@ -4,8 +4,8 @@ import { observed } from "@kapi/runtime";
 const MS_PER_SECOND = 1_000;
 
 /**
- * Measures the time since audit entries of each service were last fetched. `fetchedAtMs` has the
- * time of the last fetch by service. The name of the metric begins with the service that fetched
+ * Measures the time since audit entries of each service were last fetched. `fetchedAtMs` has this
+ * time under the name of the service. The name of the metric begins with the service that fetched
  * the entries in the previous release.
  */
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {

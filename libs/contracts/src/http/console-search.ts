@@ -83,7 +83,7 @@ export const SearchAnswer = z.object({
    * of commands, are searched on a limited number of servers.
    */
   results: z.array(SearchResult),
-  /** Kinds whose search did not answer in time: they may have further results. */
+  /** Sources that failed or did not answer in time: they may have further results. */
   unavailable: z.array(SearchSource),
 });
 export type SearchAnswer = z.infer<typeof SearchAnswer>;

@@ -9,7 +9,7 @@ describe("an address of the console", () => {
     expect(query.get("page")).toBe("2");
   });
 
-  it("is the first page with or without a trailing slash", () => {
+  it("has no segments for the first page, with or without a trailing slash", () => {
     expect(pageAddressOf("/console", "").segments).toEqual([]);
     expect(pageAddressOf("/console/", "").segments).toEqual([]);
   });

@@ -20,7 +20,7 @@ export function currentZone(): string {
   return current;
 }
 
-/** Reads the choice of a person in this browser. */
+/** Uses the zone that a person chose in this browser, or the browser's zone if none was chosen. */
 export function loadZoneOf(userId: string): void {
   if (person === userId) return;
   person = userId;
@@ -137,7 +137,7 @@ function change(zone: string): void {
   for (const listener of listeners) listener();
 }
 
-// A browser may forbid storage: the choice then lasts until the page is closed.
+// Some browsers forbid storage: the choice then lasts until the page is loaded again.
 function storedChoice(userId: string): string | null {
   try {
     return localStorage.getItem(STORED + userId);
@@ -151,6 +151,6 @@ function store(name: string, value: string | null): void {
     if (value === null) localStorage.removeItem(name);
     else localStorage.setItem(name, value);
   } catch {
-    // The choice lasts until the page is closed, as above.
+    // The browser forbids storage: see `storedChoice`.
   }
 }

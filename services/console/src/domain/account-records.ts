@@ -1,4 +1,4 @@
-/** The lists of one account that other services own. */
+/** Lists about one account. Other services own these lists. */
 import type { AccountRef } from "@kapi/contracts";
 
 /** The names of the lists. In an answer, the field with this name has the records of the list. */
@@ -10,7 +10,7 @@ export type RecordList = (typeof RECORD_LISTS)[number];
 export type RecordQuery = Readonly<Record<string, string | number | undefined>>;
 
 /**
- * Reads the lists of accounts. Callers first check that the server belongs to the organization.
+ * Reads lists about one account. Callers first check that the server belongs to the organization.
  */
 export interface AccountRecords {
   /**

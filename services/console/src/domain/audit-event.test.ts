@@ -47,6 +47,9 @@ it("leaves out an unreadable address, and shortens a long text", () => {
   expect(JSON.stringify(read?.record.details)).not.toMatch(/\\u/);
 });
 
-it.each([null, 7, [], "text", {}, { ...EVENT, eventId: "none" }])("reads nothing of %j, which has no id", (event) => {
-  expect(readAuditEvent(event, NOW_MS)).toBeNull();
-});
+it.each([null, 7, [], "text", {}, { ...EVENT, eventId: "none" }])(
+  "returns null for %j, which has no valid event id",
+  (event) => {
+    expect(readAuditEvent(event, NOW_MS)).toBeNull();
+  },
+);

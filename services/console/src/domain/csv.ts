@@ -8,8 +8,8 @@ const FORMULA_START = /^[=+\-@\t\r]/;
 const QUOTED = /[",\r\n]/;
 
 /**
- * One line of CSV. A text that a spreadsheet would compute begins with an apostrophe; numbers,
- * which may be negative, stay as they are.
+ * One line of CSV. A text that a spreadsheet would take for a formula gets an apostrophe in front.
+ * Numbers stay as they are, also negative numbers.
  */
 export function csvLine(cells: readonly CsvCell[]): string {
   return `${cells.map(cellText).join(",")}\r\n`;

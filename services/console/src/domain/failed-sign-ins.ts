@@ -1,8 +1,9 @@
 /**
  * Counts failed sign-ins, so that many of them become few audit entries. The first failure of an
  * e-mail address and network is an entry at once, and opens a window of one minute. Further
- * failures in this window are one entry with their number. If there are too many windows, failures
- * without a window are one entry for each organization and minute.
+ * failures in this window are one entry with their number. Failures without a window are one entry
+ * for each organization and minute. A failure has no window if there are too many windows, or if
+ * the user of a throttled attempt was not looked up.
  */
 import { uuidV7 } from "@kapi/kernel";
 
@@ -29,7 +30,10 @@ export interface FailedUser {
 
 /** The e-mail address and the network of an attempt: the key of a window. */
 export interface AttemptKey {
-  /** SHA-256 of the e-mail address. Unknown addresses are never recorded: they may be passwords. */
+  /**
+   * SHA-256 of the e-mail address. Unknown e-mail addresses are never recorded: some people type
+   * their password into this field.
+   */
   readonly emailHash: string;
   /** The network of the caller's address, see `networkOf`. */
   readonly network: string;

@@ -55,9 +55,12 @@ export interface SecondFactors {
   read(userId: string): Promise<StoredSecondFactor | null>;
   /** Stores a secret that is not confirmed; false if the person has a confirmed one. */
   begin(userId: string, secret: SealedPassword): Promise<boolean>;
-  /** Activates the secret; false if another call has activated or replaced it. */
+  /** Activates the secret; false if another call has activated, replaced or removed it. */
   confirm(userId: string, secret: SealedPassword, step: number, nowMs: number): Promise<boolean>;
-  /** Records that a code was used; false if a code of this step or of a later step was used. */
+  /**
+   * Records that a code was used; false if a code of this step or of a later step was used, or if
+   * the person has no confirmed second factor.
+   */
   useStep(userId: string, step: number): Promise<boolean>;
   /** Deletes a recovery code; false if the person does not have it. */
   useRecoveryCode(userId: string, codeHash: string): Promise<boolean>;
@@ -101,8 +104,9 @@ export interface Mailer {
 /** Counts requests for mails, so that nobody can flood a mailbox or the mail server. */
 export interface RecoveryLimits {
   /**
-   * Counts a request. `waitMs` above 0: too many from this network. `isSilent`: too many for this
-   * e-mail address, which the answer must not show.
+   * Counts a request. `waitMs` above 0: too many from this network, so the request does not count
+   * for the e-mail address. Otherwise `isSilent` tells whether there are too many for the e-mail
+   * address, which the answer must not show.
    */
   count(emailHash: string, network: string): Promise<{ readonly waitMs: number; readonly isSilent: boolean }>;
 }

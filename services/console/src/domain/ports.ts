@@ -113,9 +113,9 @@ export interface Users {
   page(organizationId: string, range: RowRange): Promise<User[]>;
   count(organizationId: string): Promise<number>;
   /**
-   * Adds users of the previous release, and applies newer changes that the previous release made to
-   * them. Later changes of the console stay. Returns the ids of users that could not be added,
-   * because their e-mail address belongs to another user.
+   * Adds users of the previous release, and copies newer changes that the previous release made to
+   * them. A change is copied only once, so a later change of the console stays. Returns the ids of
+   * users that could not be added, because their e-mail address belongs to another user.
    */
   takeOver(former: readonly FormerUser[]): Promise<string[]>;
 }
@@ -171,7 +171,7 @@ export interface Directory {
 /** A new management key; it reaches all servers of the organization. */
 export type NewKey = z.output<typeof CreateConsoleKeyBody>;
 
-/** The credits of the organization service; calls reject as in {@link Directory}. */
+/** Credits of organizations; calls reject as in {@link Directory}. */
 export interface Credits {
   balance(organizationId: string): Promise<Wallet>;
   /** Sets the low-balance threshold, in credits. */

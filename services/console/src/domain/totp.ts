@@ -27,8 +27,8 @@ export function totpCode(secret: Buffer, step: number): string {
 }
 
 /**
- * The time step of a valid code; null for a wrong code. Codes of `lastStep` and of earlier steps
- * are not accepted again.
+ * The time step of a valid code; null for a wrong code, and for any code of `lastStep` or an
+ * earlier step.
  */
 export function acceptTotpCode(secret: Buffer, code: string, nowMs: number, lastStep: number): number | null {
   const now = totpStep(nowMs);

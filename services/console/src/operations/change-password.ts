@@ -8,8 +8,9 @@ import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SessionOrigin, type SignedIn } from "./use-session.ts";
 
 /**
- * Changes the password. All sessions end; a new one replaces this one. Throws as
- * {@link requireFactors}.
+ * Changes the password. All sessions end, and a new session is opened. Throws as
+ * {@link requireFactors} and {@link hashPassword}, and 400 if another call has just changed the
+ * password.
  */
 export async function changePassword(
   context: SignInDependencies,
@@ -35,8 +36,8 @@ export async function changePassword(
 
 /**
  * Checks the password of a person who is signed in and, if they have one, the second factor. Throws
- * 400 for a wrong password, and for a wrong or missing code. Throws 429 after too many failures, so
- * that a session alone can guess neither.
+ * 400 for a wrong password, and for a wrong or missing code. Throws 429 as {@link checkPassword}:
+ * a stolen session must not allow unlimited guesses.
  */
 export async function requireFactors(
   context: SecondFactorDependencies,

@@ -16,7 +16,7 @@ export interface CsvPage {
   readonly rows: readonly (readonly CsvCell[])[];
 }
 
-/** A list as CSV, in chunks of one page. */
+/** A list as CSV, in chunks: the column names, then the rows of one page each. */
 export interface CsvExport {
   /** Number of rows when the export began. */
   readonly total: number;
@@ -32,8 +32,8 @@ interface ExportOptions {
 }
 
 /**
- * Exports pages as CSV. Only one page is in memory. The export ends when its chunks are read or
- * given up.
+ * Exports pages as CSV. Only one page is in memory. The export counts as concurrent until all its
+ * chunks are read, a page cannot be read, or the reader gives up.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization or the process has too many
  * exports
  */

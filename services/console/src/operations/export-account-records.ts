@@ -123,8 +123,9 @@ type ExportedRecords =
 
 /**
  * The records of an account that match, as CSV, newest first. Pages are read by cursor, so no
- * record comes twice. Records that are added meanwhile are left out.
- * @throws ApiError VALIDATION_FAILED if more than {@link MAX_EXPORTED_RECORDS} records match
+ * record comes twice. Records that are added during the export are left out.
+ * @throws ApiError VALIDATION_FAILED if more than {@link MAX_EXPORTED_RECORDS} records match, and
+ * as {@link exportCsv}
  */
 export async function exportAccountRecords(
   dependencies: RecordExportDependencies,

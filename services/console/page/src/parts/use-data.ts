@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { asFailure, type Failure } from "../api/failure.ts";
 
-/** Data that a page loads. Earlier data stays while other data is loaded. */
+/** Data that a page loads. Earlier data stays while a call runs, and after a failed call. */
 export interface Data<T> {
   readonly value: T | null;
   readonly failure: Failure | null;
@@ -19,7 +19,10 @@ interface State<T> extends Pick<Data<T>, "value" | "failure"> {
   readonly loaded: string | null;
 }
 
-/** Calls `load` at first, whenever `key` changes, and on request; only the last call counts. */
+/**
+ * Calls `load` after the first render, when `key` changes, and on `reload`. A new call aborts the
+ * call before it.
+ */
 export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Data<T> {
   const [round, setRound] = useState(0);
   const wanted = `${round} ${key}`;

@@ -6,7 +6,7 @@ import { exactMomentInUtc, moment, momentInUtc, money, moneyChange, relativeTime
 import { Link, part } from "../router.tsx";
 
 const COPIED_SHOWN_MS = 2_500;
-/** Interval in which relative times are compared with the clock. */
+/** Interval at which the texts of relative times are updated. */
 const AGE_INTERVAL_MS = 1_000;
 
 /**
@@ -51,7 +51,7 @@ interface MoneyProps {
   readonly amount: number | null | undefined;
   /** An ISO 4217 code; null: unknown. */
   readonly currency: string | null;
-  /** Whether the amount is a change: it gets a sign and a colour. */
+  /** Whether the amount is a change: an amount other than 0 gets a sign and a colour. */
   readonly change?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function CommandLink({ serverId, commandId, children }: CommandLinkProps)
   );
 }
 
-/** A time with milliseconds, in the chosen time zone and in UTC, both named. */
+/** A time with milliseconds, in the chosen time zone and in UTC, with the names of both zones. */
 export function ExactMoment({ at }: { readonly at: string }) {
   return (
     <time dateTime={at}>
@@ -141,7 +141,7 @@ export function Copy({ text, what }: CopyProps) {
     return () => clearTimeout(timer);
   }, [message]);
   const copy = (): void => {
-    // Browsers have a clipboard only over https and on localhost; its type does not show that.
+    // `clipboard` is undefined, except over https and on localhost. Its type is never undefined.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(

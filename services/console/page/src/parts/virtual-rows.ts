@@ -63,15 +63,15 @@ function focusedRow(element: HTMLTableSectionElement): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Records the heights of the rendered rows; returns whether one changed. */
+/** Records the heights of the rendered rows; returns whether any height is new or changed. */
 function measure(element: HTMLTableSectionElement, heights: RowHeights): boolean {
   const rows = [...element.querySelectorAll<HTMLTableRowElement>("tr[data-index]")];
   return heights.record(rows.map((row) => [Number(row.dataset["index"]), row.getBoundingClientRect().height] as const));
 }
 
 /**
- * Fixes the widths of the columns as they are for the first rows, so that nothing jumps while other
- * rows are rendered. A change of the page's width forgets them.
+ * Fixes the columns at their present widths, so that they do not jump when other rows are rendered.
+ * A change of the page's width removes the fixed widths.
  */
 function fixColumnWidths(element: HTMLTableSectionElement): void {
   const table = element.closest("table");

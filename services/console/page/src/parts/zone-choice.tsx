@@ -8,7 +8,7 @@ import { Field } from "./field.tsx";
 const BROWSER = "browser";
 const OTHER = "other";
 
-/** The choice of the time zone of all times. */
+/** The control with which a person chooses the time zone of all times. */
 export function ZoneChoice() {
   const [isChoosing, setChoosing] = useState(false);
   const zone = currentZone();

@@ -1,4 +1,4 @@
-/** The last opened results of a person, in this browser. */
+/** The search results that a person opened last, kept in this browser. */
 import type { Hit } from "./results.ts";
 
 const STORED = "kapi:found:";

@@ -1,4 +1,4 @@
-/** The global search: one field, and its results in groups. The keyboard alone is enough. */
+/** The global search: one field, and its results in groups. It can be used without a pointer. */
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 
 import { useApi, useSession } from "../api/context.ts";
@@ -22,7 +22,10 @@ interface SearchState {
 }
 const NOTHING: SearchState = { text: "", answer: null, failure: null };
 
-/** The result of a search for `text`. It begins after a pause in typing; another text aborts it. */
+/**
+ * Searches for `text` after a pause in typing; another text aborts the search. Until the search
+ * ends, the state is that of an earlier text.
+ */
 function useSearch(text: string): SearchState {
   const api = useApi();
   const [state, setState] = useState(NOTHING);
@@ -164,7 +167,7 @@ function Outcome({ text, answered, answer, count }: OutcomeProps) {
   return (
     <>
       {missing.length === 0 ? null : (
-        <p class="notice warning">These did not answer in time and may have more: {missing.join(", ")}.</p>
+        <p class="notice warning">These could not be searched and may have more results: {missing.join(", ")}.</p>
       )}
       <p role="status" class="quiet">
         {outcomeText(text, answered, answer, count)}

@@ -4,8 +4,8 @@ import { useEffect } from "preact/hooks";
 type ShortcutDialog = "search" | "shortcuts";
 
 /**
- * Calls `open` when a key is pressed that opens a dialog. While a dialog is open, all keys are
- * ignored; in a field, single characters are.
+ * Calls `open` when a person presses a key that opens a dialog. While a dialog is open, these keys
+ * do nothing. In a field, `/` and `?` are ordinary characters.
  */
 export function useShortcuts(open: (dialog: ShortcutDialog) => void): void {
   useEffect(() => {

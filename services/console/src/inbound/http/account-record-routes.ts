@@ -70,8 +70,8 @@ export function registerAccountRecordRoutes(routes: SignedInRoutes, dependencies
 }
 
 /**
- * Throws 400 for the cursor of a list with another scope. `cursor` was validated before, so a
- * string can be decoded.
+ * Throws 400 for a cursor of another account or server than that of `scope`, see `listScope`. The
+ * format of `cursor` was validated before.
  */
 export function requireOwnCursor(cursor: unknown, scope: string): void {
   if (typeof cursor !== "string" || cursorScope(cursor) === scope) return;

@@ -45,7 +45,10 @@ import { registerSessionRoutes, type SessionRouteDependencies } from "./session-
 import { signedInRoutes } from "./signed-in-routes.ts";
 import { registerWebhookRoutes } from "./webhook-routes.ts";
 
-/** On every answer: only own resources, no framing, and no caching unless a route allows it. */
+/**
+ * On every answer: only own resources and `data:` images, no framing, and no caching unless a route
+ * allows it.
+ */
 const HEADERS = {
   "content-security-policy": [
     "default-src 'none'",

@@ -22,7 +22,10 @@ export class EventStream implements LiveSink {
     this.#response = response;
   }
 
-  /** Begins the answer. `onClosed` is called once the connection is closed, also by `end`. */
+  /**
+   * Begins the answer. Calls `onClosed` when the connection closes, also after `end`; immediately
+   * if the connection is already closed.
+   */
   begin(headers: OutgoingHttpHeaders, onClosed: () => void): void {
     if (this.#isClosed()) return onClosed();
     const timer = setInterval(() => this.#write(COMMENT), COMMENT_INTERVAL_MS);

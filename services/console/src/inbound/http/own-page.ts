@@ -15,7 +15,10 @@ export function requireOwnOrigin(request: FastifyRequest): void {
   if (!isOwnSite || !isOwnOrigin) throw new ApiError("CROSS_SITE_REQUEST");
 }
 
-/** Throws 403 without the CSRF token of the session, which only the console's own page can read. */
+/**
+ * Throws 403 as {@link requireOwnOrigin}, and without the CSRF token of the session, which only the
+ * console's own page can read.
+ */
 export function requireCsrfToken(request: FastifyRequest, csrfToken: string): void {
   requireOwnOrigin(request);
   const given = request.headers[CSRF_HEADER];

@@ -40,7 +40,7 @@ interface Asset {
   readonly bodies: ReadonlyMap<Encoding, Buffer>;
   readonly type: string;
   readonly cacheControl: string;
-  /** Of the content. */
+  /** SHA-256 of the content, in base64url. */
   readonly hash: string;
 }
 

@@ -12,8 +12,8 @@ const ENDPOINT = "/webhooks/:endpointId";
 
 /**
  * Webhook endpoints and their deliveries, with the routes, bodies and responses of the management
- * API below `/webhooks`. Two routes are only of the console: an event with its deliveries, and the
- * deliveries of an account. The organization is always that of the session.
+ * API below `/webhooks`. Two more routes exist only in the console: an event with its deliveries,
+ * and the deliveries of an account. The organization is always that of the session.
  */
 export function registerWebhookRoutes(
   routes: SignedInRoutes,
