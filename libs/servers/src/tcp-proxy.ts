@@ -15,7 +15,7 @@ export interface ProxyTarget {
   readonly port: number;
 }
 
-/** One proxy, which runs in this process. It passes all data until a test calls a fault. */
+/** One proxy, which runs in this process. It passes all data until a test begins a fault. */
 export class TcpProxy {
   readonly port: number;
   #target: ProxyTarget;
@@ -94,8 +94,8 @@ export class TcpProxy {
   }
 
   /**
-   * Half-open: existing connections are silent until the next call of `pass` or of a fault. New
-   * connections follow the current mode.
+   * Half-open: existing connections are silent until `pass` or a method that begins another fault
+   * is called. New connections follow the current mode.
    */
   freeze(): void {
     for (const connection of this.#connections) connection.apply("blackhole", 0);

@@ -13,7 +13,7 @@ import type { MainContext, Started } from "@kapi/runtime";
 /**
  * Starts a reader of a topic. If the reader makes no progress, the liveness probe fails.
  * @param name of the reader, in the log and in the probe's answer.
- * @throws what `start` throws.
+ * @throws an Error with the failure of `start` as its cause.
  */
 export async function startReader<Reader extends { readonly check: () => string | null }>(
   { scope, health }: Pick<MainContext<unknown>, "scope" | "health">,
@@ -51,7 +51,7 @@ export async function startRestartedReader<Reader extends { readonly check: () =
     try {
       const started = await Promise.race([starting, stopped.promise]);
       if (started === null) {
-        // It may never start, and must not delay the stop.
+        // It possibly never starts, so the stop does not wait for it.
         starting.then((late) => late.stop()).catch(() => undefined);
         return;
       }
@@ -79,7 +79,7 @@ export function startRepeated(
   return scope.start(options.name, () => repeat({ ...options, logger }));
 }
 
-/** Calls `work` every `intervalMs` until `stop`, without waiting for what it begins. */
+/** Calls `work` every `intervalMs` until `stop`, without waiting for what `work` begins. */
 export function startTimer(intervalMs: number, work: () => void): Started<null> {
   const timer = setInterval(work, intervalMs);
   return {

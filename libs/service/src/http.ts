@@ -30,7 +30,7 @@ export interface ServiceHttp {
 
 /**
  * Opens the HTTP port with the routes that `register` adds.
- * @throws the system's error if the address cannot be used.
+ * @throws an Error with the system's error as its cause if the address cannot be used.
  */
 export async function startHttp(
   { config, scope, logger, health }: Pick<MainContext<ListenSettings>, "config" | "scope" | "logger" | "health">,

@@ -7,7 +7,7 @@ import type { KafkaSettings, MainContext } from "@kapi/runtime";
  */
 export type ServiceKafkaSettings = KafkaSettings & { readonly KAFKA_SESSION_TIMEOUT_MS?: number };
 
-/** A connection whose producers obey the growth of topics. */
+/** A connection whose producers send only as the phase of the growth of topics allows. */
 export type ServiceKafka = KafkaConnection & { readonly growth: GrowthWatch };
 
 /** Options of {@link startServiceKafka}. */

@@ -3,8 +3,8 @@ import { type BackOff, retry } from "@kapi/kernel";
 import type { Logger } from "@kapi/runtime";
 
 /**
- * How long a starting process retries a PostgreSQL or Redis that does not answer: it restarts, or
- * many processes connect at once during an upgrade.
+ * How long a starting process tries again if PostgreSQL or Redis does not answer. The server
+ * possibly restarts, or many processes connect to it at once during an upgrade.
  */
 const REACH_TIMEOUT_MS = 60_000;
 const REACH_BACK_OFF: BackOff = { firstMs: 250, maxMs: 5_000 };

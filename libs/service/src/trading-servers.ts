@@ -6,7 +6,7 @@ import { createAddresses, startTradingServerClient, type TradingServerClient } f
 
 /** Settings of a service that calls trading servers. */
 export interface TradingServerSettings {
-  /** Keys that decrypt the tokens of trading servers; the organization service encrypts them. */
+  /** Keys that decrypt the tokens of trading servers. The organization service encrypts tokens. */
   readonly TRADING_SERVER_SEALING_KEYS: Keyring;
   /** Token for trading servers that were registered without their own token. */
   readonly TRADING_SERVER_TOKEN?: string | undefined;

@@ -1,4 +1,4 @@
-/** A process that starts while a server is down becomes ready when the server is up again. */
+/** A process that starts while a server is down waits, and continues when the server is up. */
 import { statement } from "@kapi/postgres";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { createTestEnvironment, TcpProxy, type TestEnvironment } from "@kapi/testkit";

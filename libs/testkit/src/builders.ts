@@ -113,7 +113,7 @@ export function eventEnvelope(overrides: Partial<Envelope> = {}): Envelope {
   };
 }
 
-/** An account with a balance of 1,000.00 and no open position. */
+/** The valuation of an account with a balance of 1,000.00 and no open position. */
 export function valuation(overrides: Partial<Valuation> = {}): Valuation {
   const balanceMinor = overrides.balanceMinor ?? 100_000;
   const equityMinor = overrides.equityMinor ?? balanceMinor;

@@ -5,9 +5,10 @@ import { printedReport, serverContext, startServersIn, StateRecord } from "@kapi
 import { removeRun, STATE_VARIABLE, sweepDeadRuns, TEST_STATE_ROOT } from "./state-folder.ts";
 
 /**
- * Starts empty Kafka, PostgreSQL and Redis servers once for a run of tests, unless the environment
- * names servers. The test files get the addresses by the same variables. The servers and their data
- * are removed after the run. After a killed run, the next run removes them.
+ * Starts an empty Kafka, PostgreSQL and Redis for a run of tests. A server whose address is in
+ * `KAFKA_BROKERS`, `POSTGRES_URL` or `REDIS_URL` is not started. The test files get the addresses
+ * in these variables. The started servers and their data are removed after the run. After a killed
+ * run, the next run removes them.
  */
 export default async function setup(): Promise<() => Promise<void>> {
   await sweepDeadRuns();

@@ -71,8 +71,8 @@ const KEYS = /^(?![*$+])\S+/gm;
 const MAX_KEYS = 1_000;
 
 /**
- * Moves a slot with at most 1,000 keys to another master, and returns its keys. Clients may use the
- * slot meanwhile.
+ * Moves a slot with at most 1,000 keys to another master, and returns the keys of the slot. Clients
+ * may use the slot meanwhile.
  */
 export async function moveSlot(slot: number, from: TestRedisNode, to: TestRedisNode): Promise<string[]> {
   await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${from.id}`);

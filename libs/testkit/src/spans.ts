@@ -27,7 +27,10 @@ export interface SpanRecorder {
   stop(): void;
 }
 
-/** Traces this process until `stop`. `sampled`: whether traces that begin here are recorded. */
+/**
+ * Traces this process until `stop`. `sampled`: whether traces that begin in this process are
+ * recorded.
+ */
 export function recordSpans(sampled = true): SpanRecorder {
   const spans: KeptSpan[] = [];
   const processor: SpanProcessor = {

@@ -21,7 +21,10 @@ export function testName(): string {
   return `test${randomBase32(NAME_CHARACTERS)}`;
 }
 
-/** The path of a folder in the folder of this run. The folder does not exist yet. */
+/**
+ * The path of the folder `name` in the folder of this run. Without the global set-up, the path is
+ * in the folder `alone`. Nothing is created.
+ */
 export function testFolder(name: string = testName()): string {
   return path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
 }

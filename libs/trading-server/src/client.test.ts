@@ -106,7 +106,7 @@ it("above the share of an organization a read is 429, other calls are not sent, 
   expect(requests.filter(({ url }) => /changes|settlements/.test(url))).toEqual([]);
 });
 
-it("one read probes the server after a pause, and all reads continue once it answers", async () => {
+it("one read probes the server after a pause, and all reads continue as soon as the server answers", async () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const breakers = new ReadBreakers({ nowMs: () => nowMs });
   let calls = 0;
@@ -149,8 +149,8 @@ describe("a read of quotes", () => {
 
   it.each([
     ["of a symbol that was not requested", [{ ...QUOTE, symbol: "XAUUSD" }]],
-    ["twice of one symbol", [QUOTE, QUOTE]],
-    ["of a later time", [{ ...QUOTE, measuredAt: "2026-03-02T12:00:00.501Z" }]],
+    ["of which two have the same symbol", [QUOTE, QUOTE]],
+    ["measured after the requested time", [{ ...QUOTE, measuredAt: "2026-03-02T12:00:00.501Z" }]],
     ["without a price", [{ ...QUOTE, ask: null }]],
   ])("rejects quotes %s", async (_what, quotes) => {
     quotesAnswer = { status: 200, body: { quotes } };

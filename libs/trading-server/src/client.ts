@@ -57,9 +57,9 @@ export interface TradingServerClientOptions {
 
 /**
  * A call without a clear answer rejects with {@link TradingServerUnreachable}. After several
- * unanswered reads, further reads reject at once. If too many calls of its organization wait, a
- * read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and every other call with {@link
- * TradingServerCallNotSent}.
+ * unanswered reads of a server, further reads of this server reject at once. If too many calls of
+ * the server's organization wait, a read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and
+ * every other call with {@link TradingServerCallNotSent}.
  */
 export interface TradingServerClient {
   /** Sends the server its configuration; replaces the earlier one. */
@@ -165,7 +165,7 @@ function contractCalls(
   const read = <T>(request: Omit<CallOptions<T>, "method" | "absent">): Promise<T | null> =>
     breakers.run(request.serverId, () => call({ ...request, method: "GET", absent: true }));
   const outcomes = async (serverId: string, path: string, references: readonly string[], body: unknown) => {
-    assert(references.length <= MAX_BATCH_SIZE, `a batch has at most ${MAX_BATCH_SIZE} items`);
+    assert(references.length <= MAX_BATCH_SIZE, `a batch has ${references.length} items, more than ${MAX_BATCH_SIZE}`);
     if (references.length === 0) return [];
     const request: CallOptions<z.infer<typeof OutcomesResponse>> = {
       serverId,
@@ -200,14 +200,14 @@ function contractCalls(
       return answer?.sequence ?? null;
     },
     history: async (serverId, accountNumber, sinceSequence, limit) => {
-      assert(limit >= 1 && limit <= MAX_HISTORY_LIMIT, `a history page has at most ${MAX_HISTORY_LIMIT} events`);
+      assert(limit >= 1 && limit <= MAX_HISTORY_LIMIT, `the limit ${limit} is not from 1 to ${MAX_HISTORY_LIMIT}`);
       const path = `/accounts/${encodeURIComponent(accountNumber)}/history?since=${sinceSequence}&limit=${limit}`;
       const answer = await read({ serverId, path, schema: HistoryResponse });
       return answer ?? { events: [], lastSequence: 0 };
     },
     quotes: async (serverId, symbols, at) => {
       const count = symbols.length;
-      assert(count >= 1 && count <= MAX_QUOTE_SYMBOLS, `quotes are of 1 to ${MAX_QUOTE_SYMBOLS} symbols`);
+      assert(count >= 1 && count <= MAX_QUOTE_SYMBOLS, `${count} symbols are requested, not 1 to ${MAX_QUOTE_SYMBOLS}`);
       const path = `/quotes?${new URLSearchParams({ symbols: symbols.join(","), at }).toString()}`;
       const answer = await read({ serverId, path, schema: QuotesResponse });
       if (answer === null) return null;

@@ -134,7 +134,7 @@ export const Outcome = z.discriminatedUnion("status", [
   z.object({ reference: Reference, status: z.literal("closed") }),
   /**
    * Some positions cannot be closed now. The same change continues when it is sent again. Settling
-   * the reference rejects it with ACCOUNT_HAS_OPEN_POSITIONS; closed positions stay closed.
+   * the reference rejects the change with ACCOUNT_HAS_OPEN_POSITIONS; closed positions stay closed.
    */
   z.object({ reference: Reference, status: z.literal("incomplete"), message: z.string() }),
 ]);
@@ -157,7 +157,8 @@ export type ServerConfiguration = z.infer<typeof ServerConfiguration>;
 
 /**
  * Body of POST /v1/servers/:serverId/changes. Each item is parsed as a {@link Change} by itself. An
- * invalid change with a valid reference is rejected with INVALID_CHANGE; the others are applied.
+ * invalid change with a valid reference is rejected with INVALID_CHANGE, and does not affect the
+ * other changes.
  */
 export const ChangesRequest = z.object({
   changes: z

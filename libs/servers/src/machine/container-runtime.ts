@@ -5,8 +5,9 @@ import { messageOf } from "../local-error.ts";
 const GONE = /no such container|404|could not find a working container runtime/i;
 
 /**
- * Loads testcontainers when the first container is needed. Its reaper is off, because the state
- * record lists containers to be removed.
+ * Loads testcontainers when the first container is needed. The reaper of testcontainers is off by
+ * default: the state record lists every container, and so the next run or `npm stop` removes the
+ * containers of a killed run.
  */
 export async function testcontainers(): Promise<typeof Testcontainers> {
   process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";

@@ -9,7 +9,7 @@ import { LocalError } from "../local-error.ts";
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 200;
-/** Ports that this process has chosen: their servers may not listen yet. */
+/** Ports that this process has chosen, also while no server listens on them yet. */
 const given = new Set<number>();
 
 /** Whether a server can listen on the port now. */
@@ -22,8 +22,8 @@ export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
 }
 
 /**
- * Returns `preferred` if it is free. Otherwise chooses a free port at random. This process never
- * chooses a port twice.
+ * Returns `preferred` if it is free. Otherwise chooses a free port at random, but no port that this
+ * process has already chosen at random.
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;

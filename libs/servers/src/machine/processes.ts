@@ -59,7 +59,7 @@ export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startedAt;
 }
 
-/** A process that goes on running, and where its output goes. */
+/** The command of a process, and where its output goes. */
 export interface SpawnOptions {
   readonly command: string;
   readonly args: readonly string[];
@@ -150,7 +150,7 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   }
 }
 
-/** The processes that a process has started, and that these have started. */
+/** All descendants of a process: its children, their children and so on. */
 function descendantsOf(pid: number): number[] {
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" });
   const pairs = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));

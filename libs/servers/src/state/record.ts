@@ -8,7 +8,7 @@ import { removeContainer } from "../machine/container-runtime.ts";
 import { endProcess, isAlive, signalProcess, startTimeOf } from "../machine/processes.ts";
 
 const STATE_FILE = "state.json";
-const STALE_DEADLINE_MS = 15_000;
+const ENTRY_DEADLINE_MS = 15_000;
 const OWNER_DEADLINE_MS = 60_000;
 
 const ProcessEntry = z.object({
@@ -64,8 +64,8 @@ export class StateRecord {
   }
 
   /**
-   * Adds a started process or container. After `close` the entry is ended instead, because an
-   * aborted start may still be running.
+   * Adds a started process or container. After `close`, `add` ends the entry instead and throws:
+   * the start of a server possibly still runs when the record is closed.
    */
   add(entry: Entry): void {
     if (this.#closed) {
@@ -127,7 +127,7 @@ export function isRunning(stateDir: string): boolean {
 /** Ends entries in the reverse order of their start. */
 async function endAll(entries: readonly Entry[]): Promise<void> {
   for (const entry of entries.toReversed()) {
-    if (entry.kind === "process") await endProcess(entry, entry.stopSignal, STALE_DEADLINE_MS);
+    if (entry.kind === "process") await endProcess(entry, entry.stopSignal, ENTRY_DEADLINE_MS);
     else await removeContainer(entry.id);
   }
 }

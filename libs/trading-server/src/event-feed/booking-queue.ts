@@ -144,7 +144,10 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     this.#options.onReport?.(report);
   }
 
-  /** Books a failed unit account by account, so that one account does not block others. */
+  /**
+   * Handles a failed unit. After a transient error, rejects its callers. Otherwise books the unit
+   * account by account, and parks each account that cannot be booked.
+   */
   async #fail(unit: ReadonlyMap<string, AccountEvents>, waiting: readonly Waiting[], error: unknown): Promise<void> {
     const reason = error instanceof Error ? error : new Error(String(error));
     if (this.#options.isTransient(error)) {
