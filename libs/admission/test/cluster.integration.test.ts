@@ -138,7 +138,7 @@ describe("a cluster", () => {
 
   it("makes the shard of a slot unsynced after the slot moves to another node", async () => {
     const [, from, to] = cluster.masters;
-    if (from === undefined || to === undefined) throw new Error("the cluster has masters");
+    if (from === undefined || to === undefined) throw new Error("the cluster has too few masters");
     const [shard = 0] = await shardsOn(from);
     expect(await moveSlot(slotOf(shard), from, to)).toContain(metaKey(shard));
     // The shard is now in another Redis, so its wallets must be set from the ledger.
@@ -148,7 +148,7 @@ describe("a cluster", () => {
 
   it("makes the shards of a node unsynced after the node was demoted and promoted again, and lacks writes of the other node", async () => {
     const [master] = cluster.masters;
-    if (master === undefined) throw new Error("the cluster has masters");
+    if (master === undefined) throw new Error("the cluster has too few masters");
     const shards = await shardsOn(master);
     const organizationId = await organizationOn(redis, shards);
     const shard = shardOf(organizationId);

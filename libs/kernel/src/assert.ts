@@ -16,7 +16,7 @@ export function assertDefined<T>(value: T | null | undefined, what: string): T {
   return value;
 }
 
-/** Marks a branch that is unreachable by its types. */
+/** Marks a branch that the types exclude. Throws {@link AssertionError} if the branch runs. */
 export function unreachable(value: never): never {
   throw new AssertionError(`unreachable: ${JSON.stringify(value)}`);
 }

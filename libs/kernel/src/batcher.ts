@@ -10,17 +10,18 @@ export interface BatcherOptions<K, V> {
   /** Maximum number of concurrent batches. Further calls wait, and make the next batches larger. */
   readonly maxConcurrentBatches: number;
   /**
-   * Maximum time that a call waits for a running batch, in milliseconds from the start of that
-   * batch. Calls that wait share the next batch, which starts when the running batch ends or when
-   * this time is over. A full batch starts at once. Default 0.
+   * While a batch is running, calls wait and share the next batch. The next batch starts when no
+   * batch is running, when it is full, or this many milliseconds after the start of the latest
+   * batch. It always waits while `maxConcurrentBatches` are running. Default 0.
    */
   readonly maxBatchDelayMs?: number;
 }
 
 /**
- * Returns a function that loads one key. Calls of one turn of the event loop share one `load`.
- * Calls that wait for a running batch share a `load` too: they wait for `maxBatchDelayMs` at most,
- * or while `maxConcurrentBatches` are running. A `load` that fails rejects every call of its batch.
+ * Returns a function that loads one key. Calls of one turn of the event loop share one `load` of at
+ * most `maxBatchSize` keys. Calls that wait during `maxBatchDelayMs`, or while
+ * `maxConcurrentBatches` are running, share a `load` too. A `load` that fails rejects every call of
+ * its batch.
  */
 export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promise<V> {
   const waiting: { key: K; answer: Deferred<V> }[] = [];
@@ -56,7 +57,7 @@ export function batcher<K, V>(options: BatcherOptions<K, V>): (key: K) => Promis
     delayTimer = null;
     try {
       const values = await options.load(batch.map((call) => call.key));
-      assert(values.length === batch.length, "load returns one value per key");
+      assert(values.length === batch.length, "load did not return one value per key");
       for (const [index, call] of batch.entries()) call.answer.resolve(values[index] as V);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));

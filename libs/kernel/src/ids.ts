@@ -29,7 +29,7 @@ const knownBytes = Buffer.alloc(NAMESPACE_BYTES);
  */
 export function uuidV5(namespace: string, name: string): string {
   if (namespace !== knownNamespace) {
-    assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is a UUID");
+    assert(HEX_OF_UUID.test(namespace), "the namespace of a UUIDv5 is not a UUID");
     knownBytes.write(namespace.replaceAll("-", ""), "hex");
     knownNamespace = namespace;
   }
@@ -45,7 +45,8 @@ export function uuidV5(namespace: string, name: string): string {
 /** Time-ordered UUID (RFC 9562, version 7) for `nowMs`. */
 export function uuidV7(nowMs: number): string {
   const time = Math.trunc(nowMs).toString(16).padStart(TIME_DIGITS, "0");
-  // A UUIDv4 has random bits in these places; Node buffers the randomness of many UUIDs.
+  // A UUIDv4 has random bits in these places. Node creates the random bytes of many UUIDs at once,
+  // so randomUUID is cheap.
   const random = randomUUID().slice(AFTER_VERSION);
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random}`;
 }

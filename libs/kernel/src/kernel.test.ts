@@ -31,7 +31,7 @@ it("latestOf returns the time of the clock that is furthest ahead", () => {
 });
 
 describe("money", () => {
-  it("reads an amount that is at most 0.000001 from a whole cent as that cent, and rejects any other amount", () => {
+  it("reads an amount that is at most 0.000001 from a whole cent as that cent, and returns null for any other amount", () => {
     expect(minorFromAmount(10.25)).toBe(1025);
     expect(minorFromAmount(0.1 + 0.2)).toBe(30);
     expect(minorFromAmount(10.2500005)).toBe(1025);
@@ -41,7 +41,7 @@ describe("money", () => {
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
   });
 
-  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null for a number with more decimals", () => {
+  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null for a number with more decimals or a number that is too large", () => {
     expect(nearestDecimal(0.1 + 0.2, 2)).toBe(0.3);
     expect(nearestDecimal(1.1 + 2.2, 2)).toBe(3.3);
     expect(nearestDecimal(-0.1 - 0.2, 2)).toBe(-0.3);
@@ -120,7 +120,7 @@ describe("a generated password", () => {
     ]),
   };
 
-  it("depends on the named key, not on the current key; a key that is not in the keyring is an error", () => {
+  it("depends on the named key and the purpose, not on the current key; a key that is not in the keyring is an error", () => {
     const id = "0190f6d2-0000-5000-8000-00000000000a";
     const password = derivePassword(before, "older", id, "trading");
     expect(derivePassword(after, "older", id, "trading")).toBe(password);

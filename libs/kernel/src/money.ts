@@ -6,8 +6,8 @@ const WHOLE_CENT_TOLERANCE = 1e-6;
 
 /**
  * An amount of JSON (units of currency) as integer minor units, or null if it is not a whole number
- * of cents (decisions, 6.1). Both supported currencies, USD and NGN, have two decimals. Amounts of
- * callers are checked by {@link nearestDecimal} first.
+ * of cents, or too large (decisions, 6.1). Both supported currencies, USD and NGN, have two
+ * decimals. Amounts of callers are checked by {@link nearestDecimal} first.
  */
 export function minorFromAmount(amount: number): number | null {
   const cents = Math.round(amount * MINOR_UNITS_PER_UNIT);
@@ -23,8 +23,8 @@ const FLOAT_ERROR_TOLERANCE = 4 * Number.EPSILON;
 
 /**
  * The number with at most `decimals` decimals that a caller means by a JSON number, so that equal
- * amounts are equal numbers: 0.3 for 0.1 + 0.2. Null if the error of binary fractions does not
- * explain the distance: 1.0000001 has seven decimals.
+ * amounts are equal numbers: 0.3 for 0.1 + 0.2. Null if `value` differs from this number by more
+ * than a rounding error: 1.0000001 has seven decimals. Null also if `value` is too large.
  */
 export function nearestDecimal(value: number, decimals: number): number | null {
   const unitsPerOne = 10 ** decimals;

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from "./deferred.ts";
 import { OrganizationSlots, type SlotLimits } from "./organization-slots.ts";
 import { OrganizationTurns } from "./organization-turns.ts";
 
-/** No slot was free within the maximum wait of a job. The job was not run. */
+/** A job got no slot within its maximum wait. The job was not run. */
 export class QueueTimeout extends Error {
   override readonly name = "QueueTimeout";
 }
@@ -24,11 +24,11 @@ export class OrganizationQueue {
   }
 
   /**
-   * Runs `job` as soon as a slot is free, and holds the slot until `job` has settled.
-   * @throws QueueTimeout if no slot is free within `maxWaitMs`
+   * Runs `job` as soon as it gets a slot, and holds the slot until `job` has settled.
+   * @throws QueueTimeout if `job` gets no slot within `maxWaitMs`
    */
   async run<T>(organizationId: string, maxWaitMs: number, job: () => Promise<T>): Promise<T> {
-    // If a slot is free, every organization that waits already holds its share.
+    // A free slot can be taken at once: every organization that waits already holds its share.
     const release = this.#slots.take(organizationId) ?? (await this.#wait(organizationId, maxWaitMs));
     try {
       return await job();
@@ -43,7 +43,7 @@ export class OrganizationQueue {
     this.#turns.add(organizationId, slot);
     const timer = setTimeout(() => {
       this.#turns.remove(organizationId, slot);
-      slot.reject(new QueueTimeout(`no slot was free within ${maxWaitMs} ms`));
+      slot.reject(new QueueTimeout(`the job got no slot within ${maxWaitMs} ms`));
     }, maxWaitMs);
     try {
       return await slot.promise;

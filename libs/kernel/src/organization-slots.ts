@@ -19,7 +19,7 @@ export class OrganizationSlots {
   #total = 0;
 
   constructor(limits: SlotLimits) {
-    assert(limits.perOrganization >= 1, "every organization has at least one slot");
+    assert(limits.perOrganization >= 1, "an organization must be allowed at least one slot");
     this.#limits = limits;
   }
 

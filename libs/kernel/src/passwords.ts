@@ -22,7 +22,7 @@ export interface Keyring {
 
 /**
  * A keyring does not have a key. During a change of keys, another process may already use a key
- * that this process gets with its restart.
+ * that this process gets only when it is restarted.
  */
 export class UnknownKey extends Error {
   constructor(keyId: string) {

@@ -1,6 +1,6 @@
 /**
- * The messages of one transaction as the text of a row. Each message has three lines (topic, key,
- * value), so that nothing is escaped. Its parent span, if any, follows the name of the topic.
+ * The messages of one row as text. Each message has three lines: topic, key, value. No character is
+ * escaped. The parent span of a message, if any, follows the name of its topic.
  */
 import { TOPICS, type TopicContract } from "@kapi/contracts";
 import { assert, assertDefined } from "@kapi/kernel";
@@ -20,14 +20,15 @@ export function toLines(messages: readonly OutboxMessage[]): string {
     key,
     value,
   ]);
-  for (const line of lines) assert(!line.includes(LINE_END), "topic, key and value of a message are on one line each");
+  for (const line of lines)
+    assert(!line.includes(LINE_END), "topic, key and value of a message must be on one line each");
   return lines.join(LINE_END);
 }
 
 /** The messages of a row, in the order they were enqueued. */
 export function fromLines(text: string): OutboxMessage[] {
   const lines = text.split(LINE_END);
-  assert(lines.length % LINES_PER_MESSAGE === 0, "an outbox row has three lines per message");
+  assert(lines.length % LINES_PER_MESSAGE === 0, "an outbox row does not have three lines per message");
   const messages: OutboxMessage[] = [];
   for (let at = 0; at < lines.length; at += LINES_PER_MESSAGE) {
     const [first = "", key = "", value = ""] = lines.slice(at, at + LINES_PER_MESSAGE);

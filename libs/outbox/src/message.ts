@@ -14,6 +14,6 @@ export interface OutboxMessage {
 
 /** A transaction that may publish messages with its commit. */
 export interface OutboxTransaction extends Transaction {
-  /** Publishes after the commit, at least once, even if this process dies right after it. */
+  /** Publishes at least once after the commit, even if this process dies right after the commit. */
   enqueue(messages: readonly OutboxMessage[]): void;
 }

@@ -1,7 +1,8 @@
 /**
  * Publishes committed messages. The process that committed publishes at once, and deletes the rows
  * in bulk a little later. A poller publishes leftovers: rows of a process that died, or that Kafka
- * did not accept. So a message is published at least once after its commit, and never without it.
+ * did not accept. So a message is published at least once after its commit, and never without the
+ * commit.
  *
  * Invariant: a row is deleted only after Kafka has acknowledged its messages. A message above the
  * size limit of its topic can never be published. It goes to the dead letters and then counts as
@@ -26,7 +27,7 @@ import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
 import { DELETE_ROWS, KEEP_ALIVE, type OutboxRows } from "./rows.ts";
 
-/** Set once by each service with a table `outbox`. */
+/** Options of {@link startOutbox}. */
 export interface OutboxOptions {
   /** Name of the service, for the dead letters. */
   readonly service: string;

@@ -1,6 +1,6 @@
 /**
- * The two row formats of a table `outbox`. Each row has `id` and `created_at`, and is deleted once
- * it is published.
+ * The two row formats of a table `outbox`. Each row has `id` and `created_at`, and is deleted after
+ * it was published.
  */
 import { type Statement, statement } from "@kapi/postgres";
 
@@ -18,7 +18,7 @@ export interface OutboxRows {
 
 /**
  * A row has all messages of a transaction, in the column `messages`. PostgreSQL knows the size of
- * the column without reading its value.
+ * the value without reading it, so the limit of bytes costs little.
  */
 export const ROW_PER_TRANSACTION: OutboxRows = rowsWith("outbox_leftovers", "messages");
 

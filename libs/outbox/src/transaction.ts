@@ -10,9 +10,9 @@ const INSERT = statement<{ id: number }>(
 );
 
 /**
- * Runs `work` in a transaction of `database`. The messages that it enqueues are committed with it,
- * one per row (`ROW_PER_MESSAGE`). Returns the result of `work` after the commit, without waiting
- * for the messages to be published.
+ * Runs `work` in a transaction of `database`. The messages that `work` enqueues are committed in
+ * the same transaction, one per row (`ROW_PER_MESSAGE`). Returns the result of `work` after the
+ * commit, without waiting for the messages to be published.
  */
 export async function transactionWithOutbox<T>(
   database: Database,
@@ -29,7 +29,7 @@ export async function transactionWithOutbox<T>(
       },
     });
     const rows = messages.length === 0 ? Promise.resolve([]) : transaction.query(INSERT, columnsOf(messages));
-    // Not awaited: the commit follows at once on the same connection, and reports a failure.
+    // Not awaited, so that the commit is sent at once. If the insert fails, the commit fails.
     rows.catch(() => undefined);
     return { value: done, written: rows };
   });

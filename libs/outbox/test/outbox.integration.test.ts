@@ -155,7 +155,7 @@ describe("a leftover that waits for Kafka", () => {
     await eventually(() => expect([publishedCount("waiting"), publishedCount("accepted")]).toEqual([1, 1]));
   });
 
-  it("does not keep back newer leftovers of other partitions, however many such leftovers there are", async () => {
+  it("does not keep back newer leftovers that Kafka accepts, however many leftovers wait", async () => {
     const rejecting: Pick<Producer, "send"> = {
       send: (topic, message) =>
         message.key === "stuck" ? Promise.reject(new Error("no leader")) : producer.send(topic, message),

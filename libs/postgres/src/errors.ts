@@ -30,9 +30,9 @@ export function isMissingPartition(error: unknown): boolean {
 
 /**
  * Whether the same work may succeed later: connection lost, no free connection of the server,
- * serialization failure, deadlock, a timeout of a lock or a statement, a server that stops or is a
- * standby. After a connection was lost during a commit, the outcome of the commit is unknown, so
- * retried work must be idempotent.
+ * serialization failure, deadlock, a timeout of a lock or a statement, a server that stops, starts
+ * or is a standby. After a connection was lost during a commit, the outcome of the commit is
+ * unknown, so retried work must be idempotent.
  */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -59,8 +59,8 @@ export function isUnreachable(error: unknown): boolean {
 }
 
 /**
- * Whether the connection of `error` must not be used again: the error is no answer of the server,
- * or the server is closing or rejects writes.
+ * Whether the connection of `error` must not be used again: the error is not an answer of the
+ * server, or the server ends the connection or rejects writes.
  */
 export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;

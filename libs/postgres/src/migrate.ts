@@ -64,8 +64,9 @@ interface MigrationFile {
  * Brings `schema` up to date: runs each file (0001_x.sql, by number) that was not applied yet. Each
  * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
  * start together take turns. A file that waits for a table in its transaction delays running
- * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. If an applied file has
- * changed, or two files of a folder have one number, it throws before it applies any file.
+ * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. Throws before it
+ * applies any file if an applied file has changed, a file has an invalid name, or two files of a
+ * folder have one number.
  *
  * A role that may not create tables in the schema, such as a service's own role, only checks the
  * schema: `migrate` throws if a file was not applied yet.
@@ -161,7 +162,7 @@ async function pendingFiles(client: Client, schema: string, files: readonly Migr
   if (changed.length > 0) {
     throw new Error(
       `migrations of schema ${schema} were changed after they had been applied: ${changed.map(keyOf).join(", ")}; ` +
-        "put them back and write a new one",
+        "restore these files and write a new migration",
     );
   }
   return files.filter((file) => !applied.has(keyOf(file)));
@@ -210,7 +211,7 @@ async function applyInTransaction(client: Client, file: MigrationFile): Promise<
   }
 }
 
-/** Runs a file of one statement, with `if not exists`: it may run again after a failure. */
+/** Runs a file of one statement, with `if not exists`: after a failure it can safely run again. */
 async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
   // An interrupted build leaves an invalid index. `if not exists` would skip the build because of
   // it.

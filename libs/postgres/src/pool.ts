@@ -10,9 +10,9 @@ import type { Statement } from "./statement.ts";
 import { TYPES } from "./types.ts";
 
 /**
- * A prepared statement keeps its plan. A plan that was made while a table was new would still read
- * the whole table when it has millions of rows. Every statement of a service finds its rows by an
- * index, at most some thousands of them, so other plans are disabled.
+ * A prepared statement keeps its plan. A plan that was made while a table was almost empty would
+ * still read the whole table when the table has millions of rows. Every statement of a service
+ * finds its rows by an index, at most some thousands of them, so other plans are disabled.
  */
 const PLANS = ["jit=off", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_bitmapscan=off"];
 /**
@@ -75,7 +75,7 @@ export interface Queryable {
  * round trip.
  */
 export interface Transaction extends Queryable {
-  /** Runs a statement and ignores its rows. If it fails, the transaction rejects with its error. */
+  /** Runs a statement and ignores its rows. If the statement fails, the transaction rejects. */
   execute(statement: Statement<unknown>, values: readonly unknown[]): void;
 }
 
@@ -213,7 +213,7 @@ class PoolDatabase implements Database {
       lent.broken ||= isConnectionLost(error);
       throw error;
     } finally {
-      // Also ends the transaction after a full read, and closes the cursor. Nothing was written.
+      // The rollback ends the transaction and closes the cursor, also after a full read.
       lent.broken ||= !(await rolledBack(lent.client));
       lent.giveBack();
     }
@@ -300,10 +300,10 @@ class ClientTransaction implements Transaction {
     await failuresOnTheSpot();
     this.#throwFailure();
     const { command } = await this.#client.query("commit");
-    // PostgreSQL answers in order, but some failures are reported a moment later.
+    // PostgreSQL answers in order, but pg reports some failures a moment later.
     await Promise.allSettled(this.#underWay);
     this.#throwFailure();
-    assert(command === "COMMIT", "a transaction with a failed statement cannot be committed");
+    assert(command === "COMMIT", "PostgreSQL rolled back the transaction in place of the commit");
   }
 
   /** Rolls back. Returns whether the connection can be used again. */
@@ -313,7 +313,7 @@ class ClientTransaction implements Transaction {
     return rolledBack(this.#client);
   }
 
-  /** The first failure, if `error` only says that the transaction is aborted. */
+  /** The first failure, if `error` only says that the transaction is aborted; otherwise `error`. */
   causeOf(error: unknown): unknown {
     return isOfFailedTransaction(error) ? (this.#failures[0] ?? error) : error;
   }
@@ -360,8 +360,8 @@ class ClientTransaction implements Transaction {
 
 /**
  * Resolves when statements that could not be sent, such as one with an unserializable value, have
- * failed. Otherwise the server would commit the rest. They fail by the end of this tick, and are
- * reported in the next.
+ * failed. Otherwise the server would commit the other statements. Statements that cannot be sent
+ * fail by the end of this tick, and are reported in the next tick.
  */
 async function failuresOnTheSpot(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));

@@ -4,7 +4,8 @@
  * the whole deadline.
  *
  * After a second without an answer, the pool sends `select 1`. If that fails, or a statement finds
- * its connection lost, every connection that has not answered since then is closed, not used again.
+ * its connection lost or its server rejects writes, every connection that last answered before that
+ * time is closed, not used again.
  */
 import type { Pool, PoolClient } from "pg";
 
@@ -18,7 +19,7 @@ const PING = { text: "select 1", query_timeout: PING_DEADLINE_MS };
 
 /**
  * Watches the connections of one pool. The pool reports every answer and every lost connection to
- * it.
+ * this class.
  */
 export class Pulse {
   readonly #pool: Pool;

@@ -30,7 +30,8 @@ export async function ownershipOf(client: Client, schema: string): Promise<"own"
 
 /**
  * $1: a schema. The roles that create tables in it later: this connection's role, and the owners of
- * the functions that create partitions. Default privileges depend on the role that creates a table.
+ * `security definer` functions, which create partitions. Default privileges depend on the role that
+ * creates a table.
  */
 const MAKERS_OF_TABLES = `select quote_ident(current_user) as name
   union select quote_ident(pg_get_userbyid(proowner)) from pg_proc
@@ -77,7 +78,7 @@ async function assertUsable(client: Client, schema: string, role: string): Promi
   const [found] = rows;
   if (found?.usable === true) return;
   throw new Error(
-    `the role ${role} was not given schema ${schema}, which belongs to another role: run ` +
+    `the role ${role} got no rights in schema ${schema}, which belongs to another role: run ` +
       `alter schema ${schema} owner to ${found?.granter ?? ""}`,
   );
 }

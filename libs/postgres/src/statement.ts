@@ -2,7 +2,7 @@ import { assert } from "@kapi/kernel";
 
 /** PostgreSQL truncates longer names, so two statements could share a name. */
 const MAX_NAME_BYTES = 63;
-/** Every other statement may write, also one that starts with `with`. */
+/** A statement that starts with `select` only reads. Any other may write, also `with … select`. */
 const READS = /^\s*select\b/i;
 
 /**
@@ -15,8 +15,8 @@ export interface Statement<Row> {
   /** The statement changes no row, but may lock rows. */
   readonly reads: boolean;
   /**
-   * Timeout of the response in ms, if longer than the timeout of the pool. The transaction must
-   * also set `statement_timeout`.
+   * Timeout of the response in milliseconds, in place of the timeout of the pool. For a longer
+   * timeout, the transaction must also set `statement_timeout`.
    */
   readonly answerTimeoutMs?: number;
   /** Only for the compiler; always undefined. */
@@ -24,8 +24,8 @@ export interface Statement<Row> {
 }
 
 /**
- * Declares a statement. The name must be unique for its text in the whole process. A `select` must
- * not call a function that writes.
+ * Declares a statement. In a process, a name must always have the same text. A `select` must not
+ * call a function that writes.
  */
 export function statement<Row>(
   name: string,

@@ -4,9 +4,9 @@ const INT8 = 20;
 const INT8_ARRAY = 1016;
 
 /**
- * How column values become JavaScript values: int8 becomes a number, asserted to be a safe one;
- * numeric stays a string; timestamptz becomes a Date; json and jsonb are parsed; bytea becomes a
- * Buffer.
+ * How column values become JavaScript values: int8 becomes a number, and an unsafe integer throws
+ * RangeError; numeric stays a string; timestamptz becomes a Date; json and jsonb are parsed; bytea
+ * becomes a Buffer.
  */
 export const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => {

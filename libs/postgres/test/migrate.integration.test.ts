@@ -112,7 +112,7 @@ test("a file that waits for a table blocks other readers only for a moment, and 
   expect(await asAdmin(`select id, name from ${schema}.items`)).toEqual([]);
 });
 
-test("a file without a transaction builds its index once, even after an interrupted build", async () => {
+test("a file without a transaction builds its index after a failed build, also if several processes start together", async () => {
   await write("0001_create.sql", "create table items (id int); insert into items values (1), (1)");
   await up();
   await write(
@@ -244,7 +244,7 @@ describe("a service with its own role", () => {
     ]);
   });
 
-  test("inserts rows into a table that a function creates whose owner did not run the migrations", async () => {
+  test("inserts rows into a table that is created by a function of a role that did not run the migrations", async () => {
     await migrate({ connectionString: connectionString(), schema, directory, logger });
     const owner = `${name}_owner`;
     await asAdmin(`create role ${owner}`);

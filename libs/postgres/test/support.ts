@@ -5,7 +5,7 @@ import { Client } from "pg";
 
 export const logger: Logger = createLogger({ service: "postgres-test", level: "silent" });
 
-/** The test run's PostgreSQL. */
+/** Address of the PostgreSQL of the test run. */
 export function connectionString(): string {
   const url = process.env["POSTGRES_URL"];
   if (url === undefined) throw new Error("POSTGRES_URL is not set: run the tests with npm test");

@@ -22,7 +22,7 @@ export type { RedisConnection, RedisOptions } from "./connection.ts";
  * debit whose reply was lost would run again. It queues no call while it is disconnected. Every
  * call has a deadline.
  * @throws Error with the reason if this Redis cannot be used, and with its address if no
- * connection is possible or the mode is wrong.
+ * connection is possible or if `cluster` is wrong for this Redis.
  */
 export function startRedis(options: RedisOptions): Promise<Started<RedisConnection>> {
   return options.cluster === true ? startClusterConnection(options) : startNodeConnection(options);

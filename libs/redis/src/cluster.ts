@@ -22,7 +22,7 @@ import {
   unusable,
 } from "./node.ts";
 
-/** Maximum time until every slot has a node that answers. */
+/** Maximum time at the start until ioredis reports that the cluster is ready. */
 const READY_DEADLINE_MS = 10_000;
 /** Interval of reads of the slot map. A MOVED reply also triggers a read. */
 const SLOTS_REFRESH_INTERVAL_MS = 5_000;
@@ -41,7 +41,10 @@ const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pip
  */
 const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
 
-/** Like `startRedis`, for a cluster: connects through the first given node that answers. */
+/**
+ * Like `startRedis`, for a cluster. User, password and encryption are those of the first address
+ * whose node answers and belongs to a cluster.
+ */
 export async function startClusterConnection(options: RedisOptions): Promise<Started<RedisConnection>> {
   const urls = typeof options.url === "string" ? [options.url] : options.url;
   const url = await firstThatAnswers(urls, options);
@@ -76,8 +79,8 @@ export async function startClusterConnection(options: RedisOptions): Promise<Sta
 }
 
 /**
- * Returns the first of `urls` whose node answers. Connects to one node at a time, because errors of
- * a cluster client lack the reason.
+ * Returns the first of `urls` whose node answers and belongs to a cluster. Connects to one node at
+ * a time, because errors of a cluster client lack the reason.
  */
 async function firstThatAnswers(urls: readonly string[], options: RedisOptions): Promise<string> {
   let failure: unknown = new Error("no address of a Redis Cluster is given");
@@ -181,7 +184,7 @@ async function callFunction(
     if (error instanceof Error && NOT_CARRIED_OUT.test(error.message)) return alone(cluster, call);
     if (!isMissingFunction(error)) throw error;
   }
-  // A new master may lack the libraries.
+  // A master that joined, or came back empty, does not have the libraries.
   await Promise.allSettled(cluster.nodes("master").map((master) => loadLibraries(master, options)));
   return alone(cluster, call);
 }

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT_MS = 2_500;
 const SOCKET_TIMEOUT_MS = 2_500;
 /** Interval of pings: with them a dead connection is dropped within 4.5 s. */
 const PING_INTERVAL_MS = 2_000;
-/** Time without an answer to a ping after which `check` fails: two pings. */
+/** Time without an answer to a ping after which `check` fails: more than two ping intervals. */
 const SILENT_AFTER_MS = 4_500;
 const RECONNECT_STEP_MS = 50;
 const MAX_RECONNECT_DELAY_MS = 1_000;
@@ -100,14 +100,15 @@ export async function connect(client: Redis, url: string): Promise<void> {
 
 /** Pings clients at an interval. */
 export interface Pings {
-  /** Null, or a text that says for how long no client has answered. */
+  /** Says for how long no client has answered; null if that is at most {@link SILENT_AFTER_MS}. */
   check(): string | null;
   stop(): void;
 }
 
 /**
  * Pings each client at an interval, so that a dead idle connection is noticed. A failed ping needs
- * no handling: the socket timeout drops the connection. A ping connects a disconnected client.
+ * no handling: the socket timeout drops the connection. A ping also connects a client that has not
+ * connected yet.
  */
 export function keepPinging(clients: () => readonly Redis[]): Pings {
   let answeredMs = performance.now();
@@ -166,7 +167,10 @@ export function wasNotCarriedOut(error: unknown): boolean {
   return error instanceof Error && NOT_CARRIED_OUT.test(error.message);
 }
 
-/** ioredis sets no code on these errors; LOADING is a reply of a Redis that reads its files. */
+/**
+ * Texts of errors without a code, of ioredis and of `cluster.ts`. LOADING is the reply of a Redis
+ * that reads its files.
+ */
 const UNREACHABLE =
   /^(Command timed out|Connection is closed|Socket timeout|Stream isn't writeable|LOADING |its cluster is not ready|none of its masters answers)/;
 
@@ -179,7 +183,7 @@ export function isUnreachable(error: unknown): boolean {
   return isNetworkError(reason) || UNREACHABLE.test(reason instanceof Error ? reason.message : String(reason));
 }
 
-/** Whether a call failed because Redis does not have the library. It had no effect. */
+/** Whether a call failed because Redis does not have the library. The call had no effect. */
 export function isMissingFunction(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("ERR Function not found");
 }

@@ -59,7 +59,7 @@ it("loads a library again on a master that has lost it", async () => {
 
 it("loses no call while a slot moves to another node", async () => {
   const [, from, to] = cluster.masters;
-  if (from === undefined || to === undefined) throw new Error("the cluster has masters");
+  if (from === undefined || to === undefined) throw new Error("the cluster has too few masters");
   const slots = await Promise.all(KEYS.map((key) => redis.commands.cluster("KEYSLOT", key)));
   const at = slots.findIndex((slot) => slot > SLOTS / 3 && slot < (2 * SLOTS) / 3);
   const key = KEYS[at] ?? "";

@@ -123,7 +123,8 @@ async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
 
 test("a frozen connection to one node of a cluster is replaced, and the other nodes answer meanwhile", async () => {
   const [first, node, third] = cluster.masters;
-  if (first === undefined || node === undefined || third === undefined) throw new Error("the cluster has masters");
+  if (first === undefined || node === undefined || third === undefined)
+    throw new Error("the cluster has too few masters");
   const proxy = await proxyOf(node);
   const urls = [first.url, third.url];
   const { value: redis, stop } = await startRedis({ ...CLIENT, url: urls, cluster: true });
