@@ -1,11 +1,40 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { fromLocalInput, instantOf, offsetMs, startOfDay, startOfMonth, toLocalInput } from "./time-zone.ts";
+import {
+  browsersZone,
+  chooseZone,
+  currentZone,
+  fromLocalInput,
+  instantOf,
+  isZoneChosen,
+  loadZoneOf,
+  offsetMs,
+  startOfDay,
+  startOfMonth,
+  toLocalInput,
+} from "./time-zone.ts";
 
 const HOUR_MS = 3_600_000;
 const PRAGUE = "Europe/Prague";
 const at = (iso: string): number => Date.parse(iso);
 const iso = (ms: number): string => new Date(ms).toISOString();
+
+afterEach(() => {
+  chooseZone(null);
+  vi.unstubAllGlobals();
+});
+
+it("a time zone that a person chose is known as chosen, also if the browser forbids storage", () => {
+  vi.stubGlobal("localStorage", undefined);
+  loadZoneOf("a person");
+  expect([currentZone(), isZoneChosen()]).toEqual([browsersZone(), false]);
+  for (const zone of ["Asia/Kolkata", browsersZone()]) {
+    chooseZone(zone);
+    expect([currentZone(), isZoneChosen()]).toEqual([zone, true]);
+  }
+  chooseZone(null);
+  expect([currentZone(), isZoneChosen()]).toEqual([browsersZone(), false]);
+});
 
 describe("a time zone", () => {
   it("has the offset of the instant, also around a clock change", () => {

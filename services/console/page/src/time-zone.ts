@@ -7,6 +7,8 @@ export const UTC = "UTC";
 const DAY_MS = 86_400_000;
 
 let person: string | null = null;
+/** The choice of the person; null: the zone of the browser. */
+let chosen: string | null = null;
 let current = browsersZone();
 const listeners = new Set<() => void>();
 
@@ -24,8 +26,8 @@ export function currentZone(): string {
 export function loadZoneOf(userId: string): void {
   if (person === userId) return;
   person = userId;
-  const chosen = storedChoice(userId);
-  change(chosen !== null && isZone(chosen) ? chosen : browsersZone());
+  const stored = storedChoice(userId);
+  choose(stored !== null && isZone(stored) ? stored : null);
 }
 
 /**
@@ -34,12 +36,12 @@ export function loadZoneOf(userId: string): void {
  */
 export function chooseZone(zone: string | null): void {
   if (person !== null) store(STORED + person, zone);
-  change(zone ?? browsersZone());
+  choose(zone);
 }
 
-/** Whether the person chose a zone in this browser. */
+/** Whether the person chose a zone, rather than that of the browser. */
 export function isZoneChosen(): boolean {
-  return person !== null && storedChoice(person) !== null;
+  return chosen !== null;
 }
 
 /** Calls `listener` after each change; returns the function that stops this. */
@@ -131,8 +133,10 @@ export function fromLocalInput(zone: string, text: string): number | null {
   return Number.isNaN(local) ? null : instantOf(zone, local);
 }
 
-function change(zone: string): void {
-  if (zone === current) return;
+function choose(choice: string | null): void {
+  const zone = choice ?? browsersZone();
+  if (choice === chosen && zone === current) return;
+  chosen = choice;
   current = zone;
   for (const listener of listeners) listener();
 }
