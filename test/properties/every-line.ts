@@ -30,7 +30,8 @@ const UNBILLED = new Set([401, 402, 403, 429]);
  *   entry was lost may be missing.
  * - A request is uncertain if it got no response, got 5xx or was running while Redis was emptied.
  *   Such a request is never charged more than its price plus the read price.
- * - Every line has the id of a request that was sent. Only a line of a command may have no id.
+ * - Every line has the id of a request that was sent. Only a line of a command whose entry was lost
+ *   may have no id.
  */
 export function expectEveryLine(observations: Observations, lines: readonly Line[]): void {
   const known = new Set(observations.outcomes.map(({ requestId }) => requestId));
@@ -48,7 +49,8 @@ export function expectEveryLine(observations: Observations, lines: readonly Line
     }
   }
   for (const line of lines) {
-    const explained = line.requestId === null ? line.commandId !== null : known.has(line.requestId);
+    const explained =
+      line.requestId === null ? line.commandId !== null && isLost(observations, line) : known.has(line.requestId);
     if (!explained) wrong.push({ violation: "a line that belongs to no request", line });
   }
   expect(wrong).toEqual([]);
@@ -59,8 +61,7 @@ function violationOfReserved(observations: Observations, outcome: Outcome, lines
   if (line === undefined) return "a queued command has no line";
   if (more.length > 0) return "a command has more than one line";
   if (line.kind !== "reserve" || line.credits !== outcome.request.price) return "a command's line has another price";
-  const entryLost = observations.lost.some(({ chargeId }) => chargeId === line.chargeId);
-  if (line.requestId === null) return entryLost ? null : "a command's line has no request id";
+  if (line.requestId === null) return isLost(observations, line) ? null : "a command's line has no request id";
   const requests = observations.outcomes.filter(({ request }) => request.key === outcome.request.key);
   if (!requests.some(({ requestId }) => requestId === line.requestId))
     return "a command's line belongs to another request";
@@ -87,6 +88,11 @@ function priceOf({ request, status, charged }: Outcome): number {
   const refused = status >= 400 && request.method === "PATCH";
   if (refused || (request.key !== undefined && status < 300)) return charged === 0 ? 0 : READ_PRICE;
   return status >= 400 ? READ_PRICE : request.price;
+}
+
+/** Whether the usage entry of the line was lost when Redis was emptied. */
+function isLost({ lost }: Observations, line: Line): boolean {
+  return lost.some(({ chargeId }) => chargeId === line.chargeId);
 }
 
 function isUncertain({ flushedMs }: Observations, { status, sentMs, answeredMs }: Outcome): boolean {

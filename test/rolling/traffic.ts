@@ -38,9 +38,10 @@ export interface Rejection {
 
 /**
  * An organization's backend that sends deposits, withdrawals, some exports, and many kinds of
- * reads, without waiting for earlier answers. A request is sent again with the same key after a
- * lost connection or an answer with Retry-After. A second failure is a violation. A failure because
- * the trading server is unavailable does not count.
+ * reads, without waiting for earlier answers. A request is sent again with the same key after each
+ * failure. The first failure is accepted if it is a lost connection or an answer with Retry-After.
+ * Any other failure, such as a timeout, and a second failure are violations. A failure because the
+ * trading server is unavailable does not count.
  */
 export class Traffic {
   /** `slowestMs` is the longest time of a deposit or withdrawal, with all its tries. */
@@ -158,10 +159,8 @@ export class Traffic {
   }
 
   /**
-   * Returns the successful answer. The first try may fail by a lost connection or an answer with
-   * Retry-After. A second failure is a violation, but the tries continue, because the
-   * reconciliation counts accepted requests. A failure because the trading server is unavailable
-   * does not count.
+   * Returns the successful answer. The tries continue after a violation, because the reconciliation
+   * counts accepted requests.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];
@@ -185,7 +184,11 @@ export class Traffic {
     try {
       answer = await send();
     } catch (error) {
-      if (!isLost(error)) return [null, causeOf(error)];
+      if (!isLost(error)) {
+        const cause = causeOf(error);
+        this.#fail(`${what} got no complete answer: ${cause}`);
+        return [null, cause];
+      }
       this.counts.lost += 1;
       return [null, "the connection was lost"];
     }
