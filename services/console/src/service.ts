@@ -173,8 +173,8 @@ async function startClients(context: MainContext<Config>): Promise<Clients> {
 }
 
 /**
- * The process is ready once it has the users of the previous release. Remove this function in the
- * second release after 0.1.0.
+ * The process is ready only after it has copied the users of the previous release. Remove this
+ * function in the second release after 0.1.0.
  */
 async function startTakingOverUsers(
   context: MainContext<Config>,
@@ -193,7 +193,7 @@ async function startTakingOverUsers(
   await startRepeated(context, { name: "users of the previous release", pauseMs: FORMER_USERS_PAUSE_MS, round });
 }
 
-/** Fetches audit entries of other services, which keep the entries until they are recorded here. */
+/** Fetches audit entries of other services. They keep an entry until it is recorded here. */
 async function startFetchingAudit(
   context: MainContext<Config>,
   { organization, account, webhooks }: Clients,

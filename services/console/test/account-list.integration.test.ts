@@ -40,7 +40,7 @@ it("pages through a sorted list by cursor, and shows each account with its store
   expect(second.accounts[0]?.accountNumber).toBe("102244");
 });
 
-it("rejects a cursor of another order or server, a wrong value, and sorting by values in a state without values", async () => {
+it("rejects a cursor of another order or server, a wrong filter or sort, and sorting of pending accounts by value", async () => {
   const { pagination } = await list("?sort=equity&limit=10");
   const cursor = pagination.nextCursor ?? "";
   const other = await harness.person();

@@ -34,7 +34,7 @@ const account = (below: string, number = NUMBER, { serverId } = person): string 
 const lines = (csv: string): string[] => csv.trimEnd().split("\r\n");
 
 describe.each(LISTS)("the %s of an account", (list) => {
-  it("pass filters on, and are read by cursor", async () => {
+  it("are read with filters and by cursor", async () => {
     const filter = list === "transactions" ? "type=deposit" : list === "commands" ? "operation=finance.deposit" : "";
     const times = "from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z";
     const { status, body } = await browser.ask("GET", account(`${list}?limit=100&${times}&${filter}`));
@@ -88,7 +88,7 @@ describe.each(LISTS)("the %s of an account", (list) => {
 
 const ids = (rows: readonly string[]): string[] => rows.flatMap((row) => /018f0000-[\d-]+/.exec(row)?.[0] ?? []);
 
-it("an account that does not exist is 404, one without records is an empty list, and only column names as CSV", async () => {
+it("lists of an unknown account are 404; lists of an account without records are empty, with only column names as CSV", async () => {
   for (const list of ["orders", "positions", "deals", "transactions"]) {
     for (const path of [list, `${list}.csv`]) {
       expect(await browser.ask("GET", account(path, "99999999"))).toMatchObject({
@@ -121,7 +121,7 @@ it("an export of more records than allowed is rejected, and the error names the 
   harness.standIns.recordCounts.delete(EMPTY);
 });
 
-it("an export breaks off when a page cannot be read, so that no part of it looks complete", async () => {
+it("if a page cannot be read, the export breaks off, so that an incomplete file does not look complete", async () => {
   harness.standIns.unanswered = /transactions.*cursor=/;
   await expect(browser.ask("GET", account("transactions.csv"))).rejects.toThrow();
   harness.standIns.unanswered = null;

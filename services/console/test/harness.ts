@@ -23,8 +23,8 @@ export const PASSWORD = "correct horse battery";
 
 type Secrets = TestStack["secrets"];
 /**
- * Paths of the routes for the operator that the console serves; the organization service serves the
- * others.
+ * Paths of the operator's routes that the console serves. The organization service serves the other
+ * routes.
  */
 const CONSOLE_PATHS = /\/users(?:[/?]|$)|^\/internal\/audit(?:\?|$)/;
 
@@ -169,7 +169,7 @@ export class Browser {
   readonly #address: string;
   cookie: string | null = null;
   csrfToken: string | null = null;
-  /** All other cookies, by name. */
+  /** The cookies other than the session cookie, by name. */
   readonly others = new Map<string, string>();
 
   constructor(url: string, address: string) {

@@ -85,7 +85,7 @@ it("a stream shows the newest sample at once, and then each newer sample once", 
   watcher.leave();
 });
 
-it("one request a second covers all streams of a process, without accounts whose streams are closed", async () => {
+it("one request covers all streams of a process, without accounts whose streams are closed", async () => {
   const first = await watched();
   const { serverId } = person;
   harness.standIns.accounts.set(serverId, [ACCOUNT, "10000002"]);

@@ -4,7 +4,7 @@ import { SMTPServer } from "smtp-server";
 /** A running SMTP server, and the mails that it got. */
 export interface MailServer {
   readonly url: string;
-  /** The mails to an address, as their source. */
+  /** The source texts of the mails to an address. */
   to(email: string): readonly string[];
   /**
    * Waits until the newest mail to an address has a link to `page`; returns the token of the link.
@@ -32,7 +32,7 @@ export async function startMailServer(): Promise<MailServer> {
       stream.on("data", (piece: Buffer) => pieces.push(piece));
       stream.on("end", () => {
         if (refusing) return done(new Error("refused"));
-        // Undoes the line breaks of quoted-printable.
+        // Undoes the line breaks and the escaped equals signs of quoted-printable.
         const source = Buffer.concat(pieces).toString("utf8").replaceAll("=\r\n", "").replaceAll("=3D", "=");
         received.push({ to: session.envelope.rcptTo.map(({ address }) => address), source });
         return done();

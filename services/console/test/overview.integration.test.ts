@@ -64,7 +64,7 @@ it("counts waiting commands once for many concurrent requests of an organization
   expect(harness.standIns.asked.filter((path) => path.includes("waiting-commands"))).toHaveLength(1);
 });
 
-it("lists accounts near a limit page by page, and breaches, and neither of another organization's server", async () => {
+it("lists accounts near a limit page by page, and breaches; another organization's server is 404 in both lists", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.accounts.set(person.serverId, ["100001", "100002"]);

@@ -29,8 +29,8 @@ afterAll(() => harness.stop());
 const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.json", import.meta.url), "utf8");
 
 /**
- * Adds a breach of account 10000001 with its evidence, or the error of its evidence; returns its
- * id.
+ * Adds a breach of account 10000001 with its evidence, or the error of its evidence. Returns the id
+ * of the breach.
  */
 function newBreach(evidence: string | ApiError): string {
   const id = randomUUID();
@@ -169,7 +169,7 @@ describe("a management key", () => {
 });
 
 describe("a server", () => {
-  it("is disabled and made active again, also in the directory", async () => {
+  it("is disabled and made active again, also in the directory; listed even if the account service does not know it", async () => {
     const { serverId } = person;
     harness.standIns.accounts.set(serverId, ["10000001", "10000002"]);
     const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };

@@ -19,7 +19,7 @@ const EVENT: AuditEvent = {
   details: { receiver: "https://hooks.example.com" },
 };
 
-const AROUND = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
+const LOGGER_AND_CLOCK = { logger: createLogger({ service: "test", level: "silent" }), clock: new TestClock() };
 
 /** A source and a log. `reported` has the commits and confirmations in order. */
 function harness(events: readonly unknown[]) {
@@ -35,7 +35,7 @@ function harness(events: readonly unknown[]) {
     reported.push("committed");
     return result;
   };
-  return { reported, log, source, dependencies: { ...AROUND, store: { transaction } } };
+  return { reported, log, source, dependencies: { ...LOGGER_AND_CLOCK, store: { transaction } } };
 }
 
 it("writes waiting events into the log, and confirms them only after the commit", async () => {
@@ -46,7 +46,7 @@ it("writes waiting events into the log, and confirms them only after the commit"
   expect(reported).toEqual(["committed", `recorded ${EVENT.eventId}`]);
 });
 
-it("records the readable fields of a partly unreadable event, and continues with later events", async () => {
+it("records the readable fields of a partly unreadable event, skips an event without an id, and continues with later events", async () => {
   const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
   const { reported, log, source, dependencies } = harness([unreadable, "no event", EVENT]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(2);

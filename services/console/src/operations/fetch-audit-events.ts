@@ -12,9 +12,9 @@ interface FetchAuditDependencies {
 }
 
 /**
- * Writes waiting events of a source into the audit log; returns their number. The source keeps an
- * event until it is marked as recorded; a repeated event is recorded once. A partly unreadable
- * event is recorded with its readable fields, so that it does not block later events.
+ * Writes waiting events of a source into the audit log, and marks them as recorded in the source.
+ * Returns the number of these events. A repeated event is recorded once. A partly unreadable event
+ * is recorded with its readable fields. An event without a readable id stays in the source.
  */
 export async function fetchAuditEvents(
   { store, clock, logger }: FetchAuditDependencies,

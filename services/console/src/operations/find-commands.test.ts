@@ -26,7 +26,7 @@ function command(index: number, change: Partial<Command> = {}): Command {
   };
 }
 
-/** A list in pages by number, and the queries that were sent. */
+/** A list whose cursors are indexes of `all`, and the queries that the list received. */
 function listOf(all: readonly Command[]) {
   const asked: ListCommandsQuery[] = [];
   const list: Commands["list"] = (_organizationId, _serverId, query) => {
@@ -46,7 +46,7 @@ const find = (all: readonly Command[], query: { by?: string; amount?: number; cu
   return findCommands(dependencies, "organization", SERVER, filter).then((found) => ({ found, asked }));
 };
 
-it("finds a command by its amount and by who requested it; other filters are those of the list", async () => {
+it("finds a command by its amount and by who requested it, and passes the other filters on", async () => {
   const all = [command(500), command(7), command(501, { payload: { amount: 500 }, createdBy: PERSON })];
   expect((await find(all, { amount: 500 })).found.commands.map(({ id }) => id)).toEqual([all[0]?.id, all[2]?.id]);
   const { found, asked } = await find(all, { amount: 500, by: `user/${PERSON.id}` });

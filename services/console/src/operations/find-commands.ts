@@ -3,15 +3,15 @@ import { text } from "node:stream/consumers";
 
 import type { Commands, Directory } from "../domain/ports.ts";
 
-/** Commands per read. */
 const COMMANDS_PER_READ = 100;
 /** Maximum number of reads per page: 2,000 commands are compared. A read takes about 40 ms. */
 const MAX_READS = 20;
 
 /**
- * Finds the commands of an organization's server by who requested them, or by their amount: reads
- * the list and compares its commands one by one. A page ends when it has `limit` commands or more,
- * or after 2,000 compared commands; the next page continues there.
+ * Finds the commands of an organization's server by who requested them, or by their amount, or by
+ * both: reads the list and compares its commands one by one. Reading for a page stops after the
+ * read with which the page has at least `limit` commands, and after 2,000 compared commands. The
+ * next page begins after the last compared command.
  */
 export async function findCommands(
   { directory, commands }: { readonly directory: Pick<Directory, "server">; readonly commands: Commands },

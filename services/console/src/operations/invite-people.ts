@@ -33,7 +33,7 @@ export interface InviteDependencies extends SignInDependencies {
 /**
  * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}. It is sent by mail, or
  * returned if there is no mail server or the mail server did not accept it. Throws 400 if the
- * e-mail address has a user, and if there are too many people or invitations.
+ * e-mail address has a user, or if there are too many people or invitations.
  */
 export async function invitePerson(
   dependencies: InviteDependencies,
@@ -114,7 +114,10 @@ export async function cancelInvitation(
   });
 }
 
-/** What an invitation offers. Throws 404 for an unknown, used or expired link. */
+/**
+ * The e-mail address, name, role and organization of an invitation. Throws 404 for a link that does
+ * not work.
+ */
 export async function openInvitation(
   { invitations, clock }: Pick<InviteDependencies, "invitations" | "clock">,
   token: string,
@@ -127,8 +130,8 @@ export async function openInvitation(
 /**
  * Creates the user of an invitation with the chosen name and password, and opens a session. Throws
  * 404 for an unknown, used or expired link: of two concurrent requests with one link, one gets 404.
- * Throws 400 if the e-mail address has a user by now, and if there are too many people; the
- * invitation then stays open.
+ * Throws 400 if the e-mail address has a user by now, or if there are too many people. After a 400
+ * the invitation stays open.
  */
 export async function acceptInvitation(
   dependencies: InviteDependencies,
@@ -137,7 +140,7 @@ export async function acceptInvitation(
 ): Promise<OpenedSession> {
   const { store, clock, passwords, invitations, users } = dependencies;
   const tokenHash = hashOfToken(token);
-  // Hashing is expensive: only a valid link gets it.
+  // Hashing is expensive: the link is checked first.
   const found = await invitations.byToken(tokenHash, clock.nowMs());
   if (found === null) throw linkEnded();
   const passwordHash = await hashPassword(passwords, password);

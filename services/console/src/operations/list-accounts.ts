@@ -15,7 +15,7 @@ import type { AccountRanks, Accounts, Directory } from "../domain/ports.ts";
 
 /**
  * `directory` checks that the organization has the server: `accounts` and `ranks` do not check it.
- * While `ranks` is unavailable, only the list of newest accounts works, without stored values.
+ * While `ranks` is unavailable, only the list that is newest first works, without stored values.
  */
 export interface AccountListDependencies {
   readonly directory: Pick<Directory, "server">;
@@ -45,7 +45,7 @@ async function newestFirst(
 ): Promise<ConsoleAccountsAnswer> {
   const found = await accounts.list(serverId, { page, limit, cursor, status, search });
   const numbers = found.accounts.map(({ accountNumber }) => accountNumber);
-  // The list is complete without the stored values.
+  // If the stored values cannot be read, the accounts are listed without them.
   const stored = await ranks.values(serverId, numbers).catch(() => []);
   return {
     accounts: found.accounts.map((account, index) => listed(account, stored[index] ?? null)),

@@ -39,7 +39,7 @@ export async function listNearLimits(
   return { limits: shown, total, nextCursor: last === undefined ? null : cursorOf(last) };
 }
 
-/** A page of the breaches since a time, newest first, and their number. */
+/** A page of the breaches since `from`, newest first, and the number of all breaches since then. */
 export async function listRecentBreaches(
   { directory, sources }: RiskListDependencies,
   organizationId: string,

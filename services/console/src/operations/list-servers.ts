@@ -20,9 +20,9 @@ export async function listServers(
 }
 
 /**
- * A server as the console shows it. The status is from the directory, since the account service
- * follows a moment later. For a server that the account service does not know yet, the
- * configuration is the registered one.
+ * A server as the console shows it. The status is from the directory, because the account service
+ * gets a new status later. If the account service does not know the server yet, the configuration
+ * is the registered one, and the number of accounts is 0.
  */
 export function consoleServerOf(server: ShownServer, overview: ServerOverview | null): ConsoleServer {
   const { configuration } = server;

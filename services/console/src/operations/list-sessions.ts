@@ -42,7 +42,7 @@ export async function endSession(
   await sessions.close(sessionHash);
 }
 
-/** Ends all sessions of a person; a new one replaces this one. */
+/** Ends all sessions of a person. A new session replaces the session of this request. */
 export async function endOtherSessions(
   context: Pick<SignInDependencies, "sessions" | "store" | "clock">,
   { user, proof }: SignedIn,

@@ -63,6 +63,7 @@ export class LiveAccounts {
 
   /**
    * Reads the newest sample of every watched account, and sends it to streams that do not have it.
+   * Ends the streams of deleted accounts.
    */
   async takeSamples(): Promise<void> {
     const watched = Map.groupBy(this.#streams, (stream) => accountKey(stream.serverId, stream.accountNumber));

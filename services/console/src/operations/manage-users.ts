@@ -30,7 +30,9 @@ export interface CreateUser {
   readonly password?: string | undefined;
 }
 
-/** A generated password. Only the answer to this call shows it. */
+/**
+ * The generated password, which is shown only once; absent if the caller has supplied the password.
+ */
 export interface GeneratedPassword {
   readonly password?: string;
 }

@@ -4,8 +4,9 @@ import { isUuid } from "@kapi/kernel";
 import type { Directory, Users } from "../domain/ports.ts";
 
 /**
- * The names of keys and people of an organization, by their texts: `key/<id>`, `user/<id>`. Unknown
- * ids are left out, and those of other organizations: a caller must not learn their names.
+ * The names of keys and people of an organization, by the text of each: `key/<id>`, `user/<id>`.
+ * Unknown ids and ids of other organizations are left out: a caller must not learn names of other
+ * organizations.
  */
 export async function nameActors(
   { directory, users }: { readonly directory: Pick<Directory, "keys">; readonly users: Pick<Users, "names"> },

@@ -19,7 +19,7 @@ export interface AccountRecordDependencies {
   readonly auditLog: AuditLog;
 }
 
-/** A page of a list of an organization's account: the exact body of the service that owns it. */
+/** A page of a list about an account: the exact body of the service that owns the records. */
 export async function readAccountRecords(
   { directory, accounts, records }: Pick<AccountRecordDependencies, "directory" | "accounts" | "records">,
   organizationId: string,

@@ -7,7 +7,7 @@ import type { ServerDependencies } from "./list-servers.ts";
 
 /**
  * `directory` checks that the organization has the server, and `accounts` that the account exists.
- * `clock` gives the present time, from which the range follows.
+ * The range ends at the first point after the time of `clock`.
  */
 export interface EquityHistoryDependencies extends ServerDependencies {
   readonly equityHistories: EquityHistories;

@@ -13,7 +13,7 @@ import type { Logger } from "@kapi/runtime";
 import type { OverviewSources } from "../domain/overview-sources.ts";
 import type { Directory } from "../domain/ports.ts";
 
-/** Maximum wait for one part; the others are shown without it. */
+/** Maximum wait for one part. The overview is shown without the parts that are later. */
 const PART_TIMEOUT_MS = 2_500;
 /** For this time, all people of an organization get the same overview. */
 const OVERVIEW_TTL_MS = 5_000;
@@ -37,7 +37,10 @@ interface Kept {
   readonly overview: Promise<ConsoleOverview>;
 }
 
-/** The overviews of organizations. Each is read at most once in {@link OVERVIEW_TTL_MS}. */
+/**
+ * The overviews of organizations. An overview is read at most once in {@link OVERVIEW_TTL_MS},
+ * unless more than {@link MAX_OVERVIEWS} organizations request theirs in this time.
+ */
 export class Overviews {
   readonly #dependencies: OverviewDependencies;
   /** Oldest first. */
@@ -65,8 +68,8 @@ export class Overviews {
 }
 
 /**
- * Never rejects. Without the directory, the parts that need the list of servers are unavailable,
- * and the others are read.
+ * Never rejects. If the directory does not answer, the parts that need the list of servers are
+ * unavailable; the other parts are read.
  */
 async function readOverview(
   { directory, sources, clock, logger }: OverviewDependencies,
@@ -130,7 +133,7 @@ async function readOverview(
   };
 }
 
-/** A part, or that it is unavailable. Never rejects. */
+/** A part of the overview; `unavailable` if `read` fails or is too late. Never rejects. */
 async function inTime<T>(
   read: Promise<T>,
   name: string,
@@ -191,9 +194,9 @@ async function equityOf(
   };
 }
 
-/** The sum of amounts in minor units, as sums of fractions are not exact. */
+/** Sums amounts. The sum is in minor units, because sums of fractions are not exact. */
 function sumOf(amounts: readonly number[]): number {
-  return amounts.reduce((sum, amount) => sum + assertDefined(minorFromAmount(amount), "whole cents"), 0);
+  return amounts.reduce((sum, amount) => sum + assertDefined(minorFromAmount(amount), "an amount in whole cents"), 0);
 }
 
 async function largestDrawdowns(
@@ -203,7 +206,7 @@ async function largestDrawdowns(
   const query = { sort: "-dailyDrawdown", filters: {}, after: null, limit: OVERVIEW_ROWS } as const;
   const waiting = serverIds.values();
   const pages: Part<"drawdowns">["accounts"][] = [];
-  // One server after the other in each chain: the chains share the iterator.
+  // Each chain ranks one server at a time. The chains share the iterator of servers.
   const chain = async (): Promise<void> => {
     for (const serverId of waiting) {
       const { accounts } = await sources.ranks.rank(serverId, query);
@@ -282,7 +285,7 @@ async function creditsLeft(
   return { available: wallet.availableCredits, lowBalance: wallet.lowBalance, perDay, daysLeft };
 }
 
-/** Today and yesterday. */
+/** Number of days for the rate: yesterday and today. */
 const RATE_DAYS = 2;
 
 /**

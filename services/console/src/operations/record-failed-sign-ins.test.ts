@@ -35,7 +35,7 @@ function harness() {
   return { entries: () => [...log.values()], state, clock, recorder, lookUp };
 }
 
-it("a flood is one entry at once and one entry with the number of later failures, without a look-up", async () => {
+it("the first of many failures is an entry at once; later failures are one entry with their number, without a look-up", async () => {
   const { entries, state, clock, recorder, lookUp } = harness();
   recorder.add(ATTEMPT, USER);
   for (let time = 1; time < 500; time += 1) recorder.addThrottled(ATTEMPT, lookUp);
@@ -82,7 +82,7 @@ it("entries that cannot be written delay no attempt, and are written later", asy
   expect(entries()).toHaveLength(2);
 });
 
-it("entries whose write succeeded with a lost reply are not written twice", async () => {
+it("entries whose write succeeded are not written twice if the reply was lost", async () => {
   const { entries, state, clock, recorder } = harness();
   for (let time = 0; time < 3; time += 1) recorder.add(ATTEMPT, USER);
   await recorder.flush();

@@ -5,27 +5,28 @@ import type { AuditRecord } from "../domain/audit.ts";
 import { type AttemptKey, type CountedFailures, FailedSignIns, type FailedUser } from "../domain/failed-sign-ins.ts";
 import type { PeopleStore } from "../domain/ports.ts";
 
-/** A failed attempt. */
+/** A failed sign-in. */
 export interface FailedAttempt extends AttemptKey {
   /** Network address of the caller. */
   readonly address: string;
 }
 
 /**
- * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. Answers never wait for
- * an entry: their time would show whether the e-mail address is known.
+ * Records failed sign-ins in the audit log; see `domain/failed-sign-ins.ts`. The answer to a
+ * sign-in never waits for the entry: the time of the answer would show whether the e-mail address
+ * is known.
  */
 export interface FailedSignInRecorder {
   /** Counts an attempt; `user` is null for an unknown e-mail address. */
   readonly add: (attempt: FailedAttempt, user: FailedUser | null) => void;
   /**
-   * Counts a throttled attempt. `lookUp` finds its user. It is called only for attempts without an
-   * open window, a limited number of times a minute.
+   * Counts a throttled attempt. `lookUp` finds the user of the attempt. `lookUp` is called only for
+   * attempts without an open window, and a limited number of times a minute.
    */
   readonly addThrottled: (attempt: FailedAttempt, lookUp: () => Promise<FailedUser | null>) => void;
   /**
-   * Writes the counts of finished windows, or of all windows. Failed writes are retried by the next
-   * call.
+   * Writes the counts of finished windows ("over", the default), or of all windows ("all"). A
+   * failed write is repeated, at the latest by the next `flush`.
    */
   readonly flush: (which?: "over" | "all") => Promise<void>;
 }
@@ -40,8 +41,8 @@ interface FailedSignInDependencies {
 export function createFailedSignIns({ store, clock, logger }: FailedSignInDependencies): FailedSignInRecorder {
   const counts = new FailedSignIns();
   /**
-   * Failures that are taken from `counts` and not written yet. While there are any, finished
-   * windows stay open, unless all windows are flushed.
+   * Failures that are taken from `counts` and not written yet. While `due` has failures, `flush`
+   * leaves finished windows open in `counts`, except with "all".
    */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;
@@ -57,7 +58,7 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInDepend
         due = due.filter((one) => !written.includes(one));
       }
     } finally {
-      // No `await` since the last look at `due`: a later addition to `due` starts a new write.
+      // There is no `await` after the last check of `due`: a later addition starts a new write.
       writing = null;
     }
   };

@@ -12,10 +12,10 @@ import { hashOfToken, createLinkToken } from "./link-token.ts";
 
 /** Time in which the link of a mail works. */
 export const RECOVERY_LIFE_MS = 3_600_000;
-/** Maximum number of requests whose mails are being sent. Further ones are dropped, and logged. */
+/** Maximum number of requests whose mails are being sent. Further requests are only logged. */
 export const MAX_PENDING_RECOVERIES = 20;
 
-/** What sends the link of a recovery, and sets the new password. */
+/** Dependencies of sending a link for a forgotten password, and of setting the new password. */
 export interface RecoveryDependencies {
   readonly users: Users;
   readonly store: PeopleStore;
@@ -26,7 +26,7 @@ export interface RecoveryDependencies {
   readonly clock: Clock;
   /** Null: no mail server. */
   readonly mail: Mailer | null;
-  /** Logs that a mail could not be sent: the request for it is already answered. */
+  /** Logs that a mail was not sent: the answer to the request does not show that. */
   readonly logMailFailure: (error: unknown) => void;
 }
 
@@ -42,8 +42,8 @@ export class PasswordRecovery {
   /**
    * Sends a link to the user of an e-mail address. Returns before the user is looked up: neither
    * the answer nor its time shows whether the address is known. Sends nothing after too many
-   * requests for one address, or while too many mails are being sent. Throws 429 after too many
-   * requests of one network, and 404 without a mail server.
+   * requests for one e-mail address, or while too many mails are being sent. Throws 429 after too
+   * many requests from one network, and 404 without a mail server.
    */
   async request(email: string, address: string): Promise<void> {
     const { recoveryLimits, mail, logMailFailure } = this.#dependencies;
@@ -94,8 +94,9 @@ export class PasswordRecovery {
 }
 
 /**
- * Sets the password of the person of a link, and ends all their sessions. A second factor stays:
- * the next sign-in asks for it. Throws 404 for an unknown, used, replaced or expired link.
+ * Sets a new password for the person who got the link, and ends all their sessions. The person
+ * keeps the second factor: the next sign-in asks for it. Throws 404 for an unknown, used, replaced
+ * or expired link.
  */
 export async function completeRecovery(
   { passwords, store, clock, recoveries }: Pick<RecoveryDependencies, "passwords" | "store" | "clock" | "recoveries">,
@@ -103,7 +104,7 @@ export async function completeRecovery(
   address: string,
 ): Promise<void> {
   const tokenHash = hashOfToken(token);
-  // Hashing is expensive: only a valid link gets it.
+  // Hashing is expensive: the link is checked first.
   if (!(await recoveries.isOpen(tokenHash, clock.nowMs()))) throw linkEnded();
   const passwordHash = await hashPassword(passwords, newPassword);
   const nowMs = clock.nowMs();

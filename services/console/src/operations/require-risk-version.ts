@@ -22,8 +22,9 @@ export interface ExpectedVersion {
 }
 
 /**
- * Throws 409 if the person saw an older version of the rules than the newest one. Changes that are
- * queued at the same time pass: the result of each command shows the version that it made.
+ * Throws 409 if the person did not see the newest version of the rules; not for a repeat of the
+ * change that made the newest version. Changes that are queued at the same time pass: the result of
+ * each command shows the version that the command made.
  */
 export async function requireRulesVersion(
   { risk }: RiskVersionDependencies,
@@ -35,8 +36,8 @@ export async function requireRulesVersion(
 }
 
 /**
- * Throws 409 if the person saw an older version of the template than the newest one. Version 0:
- * there is no template of this name.
+ * Throws 409 if the person did not see the newest version of the template; not for a repeat of the
+ * change that made the newest version. Version 0: there is no template of this name.
  */
 export async function requireTemplateVersion(
   { risk }: RiskVersionDependencies,
@@ -48,7 +49,7 @@ export async function requireTemplateVersion(
   requireVersion("The template was", found ?? { version: 0, commandId: null }, expected);
 }
 
-/** A repeat of the change that made the version passes: the gateway answers it with its command. */
+/** A repeat of the change that made the version passes: the gateway answers with that command. */
 function requireVersion(
   /** The start of the error text. */
   subject: string,

@@ -23,7 +23,7 @@ import type { RequestLogStore } from "../domain/request-log.ts";
 
 /** Maximum results of one source. */
 const MAX_RESULTS = 5;
-/** Accounts, and request ids of commands, are searched on at most so many servers: the oldest. */
+/** Accounts, and request ids of commands, are searched only on this number of oldest servers. */
 const MAX_SERVERS = 20;
 /**
  * Maximum wait for the list of servers, and then for each source. A source that does not answer in
@@ -53,13 +53,13 @@ export interface SearchingPerson {
   readonly caller: Caller;
 }
 
-/** A search of one source; an empty list if the source has nothing of this text. */
+/** A search of one source; an empty list if nothing matches the text. */
 type Search = (text: string, serverIds: readonly string[]) => Promise<readonly SearchResult[]>;
 
 /**
  * Finds what a text names. A UUID may be the id of a command, a transaction, an event or a breach.
- * Any text may be a request id, a part of an account's number or name, a part of a key's name, or a
- * key's id.
+ * Any text may be a part of a key's name, or a key's id. A text of at least
+ * {@link MIN_SEARCH_CHARACTERS} may also be a request id, or a part of an account's number or name.
  */
 export async function search(
   dependencies: SearchDependencies,

@@ -13,7 +13,7 @@ const ID_BYTES = 32;
 
 const Checks = z.object({ state: z.string(), nonce: z.string(), codeVerifier: z.string() });
 
-/** The provider of the sign-in, and whether the console asks for a second factor after it. */
+/** The provider, and who asks for the second factor: the provider or the console. */
 export interface ProviderSignIn {
   readonly provider: IdentityProvider;
   /** Whether the provider asks for a second factor, so that the console does not. */

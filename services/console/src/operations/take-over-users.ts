@@ -9,8 +9,9 @@ interface TakeOverUsersDependencies {
 }
 
 /**
- * Copies some users of the previous release from the organization service; returns their number. A
- * repeat changes nothing, unless a process of that release changed the user since.
+ * Copies some users of the previous release from the organization service. Returns the number of
+ * users that were read; a user whose e-mail address belongs to another user is not copied. A repeat
+ * changes nothing, unless a process of that release has changed the user in the meantime.
  */
 export async function takeOverUsers({ users, source, logger }: TakeOverUsersDependencies): Promise<number> {
   const former = await source.read();

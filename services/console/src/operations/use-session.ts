@@ -88,8 +88,8 @@ async function find({ sessions, users }: SessionDependencies, sessionId: string)
 }
 
 /**
- * What a person may do now: what their role allows, or `self` alone as long as they must set up
- * two-factor authentication first.
+ * The permissions that a person has now: those of their role, or only `self` as long as they must
+ * set up two-factor authentication first.
  */
 export function permissionsOf(signedIn: SignedIn): readonly ConsolePermission[] {
   return mustEnrol(signedIn) ? ["self"] : ROLE_PERMISSIONS[signedIn.user.role];
@@ -103,7 +103,7 @@ function mustEnrol({ user, proof }: SignedIn): boolean {
   return user.requiresTwoFactor && !user.twoFactor && proof !== "provider";
 }
 
-/** @throws ApiError MISSING_PERMISSION if the person may not do it now. */
+/** @throws ApiError MISSING_PERMISSION if the person does not have the permission now. */
 export function requirePermission(signedIn: SignedIn, permission: ConsolePermission): void {
   if (permissionsOf(signedIn).includes(permission)) return;
   const text = mustEnrol(signedIn)
@@ -121,8 +121,9 @@ export async function closeSession(
 }
 
 /**
- * Whether each session is still open, in order. This does not extend their life. While the Redis
- * node of a session does not answer, only the session version of the user decides.
+ * Whether each session is still open, in order. The check does not restart the idle time of a
+ * session. While the Redis node of a session does not answer, only the session version of the user
+ * decides.
  */
 export async function areSessionsOpen(
   { sessions, users }: SessionDependencies,

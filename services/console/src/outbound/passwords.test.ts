@@ -15,10 +15,10 @@ it("only the right password matches an argon2id hash, and no password matches a 
   expect(await passwords.matches(PASSWORD, null)).toBe(false);
 });
 
-it("passwords above the limit of waiting passwords are rejected as PasswordsBusy; all others are checked", async () => {
+it("checks above the limit of waiting checks are rejected as PasswordsBusy; earlier checks complete", async () => {
   const passwords = await createPasswords(3);
   const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
   const refused = asked.filter((one) => one.status === "rejected");
-  // Two are hashed and three wait, although there is no hash to compare with.
+  // Of 7 checks, two run at once and three wait: a check without a stored hash takes a turn too.
   expect(refused.map((one) => one.reason instanceof PasswordsBusy)).toEqual([true, true]);
 });

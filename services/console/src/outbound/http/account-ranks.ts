@@ -3,7 +3,7 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { AccountRanks } from "../../domain/ports.ts";
 
-/** A sort reads all accounts of a server. This is far above the time that 100,000 accounts take. */
+/** A sort reads all accounts of a server. 100,000 accounts take far less than this time. */
 const TIMEOUT_MS = 8_000;
 const OPTIONS = { repeatable: true, timeoutMs: TIMEOUT_MS };
 

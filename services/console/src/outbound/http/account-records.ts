@@ -15,8 +15,8 @@ const TOO_MANY_REQUESTS = 429;
 /** Longer than the account service takes to bring open positions up to date. */
 const TIMEOUT_MS = 6_000;
 /**
- * Every page of this release has this text. The values of records cannot contain it: in a JSON
- * string, quotes are escaped.
+ * Every page that this release sends contains these bytes. The values of records cannot contain
+ * them: in a JSON string, quotes are escaped.
  */
 const NEXT_CURSOR = Buffer.from('"nextCursor":');
 

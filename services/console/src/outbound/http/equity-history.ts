@@ -5,8 +5,8 @@ import { toIso } from "@kapi/kernel";
 import type { EquityHistories } from "../../domain/equity-history.ts";
 
 /**
- * Far above the time of reading the minutes of 30 days. Metrics reads minutes where no hours are
- * stored yet: at worst those of the whole month.
+ * Far above the time in which metrics reads the minutes of 30 days. Metrics reads minutes where no
+ * hours are stored yet: at worst all minutes of the range.
  */
 const TIMEOUT_MS = 8_000;
 const OPTIONS = { repeatable: true, timeoutMs: TIMEOUT_MS };

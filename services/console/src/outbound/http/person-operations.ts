@@ -4,11 +4,11 @@ import { callerHeaders, callRouteRaw, errorFromResponse, type InternalClient } f
 import type { OperationRequest, PersonOperations } from "../../domain/person-operations.ts";
 
 const CLIENT_ERRORS_FROM = 400;
-/** Longer than the gateway takes to answer: it waits up to 8 s for an equal request. */
+/** Longer than the gateway takes: it waits up to 8 s until an equal earlier request is answered. */
 const TIMEOUT_MS = 12_000;
 const { callAccountOperation, callTemplateOperation } = GATEWAY_ROUTES;
 
-/** Operations of the gateway for people, over internal HTTP. Its errors are shown unchanged. */
+/** Operations of the gateway for people, over internal HTTP. People see its errors unchanged. */
 export function createPersonOperations(client: InternalClient): PersonOperations {
   const call = async <R extends InternalRoute>(
     route: R,

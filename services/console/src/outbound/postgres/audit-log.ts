@@ -63,7 +63,7 @@ const SELECT_OF_ACTION = statement<AuditRow>(
   selectBy("entry.organization_id = $3 and entry.action = $6"),
 );
 
-/** Adds entries; known event ids are skipped. */
+/** Adds entries; entries whose event id is in the audit log already are skipped. */
 export function insertAudit(
   tx: Pick<Transaction, "execute">,
   records: readonly (AuditRecord | FetchedAuditRecord)[],
@@ -83,7 +83,7 @@ export function insertAudit(
   ]);
 }
 
-/** A proxy may name a caller by any text: only addresses are kept. */
+/** A proxy may send any text as the caller's address: only IP addresses are kept. */
 function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }

@@ -5,7 +5,7 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { dayKey, dayOf, keptDays, type RequestLogStore, type RequestRows } from "../../domain/request-log.ts";
 
-/** Maximum number of requests that one page looks at, if it compares them with further filters. */
+/** Maximum number of requests that are compared for one page, if the query has several filters. */
 const MAX_SEARCHED_REQUESTS = 10_000;
 /** Stored instead of a status, if the caller disconnected before the response. */
 const NO_RESPONSE = 0;
@@ -43,7 +43,7 @@ const INSERT_OMITTED = statement<Record<string, never>>(
    on conflict do nothing`,
 );
 
-/** At most one write of a key per minute. */
+/** Changes the row of a key at most once a minute. */
 const UPSERT_USES = statement<Record<string, never>>(
   "requests_upsert_key_uses",
   `insert into key_uses as kept (key_id, organization_id, used_at, address)
@@ -82,8 +82,8 @@ type ListedRow = { readonly [Name in keyof RequestRow]: RequestRow[Name] | null 
   readonly last_searched: string | null;
 };
 
-// $1 organization, $2 and $3: the page has earlier requests than this time and id, $4 from
-// (inclusive), $5 to (exclusive), $6 and $7: the days of `from` and `to`.
+// $1 organization, $2 and $3: time and id, the page has only requests before them, $4 `from`
+// (inclusive), $5 `to` (exclusive), $6 and $7: the days of `from` and `to`.
 const IN_TIME = `organization_id = $1 and (at, id) < ($2::timestamptz, $3::uuid)
          and at >= $4::timestamptz and at < $5::timestamptz and day >= $6::date and day <= $7::date`;
 /**

@@ -95,9 +95,10 @@ const COUNT_ROWS = statement<{ total: number }>(
   `select count(*) as total from users where organization_id = $1`,
 );
 
-// The previous release raises its `session_version` with each change of a user: a new password, or
+// The previous release raises the `session_version` of a user with each change: a new password, or
 // the disabling. Each change is copied once (`former_version`), so a repeat does not replace a
-// later password of the console. A copied change ends all sessions. A disabled user stays disabled.
+// password that was set later in the console. A copied change ends all sessions of the user. A
+// disabled user stays disabled.
 const TAKE_OVER_ROWS = statement<Record<string, never>>(
   "users_take_over",
   `insert into users as kept

@@ -26,8 +26,8 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
     open: async (sessionHash, { userId, version, csrfToken, proof, address, userAgent }) => {
       const agent = (userAgent ?? "").slice(0, MAX_USER_AGENT_CHARACTERS);
       const args = [userId, version, csrfToken, life.idleMs, proof, address, agent];
-      // The session is written first: an entry without a session would be removed as ended. If the
-      // process dies before the entry is written, nobody has the id of the session yet.
+      // The session is written before its entry in the list: `list` removes entries without a
+      // session. If the process dies between both writes, no browser has the id of the session.
       await redis.call("kapi_console_open_session", [consoleSessionKey(sessionHash)], args);
       const list = consoleSessionsOfKey(userId);
       await commands.zadd(list, Date.now(), sessionHash);

@@ -4,9 +4,12 @@ import type { RecoveryLimits } from "../../domain/people-ports.ts";
 
 /** Time from the first counted request after which the count is forgotten. */
 export const RECOVERY_WINDOW_MS = 15 * 60_000;
-/** Maximum number of mails to one e-mail address within the time. */
+/** Maximum number of mails to one e-mail address within {@link RECOVERY_WINDOW_MS}. */
 export const MAX_MAILS_PER_EMAIL = 3;
-/** Maximum number of requests from one network within the time: a whole office may share it. */
+/**
+ * Maximum number of requests from one network within {@link RECOVERY_WINDOW_MS}: a whole office may
+ * share the network.
+ */
 export const MAX_RECOVERIES_PER_ADDRESS = 20;
 
 /** Number: requests for mails to an e-mail address. */
