@@ -1,5 +1,5 @@
 /** `kapi admin partitions grow` where one topic already has the new number of partitions. */
-import { type PartitionGrowth, TOPICS } from "@kapi/contracts";
+import { markerKey, type PartitionGrowth, TOPICS } from "@kapi/contracts";
 import {
   createKafka,
   groupsWithMembers,
@@ -16,6 +16,7 @@ import { createLogger, Scope } from "@kapi/runtime";
 import { createTestEnvironment, eventually } from "@kapi/testkit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 
+import { startDrainCheck } from "../src/partitions/drained.ts";
 import { growPartitions } from "../src/partitions/grow.ts";
 
 const [BEFORE, AFTER] = [2, 6];
@@ -83,4 +84,18 @@ it("is cancelled, also when it is run again, if a command was not handled before
   await interrupted("moving");
   await expect(grow()).rejects.toThrow("not everything was handled");
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
+});
+
+it("waits for a marker of the recreated topic of samples if the newest marker is of the deleted topic", async () => {
+  const mark = (samplesOffset: number): Promise<unknown> =>
+    producer.send(TOPICS.metricsLatest, {
+      key: markerKey(1),
+      value: JSON.stringify({ samplesOffset, latestOffset: 0 }),
+      partition: 1,
+    });
+  await mark(700);
+  const check = await scope.start("drain check", () => startDrainCheck(kafka, logger));
+  expect(await check.behind()).toEqual(["checkpoints of partition 1 of metrics.samples"]);
+  await mark(0);
+  await eventually(async () => expect(await check.behind()).toEqual([]));
 });
