@@ -21,8 +21,8 @@ export const ConfigSchema = z.object({
   POSTGRES_POOL_SIZE: configFields.integer(MIN_POOL_SIZE, 500).default(16),
   ...connectionFields.redis,
   /**
-   * Months of entries to keep before the current one; older ones stay only as sums. At least 3:
-   * repeated entries are looked for in earlier months.
+   * Months of entries to keep before the current month; of older entries only sums stay. At least
+   * 3: the usage list looks for the reservation of a release up to 62 days earlier.
    */
   CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   SERVICE_TOKEN: configFields.serviceToken,

@@ -9,10 +9,10 @@ export interface AuditCaller {
 
 /** An entry for the audit log of the console service. */
 export interface AuditRecord extends AuditCaller, Pick<AuditEvent, "organizationId" | "action" | "subject"> {
-  /** Short texts and numbers. Never passwords, secrets of keys, or tokens. */
+  /** Short values and lists. Never passwords, secrets of keys, or tokens. */
   readonly details?: AuditEvent["details"];
   readonly atMs: number;
-  /** Set if the same cause may be reported again: entries with one event id are recorded once. */
+  /** Set if the same event may be reported again: of the entries with one id, one is recorded. */
   readonly eventId?: string;
 }
 
@@ -32,7 +32,10 @@ export interface AuditTransaction {
   recordFirstKeyUses(uses: readonly KeyUse[]): void;
 }
 
-/** Scheme, host and port of an address: its path or query may hold a token. */
+/**
+ * Scheme, host and port of a URL, because its other parts may have a secret. Empty if `url` is not
+ * a URL.
+ */
 export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }

@@ -3,13 +3,13 @@ import type { Shard } from "@kapi/admission/redis";
 import type { LedgerWallet } from "./drift.ts";
 import type { LedgerEntry, WalletDelta } from "./ledger-entry.ts";
 
-/** The last check of a wallet that found no drift. */
+/** A check that found no drift in a wallet's entries. */
 export interface WalletCheck {
   readonly organizationId: string;
   /** The sums include all entries up to this epoch. */
   readonly epoch: number;
   readonly sums: WalletDelta;
-  /** When all entries were last summed up, from the first one. */
+  /** When all entries were last summed up; sums of dropped months came from their closing. */
   readonly wholeAtMs: number;
 }
 
@@ -18,7 +18,7 @@ export interface CheckableWallet extends LedgerWallet {
   readonly usageLines: number;
   /** Whether a change is in the ledger and perhaps not in Redis. */
   readonly waitsForRedis: boolean;
-  /** Null: the wallet was never checked. */
+  /** The last check that found no drift; null: there was none. */
   readonly checked: WalletCheck | null;
   /** Sums of the dropped months and their last epoch; null: no month was dropped. */
   readonly closing: Pick<WalletCheck, "epoch" | "sums"> | null;

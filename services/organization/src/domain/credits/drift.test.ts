@@ -40,7 +40,7 @@ describe("a wallet in Redis", () => {
     expect(driftOfRedis(ledger, new Map([[organizationId, wrongSum]]), [])).toHaveLength(1);
   });
 
-  it("drifts if it is missing, unless it is empty", () => {
+  it("drifts if Redis does not have it, unless all its sums are 0", () => {
     expect(driftOfRedis(ledger, new Map(), [])).toMatchObject([{ found: null }]);
     const empty = { organizationId, sums: { purchased: 0, reserved: 0, consumed: 0 } };
     expect(driftOfRedis([empty], new Map(), [])).toEqual([]);

@@ -37,9 +37,9 @@ export function driftOfRedis(
   redis: ReadonlyMap<string, WalletSums>,
   unrecorded: readonly LedgerEntry[],
 ): Drift[] {
-  const under = deltasByOrganization(unrecorded);
+  const added = deltasByOrganization(unrecorded);
   return ledger.flatMap(({ organizationId, sums }) => {
-    const expected = withAvailable(plus(sums, under.get(organizationId)));
+    const expected = withAvailable(plus(sums, added.get(organizationId)));
     return driftBetween({ organizationId, source: "redis", expected, found: redis.get(organizationId) ?? null });
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Maximum number of entries that each queue may add to a batch of `capacity` entries; at least 1.
- * Short queues add all their entries. Long queues share the rest, so a long queue delays only
- * itself.
+ * `waiting` has the number of entries of each queue. Short queues add all their entries. Long
+ * queues share the rest, so a long queue delays only itself.
  */
 export function fairShare(waiting: readonly number[], capacity: number): number {
   let left = capacity;

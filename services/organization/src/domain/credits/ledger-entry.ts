@@ -21,7 +21,7 @@ export interface LedgerEntry {
   readonly atMs: number;
 }
 
-/** Change of a wallet's sums, in credits. Available credits follow from these. */
+/** A wallet's sums, or a change of them, in credits. Available credits follow from these. */
 export interface WalletDelta {
   readonly purchased: number;
   readonly reserved: number;
@@ -30,10 +30,7 @@ export interface WalletDelta {
 
 const NOTHING: WalletDelta = { purchased: 0, reserved: 0, consumed: 0 };
 
-/**
- * The change of a wallet by one entry. The sum of any set of entries keeps the invariant purchased
- * = available + reserved + consumed.
- */
+/** The change of a wallet by one entry. */
 export function deltaOf({ kind, credits, action }: Pick<LedgerEntry, "kind" | "credits" | "action">): WalletDelta {
   switch (kind) {
     case "purchase":
@@ -72,17 +69,20 @@ export function entryName(entry: Pick<LedgerEntry, "chargeId" | "kind">): string
   return `${entry.chargeId}/${entry.kind}`;
 }
 
-/** Each entry once, ordered by name: one lock order for all transactions prevents deadlocks. */
+/**
+ * The first of the entries with each name, ordered by name: one lock order for all transactions
+ * prevents deadlocks.
+ */
 export function distinctInOrder(entries: Iterable<LedgerEntry>): LedgerEntry[] {
   const byName = new Map<string, LedgerEntry>();
   for (const entry of entries) if (!byName.has(entryName(entry))) byName.set(entryName(entry), entry);
   return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
 }
 
-/** An entry as the ledger has it after a call. */
+/** An entry that was given to `recordEntries`, as the ledger has it now. */
 export interface RecordedEntry {
   readonly entry: LedgerEntry;
-  /** The shard's epoch when it was first recorded. */
+  /** The shard's epoch when the entry was first recorded. */
   readonly epoch: number;
   /** Whether this call added it. */
   readonly isNew: boolean;

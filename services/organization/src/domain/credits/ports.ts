@@ -50,7 +50,7 @@ export interface WalletPlace {
   readonly organizationId: string;
 }
 
-/** A ledger entry that the wallet in Redis may not have yet. */
+/** A ledger entry that the wallet in Redis perhaps does not have yet. */
 export interface PendingWalletChange {
   readonly chargeId: string;
   readonly organizationId: string;
@@ -58,8 +58,8 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Redis may have applied the change and forgotten that, or cannot apply its kind. The shard must
-   * be synced again.
+   * Set if Redis may have applied the change and forgotten it, or if it is a refund that the ledger
+   * decided. Only a sync of the shard applies such a change.
    */
   readonly isOld?: boolean;
 }
@@ -84,7 +84,10 @@ export interface CreditMonths {
    * into the current month.
    */
   raiseLagging(lagMs: number): Promise<void>;
-  /** Drops the oldest month if it is before `firstKept` and unused; returns whether it did. */
+  /**
+   * Drops the oldest month if it is before `firstKept`, not the current or previous month of a
+   * shard, and not locked by readers. Returns whether a month was dropped.
+   */
   dropOldest(firstKept: string): Promise<boolean>;
   /**
    * Deletes at most `limit` wallet closings of months before the last dropped month; returns how
@@ -112,7 +115,7 @@ export type UsageFilter = Omit<ListCreditUsageQuery, "page" | "limit" | "cursor"
 export interface UsageRange {
   readonly limit: number;
   readonly offset: number;
-  /** Null: the lines are counted from the start of the list. */
+  /** Null: the start of the list. */
   readonly after: CursorKey<"usage"> | null;
 }
 
@@ -128,7 +131,7 @@ export interface UsageLines {
   page(organizationId: string, filter: UsageFilter, range: UsageRange): Promise<PlacedLine[]>;
   /** Number of lines that the filter matches. */
   total(organizationId: string, filter: UsageFilter): Promise<number>;
-  /** Sums per day and operation since `firstDay`, unordered. */
+  /** Sums per day and operation, from `firstDay` on, unordered. */
   byDay(organizationId: string, firstDay: string): Promise<UsageDay[]>;
 }
 
@@ -136,20 +139,24 @@ export interface UsageLines {
 export interface CreditTransaction extends AuditTransaction {
   /**
    * Shares the locks of `shards` until the transaction ends. Call it before reading usage from
-   * Redis: then no sync reads wallets in between, and no month ends.
+   * Redis: then no sync reads wallets in between, and no shard enters another month. Throws if the
+   * epoch of a shard is more than a day old.
    */
   shareShardLocks(shards: readonly Shard[]): Promise<void>;
   /**
    * Adds the entries that the ledger does not have, in any order; updates wallets, open
    * reservations and usage per day; writes an event when a wallet falls to its low-balance
-   * threshold. Needs the shards' locks. Returns each distinct entry as first recorded. Entries
-   * without a wallet are left out. Entries that a dropped month may have are put aside: into
-   * `refused_credit_entries`.
+   * threshold. Needs the shards' locks. Returns each distinct entry. A known entry has the credits,
+   * action and epoch of its first record, if that is in the current or the previous month. Entries
+   * without a wallet are left out. Entries that a dropped month may have go to
+   * `refused_credit_entries` and are not returned.
    */
   recordEntries(entries: Iterable<LedgerEntry>, nowMs: number): Promise<RecordedEntry[]>;
   /** Records that the ledger has all command events of these partitions before `nextOffset`. */
   raiseConsumedOffsets(reached: readonly { partition: number; nextOffset: bigint }[]): void;
-  /** Settlements of these charges, each with its epoch; open charges are left out. */
+  /**
+   * Settlements of these charges, each with its epoch; charges without a settlement are left out.
+   */
   readSettlements(chargeIds: readonly string[]): Promise<SettlementRequest[]>;
   /** Consumed credits by charge id; charges that consumed nothing are left out. */
   readConsumed(chargeIds: readonly string[]): Promise<ReadonlyMap<string, number>>;

@@ -44,8 +44,8 @@ export function withdrawn(change: UsageDay): UsageDay {
 }
 
 /**
- * Sums by organization, day and operation, without zeros. Sorted: one lock order for all
- * transactions prevents deadlocks.
+ * Sums by organization, day and operation. Changes that cancel out are left out. Sorted: one lock
+ * order for all transactions prevents deadlocks.
  */
 export function summedUsageDays(changes: Iterable<UsageDay>): UsageDay[] {
   const sums = new Map<string, UsageDay>();

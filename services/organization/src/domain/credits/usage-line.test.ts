@@ -15,7 +15,7 @@ const entries: { kind: LedgerEntryKind; action: "consume" | "release" | null }[]
 ];
 
 test.each(entries)(
-  "the line of an entry $kind $action shows its change of consumed plus reserved credits; without a change it has no line",
+  "the line of $kind $action shows what the entry adds to reserved and consumed credits; an entry that adds nothing has no line",
   ({ kind, action }) => {
     const { reserved, consumed } = deltaOf({ kind, action, credits: 7 });
     if (kind === "purchase" || !isUsageLine({ kind, action, credits: 7 })) expect(reserved + consumed).toBe(0);

@@ -6,7 +6,7 @@ import type { LedgerEntry } from "./ledger-entry.ts";
 export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
-  /** Operation of the request; for a release, of the request that made the reservation. */
+  /** Operation of the request; for a release, of its reservation if that is found. */
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;

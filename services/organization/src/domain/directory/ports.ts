@@ -25,15 +25,15 @@ export interface Organization {
   readonly createdAt: string;
 }
 
-/** One transaction. It announces changes through the outbox. */
+/** One transaction. It announces changes of keys, servers and prices through the outbox. */
 export interface DirectoryTransaction extends AuditTransaction {
   insertOrganization(id: string, name: string, nowMs: number): Promise<void>;
   /** Counts usable keys and all keys. No other transaction adds a key until this one ends. */
   lockAndCountKeys(organizationId: string, nowMs: number): Promise<{ readonly active: number; readonly total: number }>;
   insertKey(key: NewKey, nowMs: number): Promise<ManagementKey>;
   /**
-   * Revokes a key; `isNew` is false if it was revoked before. Null: no such key in the
-   * organization, or anywhere if `organizationId` is null.
+   * Revokes a key; `isNew` is false if it was revoked before. Null: the organization has no such
+   * key or, if `organizationId` is null, no organization has it.
    */
   revokeKey(
     keyId: string,

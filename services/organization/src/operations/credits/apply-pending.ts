@@ -20,8 +20,9 @@ const MAX_CHANGES_PER_BATCH = 500;
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Applies pending changes in Redis; returns how many Redis accepted. The other changes stay.
- * Changes of an unsynced or unreachable shard do not keep changes of other shards from being read.
+ * Applies pending changes in Redis; returns how many Redis accepted. The other changes stay. After
+ * a shard was found unsynced or unreachable, its changes are skipped: changes of other shards do
+ * not wait for them.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
@@ -44,9 +45,9 @@ export interface AppliedChanges {
 }
 
 /**
- * Applies these changes in Redis and removes the changes that Redis accepted. If Redis may have
- * applied a change and forgotten that, its shard becomes unsynced instead: the next sync sets its
- * wallets from the ledger.
+ * Applies these changes in Redis and removes the changes that Redis accepted. If a change is old
+ * (`isOld`), its shard becomes unsynced instead, unless the shard was synced after the change: the
+ * next sync sets its wallets from the ledger.
  */
 export async function applyChanges(
   context: LedgerContext,
@@ -72,8 +73,8 @@ export async function applyChanges(
 }
 
 /**
- * Marks shards as unsynced if they have old changes and were not synced since. Returns these shards
- * and the unreachable ones.
+ * Marks shards with old changes as unsynced, unless they were synced after these changes. Returns
+ * the unsynced shards, and those with old changes that are unreachable.
  */
 async function unsyncShardsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
   const waiting = new Set<Shard>();
@@ -89,7 +90,7 @@ async function unsyncShardsOfOld(context: LedgerContext, changes: readonly Pendi
       if (marked === "unsynced") {
         context.logger.warn(
           { shard, changes: ofShard.length },
-          "a shard becomes unsynced: Redis may have applied these changes and forgotten them",
+          "a shard becomes unsynced: only a sync can apply these changes safely",
         );
       }
     } catch (error) {

@@ -25,14 +25,15 @@ export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
 }
 
 /**
- * Password resets, and all commands of people, with their outcome; a repeated event gives the same
- * record. Sorted: one lock order for all transactions prevents deadlocks.
+ * Final commands for the audit log: password resets, and of people all commands in `AUDIT_ACTIONS`.
+ * A repeated event gives the same event id. Sorted: one lock order for all transactions prevents
+ * deadlocks.
  */
 export function auditedCommandsOf(events: readonly CommandEvent[]): AuditRecord[] {
   return events.flatMap(auditRecordOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));
 }
 
-/** Fields of results that the audit log shows. */
+/** Fields of a command's result that the audit log shows. */
 const SHOWN_RESULTS = ["transactionId", "balanceAfter", "version"] as const;
 
 function auditRecordOf(event: CommandEvent): AuditRecord[] {

@@ -7,8 +7,9 @@ import type { LedgerContext } from "./ledger-context.ts";
 
 /**
  * Sets the low-balance threshold, in credits. Redis is set before the transaction commits: the
- * transaction holds the shard's lock in share mode, so no sync sets the wallet in between. If Redis
- * fails, nothing changes. Throws 404 without a wallet.
+ * transaction holds the shard's lock in share mode, so no sync reads the wallet in between. If
+ * Redis fails, the transaction is rolled back. Throws 404 without a wallet, and 500 while the shard
+ * is unsynced.
  */
 export function changeLowBalanceThreshold(
   { store, redis, clock }: LedgerContext,

@@ -10,7 +10,7 @@ import { entryFromUsage } from "./convert-usage.ts";
 
 /** Number of wallets in one comparison. */
 const WALLETS_PER_PAGE = 500;
-/** Shards with longer streams are not compared in this round: reading them would block Redis. */
+/** Shards with longer streams are not compared with Redis: reading the stream would block it. */
 const MAX_ENTRIES_PER_CALL = 10_000;
 /**
  * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
@@ -141,14 +141,14 @@ async function checkEntries(
 }
 
 interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
-  /** When all entries were last summed up; null: now. */
+  /** When all entries were last summed up; null: this check sums them up. */
   readonly wholeAtMs: number | null;
 }
 
 /**
- * Where the sum of a wallet's entries starts: at the last check. If there is none, if it is from
- * before the last dropped month, or if a whole check is due: at the sums of the dropped months.
- * Null: at the first entry.
+ * Where the sum of a wallet's entries starts: at the last check. It starts at the sums of the
+ * dropped months if there is no last check, if the epoch of the last check is in a dropped month,
+ * or if a whole check is due. Null: no month was dropped, and it starts at the first entry.
  */
 function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;

@@ -32,7 +32,7 @@ export async function convertUsage(tx: CreditTransaction, usage: readonly UsageE
   return { entries: entries.concat(refunds), refundedByLedger: new Set(refunds.map(({ chargeId }) => chargeId)) };
 }
 
-/** The ledger entry of a usage entry: a `release` there is a `settle` here. */
+/** The ledger entry of a usage entry. A `release` becomes a `settle` with the action `release`. */
 export function entryFromUsage({ kind, createdBy, chargeId, ...used }: UsageEntry): LedgerEntry {
   const { organizationId, credits, operation, requestId, commandId, atMs } = used;
   const [entryKind, action] = kind === "release" ? (["settle", kind] as const) : ([kind, null] as const);

@@ -8,7 +8,7 @@ import type { LedgerContext } from "./ledger-context.ts";
 /** Retry-After while a shard is unsynced, in seconds. */
 const UNSYNCED_RETRY_AFTER_S = 1;
 
-/** The answer of getCreditBalance, without a charge. Throws 404 without a wallet. */
+/** The wallet for getCreditBalance, read without a charge. Throws as {@link walletOrError}. */
 export async function getCreditBalance(
   { redis }: Pick<LedgerContext, "redis">,
   organizationId: string,

@@ -18,8 +18,8 @@ const refusedEntries = gauge(
 
 /**
  * Creates the partitions of this month and the next, moves shards with an old epoch into this
- * month, and drops months that are more than `keptMonths` back. A month in use is left to the next
- * call.
+ * month, and drops months that are more than `keptMonths` months back. A month in use is left to
+ * the next call. Deletes wallet closings that are no longer needed, and reports refused entries.
  */
 export async function keepCreditMonths(
   { months, clock, logger }: { months: CreditMonths; clock: Clock; logger: Logger },

@@ -28,9 +28,10 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 }
 
 /**
- * Records a purchase and its pending change of the wallet. Returns null if the ledger already has
- * the purchase. A repeated purchase is not applied here, because Redis forgets purchases after
- * days: `pending_wallet_changes` has every purchase that is not applied yet.
+ * Records a purchase and its pending change of the wallet; creates the wallet if needed. Returns
+ * null if the ledger already has the purchase, and throws 400 if the id names another purchase. A
+ * repeat is not applied again, because Redis remembers purchases for 7 days only.
+ * `pending_wallet_changes` has every purchase that is not applied yet.
  */
 export async function recordPurchase(
   tx: CreditTransaction,

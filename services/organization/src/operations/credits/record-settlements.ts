@@ -64,9 +64,10 @@ export async function recordSettlements(
 }
 
 /**
- * Records consumptions that the first transaction found missing. They lock more wallets than the
- * first transaction, so they have their own transaction: this prevents deadlocks. After a crash
- * between the two, the events are read again and the same consumptions are missing.
+ * Records consumptions that the first transaction found missing. They may lock wallets that the
+ * first transaction did not lock. To lock these in the first transaction could cause a deadlock, so
+ * the consumptions have their own transaction. After a crash between the two transactions, the
+ * events are read again and the same consumptions are found.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
@@ -83,8 +84,9 @@ async function recordLate(
 
 /**
  * Consumptions of commands that were executed after their reservation was released. Either
- * command-status did not know the command for long, or the command was not published at first and
- * its request was repeated. The credits of each command are consumed once, under another charge id.
+ * command-status did not know the command for a long time, or the command was not published at
+ * first and its request was repeated. The credits of each command are consumed once, under another
+ * charge id.
  */
 function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
   const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
@@ -122,7 +124,9 @@ async function readableUsage(
   return replies;
 }
 
-/** A settlement implies its reservation: whichever is reported first, the ledger records both. */
+/**
+ * The settlement that a final event reports, and its reservation, whose usage entry may come later.
+ */
 function entriesOf(event: CommandEvent): LedgerEntry[] {
   if (event.settlement === null || !isFinal(event.status)) return [];
   const { chargeId, credits, action } = event.settlement;

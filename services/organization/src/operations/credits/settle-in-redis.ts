@@ -33,7 +33,7 @@ export function pendingRelease({ entry, epoch }: RecordedEntry, isOld: boolean):
   return { chargeId, organizationId, kind: "release", credits, epoch, isOld };
 }
 
-/** Whether the wallet has the change, from this call or from a sync. */
+/** Whether the wallet has the change, from this call, an earlier call or a sync. */
 export function isApplied(reply: SettlementReply | undefined): boolean {
   return reply === "done" || reply === "included";
 }
@@ -44,7 +44,8 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
  * reserved twice:
  * - Redis lost the reservation, the ledger recorded the settlement before the sync, and the command
  *   was requested again.
- * - The command was not published, its reservation was released, and it was requested again.
+ * - The command was not published, its reservation was released, and the command was requested
+ *   again.
  *
  * Settling again returns the second reservation. These settlements count as old: if Redis has no
  * reservation, its wallet has the settlement already.

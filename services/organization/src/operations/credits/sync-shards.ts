@@ -9,7 +9,7 @@ import { recordAllUsage } from "./record-usage.ts";
 
 /**
  * Maximum wait until the ledger has consumed `command.events`. A sync that begins earlier loses
- * nothing: a settlement that is recorded after the sync has the sync's epoch, and is applied then.
+ * nothing: a settlement that is recorded later has at least the sync's epoch, so Redis applies it.
  */
 const CONSUMPTION_WAIT_MS = 5_000;
 const CONSUMPTION_POLL_MS = 20;
@@ -17,7 +17,7 @@ const RESERVATIONS_PER_BATCH = 1_000;
 /** Organizations per request for open commands. */
 const ORGANIZATIONS_PER_REQUEST = 500;
 
-/** What a sync of shards needs besides the ledger. */
+/** Dependencies of a sync: those of the ledger, the open commands, and `command.events`. */
 export interface SyncContext extends LedgerContext {
   readonly commandStatus: CommandStatus;
   readonly eventLog: EventLog;
@@ -52,8 +52,8 @@ export async function syncShards(context: SyncContext, shards: readonly Shard[])
 }
 
 /**
- * Why the process is not ready after a round; null if it is ready. An unreachable shard does not
- * make the process unready, because it serves the other shards.
+ * Why the process is not ready after a round; null if it is ready. Unreachable shards do not make
+ * the process unready if another shard answers.
  */
 export function unreadyReasonOf({ unsynced, unreachable }: Omit<SyncResult, "synced">): string | null {
   if (unsynced.length > 0) return `${unsynced.length} of ${ALL_SHARDS.length} wallet shards are unsynced`;

@@ -7,8 +7,8 @@ export interface DirectoryContext {
   readonly store: DirectoryStore;
   readonly clock: Clock;
   /**
-   * Waits until this process has sent the outbox messages of its earlier transactions. Messages
-   * that Kafka does not accept now are published later.
+   * Waits until this process has published the outbox messages of its earlier transactions, or has
+   * failed to publish them. A failed message is published later.
    */
   readonly publish: () => Promise<void>;
 }

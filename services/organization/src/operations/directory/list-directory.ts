@@ -1,4 +1,4 @@
-/** Pages of the directory. */
+/** Reads of organizations, keys and servers, for the operator and the console. */
 import { type ConsoleKey, type PageQuery, type PageNumbers, pageNumbersOf, type ServerEntry } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
 
@@ -9,7 +9,7 @@ import type { DirectoryContext } from "./directory-context.ts";
 /** A server as the operator and the console see it. */
 export type ShownServerEntry = Omit<ServerEntry, "kind" | "version">;
 
-/** Newest first. */
+/** A page of all organizations, newest first. */
 export async function listOrganizations(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,
@@ -43,7 +43,7 @@ export async function listOrganizationServers(
   return { servers: rows.map(shownServerOf), pagination: pageNumbersOf(query, total) };
 }
 
-/** Oldest first. */
+/** A page of the servers of all organizations, oldest first. */
 export async function listAllServers(
   { store }: Pick<DirectoryContext, "store">,
   query: PageQuery,

@@ -86,7 +86,7 @@ describe("registerServer", () => {
     expect(() => openPassword(KEYS, organizationId, sealedToken)).toThrow();
   });
 
-  it("writes an audit entry for a change, also of the token only", async () => {
+  it("writes an audit entry for a registration and each change, also of the token only, but not for a repeat", async () => {
     const { context, audited } = contextWith(false);
     const { serverId } = serverEntry();
     const wanted = { serverId, organizationId, configuration, tradingServerUrl: "https://trading.example.com" };

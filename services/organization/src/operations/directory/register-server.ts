@@ -36,14 +36,14 @@ const NO_TOKEN_FOR_ADDRESS = {
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
   /** A known server with this id is changed. A new server gets this id; absent: a new id. */
   readonly serverId?: string | undefined;
-  /** Token of calls to the server. A known server keeps its token if its address stays the same. */
+  /** Token of calls to the server. Absent: a known server keeps its token. */
   readonly tradingServerToken?: string | undefined;
 }
 
 /**
- * Registers a trading server, or changes a known one. A change is in the audit log. Throws 400 for
- * an http address unless `allowInsecure` is set, and for a new address without a token if the
- * server has a token of its own; 404 for an unknown organization; 403 for the server id of another
+ * Registers a trading server, or changes a known one; both are in the audit log. Throws 400 for an
+ * http address unless `allowInsecure` is set, and for a new address without a token if the server
+ * has a token of its own; 404 for an unknown organization; 403 for the server id of another
  * organization.
  */
 export async function registerServer(

@@ -2,7 +2,7 @@ import type { AuditCaller } from "../../domain/audit.ts";
 import type { DirectoryContext } from "./directory-context.ts";
 import { getServer, type ShownServerEntry } from "./list-directory.ts";
 
-/** The wanted status of a server. */
+/** A server and its wanted status. */
 export interface SetServerStatus {
   readonly organizationId: string;
   readonly serverId: string;

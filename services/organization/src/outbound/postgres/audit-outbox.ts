@@ -51,7 +51,7 @@ export function auditTransaction(tx: Pick<Transaction, "execute">): AuditTransac
   };
 }
 
-/** A proxy may name a caller by anything: only addresses are kept. */
+/** A proxy may send any text as the caller's address: texts that are no address become null. */
 function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }

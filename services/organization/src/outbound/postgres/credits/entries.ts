@@ -21,7 +21,8 @@ const KEY_COLUMNS = `charge_id as "chargeId", leg as kind`;
 // A reservation of an older month is the exception: it is open, or its settlement is in one of the
 // two months. The request of a repeated command has a new time and id, and the charge id of the
 // command's first reservation. So reservations and settlements are looked for in the previous month
-// whatever their time, and so are entries without a request. Other entries: only if older than $12.
+// whatever their time, and so are entries without a request id. Other entries: only if their time
+// is before $12.
 function insertInto({ table, previousTable: previous }: LedgerPosition): string {
   const tables = previous === null ? [table] : [table, previous];
   const settled = tables.map(
@@ -78,7 +79,9 @@ export async function insertEntries(
 export interface Reserved {
   readonly chargeId: string;
   readonly credits: number;
-  /** Only `open_reservations` has it; null if an older release recorded the reservation. */
+  /**
+   * Read from `open_reservations` only; null there if an older release recorded the reservation.
+   */
   readonly operation: string | null;
 }
 
@@ -89,7 +92,7 @@ export const selectReserved = perTable<Reserved>(
     `select charge_id as "chargeId", credits, null as operation from ${table}
      where charge_id = any($1::uuid[]) and leg = 'reserve'`,
 );
-/** The same for open reservations, whose entries may be in a dropped month. */
+/** Open reservations of charges. Their entries may be in a dropped month. */
 export const SELECT_OPEN_RESERVATIONS = statement<Reserved>(
   "entries_select_open_reservations",
   `select charge_id as "chargeId", credits, operation from open_reservations where charge_id = any($1::uuid[])`,

@@ -6,8 +6,8 @@ const MS_PER_SECOND = 1_000;
 const BEFORE_MONTHS = "credit_legs";
 
 /**
- * Where a wallet shard records. While a transaction holds the shard's lock, even shared, no other
- * transaction changes it.
+ * The epoch of a wallet shard, and the tables of its entries. While a transaction holds the shard's
+ * lock, even shared, no other transaction changes the position.
  */
 export interface LedgerPosition {
   readonly epoch: number;
@@ -19,7 +19,9 @@ export interface LedgerPosition {
   readonly previousTable: string | null;
 }
 
-/** A row of `tags`; `months_from` is the first epoch whose entries are in tables by month. */
+/**
+ * A row of `tags`, and from `credit_ledger` the first epoch whose entries are in tables by month.
+ */
 export interface PositionRow {
   readonly epoch: number;
   readonly previous_epoch: number | null;
@@ -44,7 +46,7 @@ function monthOf(epoch: number): string {
   return toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length);
 }
 
-/** Current tables of the shards, then those of the month before: where a repeated entry may be. */
+/** Current tables of the shards, then their previous tables: one may have a repeated entry. */
 export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
   const all = [...positions];
   const previous = all.flatMap(({ previousTable }) => previousTable ?? []);

@@ -36,8 +36,8 @@ const INSERT_REFUSED = statement<Record<string, never>>(
 );
 
 /**
- * Puts aside the entries that a dropped month may have, and returns the other entries. `past` has
- * the old ones of these that the ledger already has, by name.
+ * Puts aside the entries that a dropped month may have, and returns the other entries. `past` has,
+ * by name, the returned entries of old requests that the ledger already has.
  */
 export async function checkPastEntries(
   tx: Transaction,

@@ -27,7 +27,7 @@ const DELETE_ROWS = statement<Record<string, never>>(
   `delete from pending_wallet_changes where charge_id = any($1::uuid[])`,
 );
 
-/** Changes that the ledger has, and that wallets in Redis may not have yet. */
+/** Changes that the ledger has, and that wallets in Redis perhaps do not have yet. */
 export function pendingChanges(
   database: Queryable,
 ): Pick<CreditStore, "insertPending" | "readPending" | "deletePending"> {

@@ -64,8 +64,8 @@ const ADD_TO_DAYS = statement<Record<string, never>>(
 
 /**
  * Adds new entries to their days. `incomplete` are repeated reservations: the ledger has each
- * without the details of its request. If the repeat has them, the stored reservation gets its
- * operation, request id, time and author, and may move to another day.
+ * without the details of its request. If the repeat has them, the stored reservation gets the
+ * operation, request id, time and author of the repeat, and may move to another day.
  *
  * One statement writes the days, after all other writes of the ledger: a transaction that has
  * locked days waits for no other lock.

@@ -15,7 +15,7 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
 
 /**
  * How many days before a release its reservation is looked for in `credit_entries`. The line of a
- * release that comes later has the operation and author of the settlement, and no request id.
+ * release that comes later has the operation, author and request id of its settlement.
  */
 const MAX_RESERVED_DAYS = 62;
 /**
@@ -41,9 +41,8 @@ function linesOf(condition: string, end = ""): string {
        (select charge_id, leg, at, null::bigint as epoch from credit_legs where ${IN_RANGE} and ${condition} ${end})`;
 }
 /**
- * The whole entry of each row of `page`, from the month of its epoch, as `line`, and for a release
- * its reservation, as `reserved`. The operation, request id and author of a release are in its
- * reservation.
+ * Joins each row of `page` with its whole entry, from the month of its epoch, as `line`. Joins a
+ * release also with its reservation, as `reserved`, which has the operation, request id and author.
  */
 const WITH_ENTRY = `
      cross join lateral (

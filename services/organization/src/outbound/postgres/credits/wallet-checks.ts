@@ -16,7 +16,8 @@ import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochExclusively } from "./wallets.ts";
 
 /**
- * A statement sums at most this many entries, and for each wallet the rest of its last epoch.
+ * A statement sums up at most this many entries, and for each wallet also the other entries of the
+ * epoch at which it stops.
  */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
 const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };

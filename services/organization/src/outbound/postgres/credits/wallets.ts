@@ -21,7 +21,7 @@ interface WalletRow extends Omit<WalletRecord, "createdAtMs"> {
   readonly createdAt: Date;
 }
 
-/** A wallet with one of its reservations. */
+/** A wallet with one of its open reservations, or with null if it has none. */
 interface SyncRow extends WalletRow, Pick<SyncedWallet, "available" | "reserved" | "consumed" | "purchased"> {
   readonly updatedAt: Date;
   readonly chargeId: string | null;

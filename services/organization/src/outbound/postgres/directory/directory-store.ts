@@ -33,7 +33,7 @@ export function directoryStore(database: Database): Omit<DirectoryStore, "transa
   };
 }
 
-/** The directory's part of a transaction; each change is announced through the outbox. */
+/** The directory's part of a transaction. It announces keys, servers and prices in the outbox. */
 export function directoryTransaction(tx: OutboxTransaction): Omit<DirectoryTransaction, keyof AuditTransaction> {
   return {
     ...organizationTransaction(tx),

@@ -113,7 +113,7 @@ export async function* readServerEntries(database: Database): AsyncGenerator<Ser
   for await (const rows of database.stream(SELECT_SERVER_ROWS, [], ROWS_PER_READ)) yield rows.map(serverEntryOf);
 }
 
-/** The entry with the sealed token. */
+/** The entry with the sealed token, if the server has one. */
 function serverEntryOf(row: ServerRow): ServerEntry {
   return { ...serverOf(row), ...(row.sealedToken === null ? {} : { sealedToken: row.sealedToken }) };
 }
