@@ -22,7 +22,8 @@ export const ConfigSchema = z.object({
   ...connectionFields.redis,
   /**
    * Months of entries to keep before the current month; of older entries only sums stay. At least
-   * 3: the usage list looks for the reservation of a release up to 62 days earlier.
+   * 3: a repeated entry is looked for in the current and the previous month, and the usage list
+   * looks for the reservation of a release up to 62 days earlier.
    */
   CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   SERVICE_TOKEN: configFields.serviceToken,
