@@ -1,8 +1,8 @@
 /**
  * No generated or supplied password is stored in clear text anywhere (decisions, 5.3): not while
  * its command waits, and not after the trading server has applied it, rejected it, or applied it
- * without an answer. The tests search all stored data, and all logs at the finest level. Other
- * credentials are stored where needed, but never logged.
+ * without an answer. The tests search all stored data, all spans of traces, and all logs at the
+ * finest level. Other credentials are stored where needed, but never logged or traced.
  */
 import { randomBytes } from "node:crypto";
 
@@ -14,6 +14,7 @@ import { ConsoleClient } from "./console-session.ts";
 import { type EverythingStored, locationsOf, readEverything, readTopic } from "./everything-stored.ts";
 import { type EnvelopeView, OutsideClient } from "./outside-client.ts";
 import { startTwoGateways, type TwoGateways } from "./system.ts";
+import { startTraceReceiver, type TraceReceiver } from "./trace-receiver.ts";
 import { TradingControl } from "./trading-control.ts";
 
 const TEST_TIMEOUT_MS = 120_000;
@@ -22,6 +23,7 @@ const TOO_SHORT = 7;
 /** Has every kind of character of a generated password. */
 const GENERATED = "Qa7!#$%&*+-=?@_mKz4x";
 
+let receiver: TraceReceiver;
 let system: TwoGateways;
 let client: OutsideClient;
 let control: TradingControl;
@@ -29,13 +31,22 @@ let control: TradingControl;
 const passwords: string[] = [];
 
 beforeAll(async () => {
-  system = await startTwoGateways({ all: { LOG_LEVEL: "trace" } });
+  receiver = await startTraceReceiver();
+  system = await startTwoGateways({
+    all: {
+      LOG_LEVEL: "trace",
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "200",
+    },
+  });
   [client] = await system.newOrganization();
   control = new TradingControl(client.demo);
 });
 
 afterAll(async () => {
   await system.stop();
+  await receiver.stop();
 });
 
 /**
@@ -108,8 +119,20 @@ async function refused(account: string, usedKey: string): Promise<void> {
   expect(brokenOff.status).toBe(400);
 }
 
+/** The spans that the processes have sent until now. */
+function spans(): readonly { readonly where: string; readonly bytes: Buffer }[] {
+  return receiver.bodies.map((bytes) => ({ where: "spans", bytes }));
+}
+
+/** Waits until the processes have sent spans with each of these ids. */
+async function spansOf(ids: readonly string[]): Promise<void> {
+  await eventually(() => {
+    expect(ids.filter((id) => locationsOf([id], spans()).length === 0)).toEqual([]);
+  });
+}
+
 function locationsIn({ topics, redis, postgres, files }: EverythingStored): string[] {
-  return locationsOf(passwords, [...topics, ...redis, ...postgres, ...files]);
+  return locationsOf(passwords, [...topics, ...redis, ...postgres, ...files, ...spans()]);
 }
 
 /** Checks the search itself: it must find ids that may be stored, in each kind of store. */
@@ -144,7 +167,7 @@ describe("a search for a text", () => {
 
 describe("a password", () => {
   it(
-    "is in no topic, Redis key, table, log or other file, whether generated or supplied",
+    "is in no topic, Redis key, table, span, log or other file, whether generated or supplied",
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const [one = "", two = "", three = ""] = await Promise.all([1, 2, 3].map(() => client.openAccount()));
@@ -188,6 +211,7 @@ describe("a password", () => {
         expect(await control.login(number, credentials.tradingPassword)).toBe("trading");
         expect(await control.login(number, credentials.investorPassword)).toBe("investor");
       }
+      await spansOf(all.map(({ command }) => command.id));
       const everything = await readEverything(system.stack);
       expectSearched(everything, toBeRefused.command.id);
       // The search included the table with the password hashes.
@@ -220,7 +244,7 @@ function forged(): string {
 }
 
 describe("credentials", () => {
-  it("are in no log, valid or wrong: keys, sessions, tokens and webhook secrets", async () => {
+  it("are in no log and no span, valid or wrong: keys, sessions, tokens and webhook secrets", async () => {
     const { stack } = system;
     const demo = await stack.createDemo();
     const own = new OutsideClient(demo);
@@ -272,12 +296,13 @@ describe("credentials", () => {
       inBody,
       cookie,
     ].map(String);
+    await spansOf([seen]);
     const { files } = await readEverything(stack);
     const logs = files.filter(({ where }) => where.endsWith(".log"));
     for (const service of ["gateway", "console"]) {
       const ofService = logs.filter(({ where }) => where.endsWith(`/${service}.log`));
       expect(locationsOf([seen], ofService), service).not.toEqual([]);
     }
-    expect(locationsOf(secrets, logs)).toEqual([]);
+    expect(locationsOf(secrets, [...logs, ...spans()])).toEqual([]);
   });
 });

@@ -47,15 +47,19 @@ export interface TraceReceiver {
   /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
+  /** The bodies of all requests, with everything that processes sent of their spans. */
+  readonly bodies: readonly Buffer[];
   stop(): Promise<void>;
 }
 
 /** Starts the collector on a free port. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
   const spans: ReceivedSpan[] = [];
+  const bodies: Buffer[] = [];
   const server = createServer((request, response) => {
     void read(request).then((body) => {
-      spans.push(...fromWire(body));
+      bodies.push(body);
+      spans.push(...fromWire(JSON.parse(body.toString("utf8"))));
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     });
   });
@@ -67,13 +71,13 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
     server.closeAllConnections();
     await once(server, "close");
   };
-  return { url: `http://127.0.0.1:${port}`, spans, stop };
+  return { url: `http://127.0.0.1:${port}`, spans, bodies, stop };
 }
 
-async function read(request: IncomingMessage): Promise<unknown> {
+async function read(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  return Buffer.concat(chunks);
 }
 
 function fromWire(body: unknown): ReceivedSpan[] {
