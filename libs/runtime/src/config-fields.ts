@@ -204,8 +204,8 @@ export const configFields = {
    */
   retiredKeys,
   /**
-   * TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers. Only for trading servers
-   * on the same machine.
+   * TRADING_SERVER_ALLOW_INSECURE: `true` allows http to trading servers. Only for a single machine
+   * or a private network, because tokens and passwords are then sent unencrypted.
    */
   allowInsecure: z.enum(["true", "false"], 'must be "true" or "false"').default("false"),
   /** One key: base64 of 32 bytes. */

@@ -10,7 +10,7 @@ export interface TradingServerSettings {
   readonly TRADING_SERVER_SEALING_KEYS: Keyring;
   /** Token for trading servers that were registered without their own token. */
   readonly TRADING_SERVER_TOKEN?: string | undefined;
-  /** "true" allows http to trading servers. Only for trading servers on the same machine. */
+  /** "true" allows http to trading servers. */
   readonly TRADING_SERVER_ALLOW_INSECURE: "true" | "false";
   /** Certificate authorities in addition to the authorities that Node trusts, in PEM. */
   readonly TRADING_SERVER_TLS_CA?: string | undefined;
