@@ -19,7 +19,7 @@ export interface AddressOptions {
   readonly keys: Keyring;
   /** Token of servers that were registered without a token; undefined: there is none. */
   readonly sharedToken: string | undefined;
-  /** Whether http addresses are allowed. Only for trading servers on the same machine. */
+  /** Whether http addresses are allowed. */
   readonly allowInsecure: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface RegistrationContext extends DirectoryContext {
   readonly tradingServers: {
     /** Keys that seal the tokens. */
     readonly keys: Keyring;
-    /** Whether http addresses are allowed. Only for trading servers on the same machine. */
+    /** Whether http addresses are allowed. */
     readonly allowInsecure: boolean;
   };
 }
