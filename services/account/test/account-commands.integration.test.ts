@@ -134,7 +134,7 @@ describe("the status", () => {
     expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
   });
 
-  it("archived ends login, trading and funding on the trading server; enabling allows login and funding", async () => {
+  it("archived ends login, trading and funding on the trading server; enabling allows all three again", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const password = env.generated(creation, "trading");
@@ -150,6 +150,7 @@ describe("the status", () => {
     await env.run(account, "account.enable");
     expect(await change()).toMatchObject({ status: "applied" });
     expect(await env.login(account, password)).toBe("trading");
+    await env.openPosition(account);
   });
 
   it("after a command succeeds, all earlier events are published and shown, even without the topic", async () => {
