@@ -284,7 +284,7 @@ it("risk rules are set, checked field by field, deleted and audited, and a newer
   await user.page.getByLabel("Counted from").selectOption("higher");
   await user.page.getByLabel("A day starts at").fill("17:00");
   await user.page.getByLabel("Warn at percent of the limit").fill("80");
-  await user.page.getByLabel("When it is reached, kapi").selectOption("close_only");
+  await user.page.getByLabel("When the limit is reached, kapi").selectOption("close_only");
   await user.button("Add maximum loss").click();
   await user.page.getByLabel("Loss", { exact: true }).nth(1).fill("10");
   await checkPage(user, "risk-editor");

@@ -104,7 +104,7 @@ describe("an account", () => {
     const newest = stored();
     await user.open(accountTab("risk"));
     await user.page.getByText("Daily loss 5 % of the higher of equity and balance at 00:00 Europe/Prague.").waitFor();
-    await user.page.getByText("When it is reached: Closes all positions and disables the account.").waitFor();
+    await user.page.getByText("When the limit is reached: Closes all positions and disables the account.").waitFor();
     await checkPage(user, "account-risk-rules");
     await user.page.setViewportSize(WIDE);
     await user.page.getByRole("link", { name: "Breaches", exact: true }).last().click();

@@ -53,7 +53,7 @@ interface FilterProps {
   readonly reload: () => void;
 }
 
-/** The form of the filters. The button applies entered texts; a choice applies at once. */
+/** The form of the filters. “Search” applies entered texts; a choice applies at once. */
 export function AccountsFilter({ state, created, reload }: FilterProps) {
   const [open, setOpen] = useState(VALUES.some(([field]) => state.get(field) !== "") || created.name !== "all");
   const submit = (event: SubmitEvent): void => {

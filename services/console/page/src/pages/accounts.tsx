@@ -103,8 +103,8 @@ function List({ answer: { accounts, pagination, orderedAt }, sort, state, isFilt
           {whole(pagination.total)} {pagination.total === 1 ? "account" : "accounts"}
           {orderedAt === null ? null : (
             <>
-              . Sorted and filtered by stored values, the newest of <Moment at={orderedAt} />. Some of the values below
-              may be newer.
+              . Sorted and filtered by stored values. The newest of these on this page is from <Moment at={orderedAt} />
+              . Some of the values below may be newer.
             </>
           )}
         </p>

@@ -64,8 +64,9 @@ export function actorInWords(actor: AuditEntry["actor"]): string | null {
 }
 
 /**
- * Describes what was changed, null if unknown: a user by the e-mail address, or "themselves" if
- * they changed themselves; "the organization"; anything else by its type and id. `emails` has the
+ * Describes what was changed; null if the entry does not say it. A user is described by the e-mail
+ * address, or as "themselves" if the actor is this user; the organization as "the organization".
+ * Anything else, and a user who is not in `emails`, is described by type and id. `emails` has the
  * e-mail addresses of known users, by user id.
  */
 export function subjectInWords({ subject, actor }: AuditEntry, emails: ReadonlyMap<string, string>): string | null {

@@ -20,6 +20,7 @@ const ENTRIES_A_PAGE = 25;
  * column "To".
  */
 const MAX_PEOPLE = 100;
+/** Maximum length of the text of a filter. */
 const MAX_CHARACTERS = 100;
 
 function filterOf(query: URLSearchParams): AuditFilter {
@@ -166,7 +167,7 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
     { head: "Who", cell: ({ actor }) => actorInWords(actor) ?? <Nothing /> },
     { head: "What", cell: (entry) => <What entry={entry} /> },
     { head: "To", cell: (entry) => <Subject entry={entry} emails={emails} /> },
-    { head: "From", cell: ({ address }) => address ?? <Nothing /> },
+    { head: "Network address", cell: ({ address }) => address ?? <Nothing /> },
     {
       head: "Details",
       // The column "To" has a link to the command.
@@ -197,7 +198,7 @@ interface SubjectProps {
   readonly emails: ReadonlyMap<string, string>;
 }
 
-/** What was changed. An account and its command are links. */
+/** What was changed. An account and the command of the change are links. */
 function Subject({ entry, emails }: SubjectProps) {
   const { subject, details } = entry;
   const { commandId } = details;

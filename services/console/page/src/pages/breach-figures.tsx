@@ -22,7 +22,7 @@ export function BreachFigures({ breach, currency, evidence }: FiguresProps) {
   const compared = isProfit && rule.basis === "balance" ? "Balance" : "Equity";
   const moved = isProfit ? difference(value, reference) : difference(reference, value);
   const shown = (amount: number | string): string => money(amount, currency);
-  // A limit in percent is a share of this value. Only evidence has it.
+  // A limit in percent is a share of this value. Only evidence has the value.
   const base = evidence?.breach.reference.base ?? "0";
   const share = exactShare(moved, base);
   return (

@@ -13,11 +13,11 @@ import { Evidence } from "./breach-evidence.tsx";
 import { BreachFigures } from "./breach-figures.tsx";
 import { ruleInWords } from "./risk-words.ts";
 
-/** Pause between two requests for evidence that is pending, in milliseconds. */
+/** Interval at which a breach is loaded again while its evidence is pending. */
 const RELOAD_INTERVAL_MS = 3_000;
-/** Evidence is usually complete this long after the breach, in milliseconds. */
+/** Evidence is usually complete this long after the breach. */
 const USUALLY_COMPLETE_MS = 90_000;
-/** Evidence that is still pending this long after the breach is late, in milliseconds. */
+/** Evidence that is still pending this long after the breach is late. */
 const LATE_MS = 150_000;
 const NOT_FOUND = 404;
 
@@ -118,7 +118,7 @@ function Pending({ measuredAt, loadedAtMs }: { readonly measuredAt: string; read
   return (
     <Notice kind="warning">
       {loadedAtMs > breachedMs + LATE_MS
-        ? "The evidence is late. kapi waits for live samples or positions, and stores the evidence without them after 4 minutes. "
+        ? "The evidence is late. kapi waits for live samples, positions or prices. It stores the evidence without them 4 minutes after it recorded the breach. "
         : `The evidence includes the minute after the breach. It will be complete at about ${zonedClock(breachedMs + USUALLY_COMPLETE_MS)}. `}
       This page then shows it without a reload.
     </Notice>

@@ -18,7 +18,7 @@ const RANGES = ["hour", "today", "utcDay", "week", "month"] as const;
 /** The page with the breaches that the overview counts. */
 export const BREACHES_OF_UTC_DAY = "/breaches?range=utcDay";
 
-/** Breaches of all accounts since a time. */
+/** Breaches of all accounts since the start of the chosen range. */
 export function BreachesPage() {
   const api = useApi();
   const state = useUrlState();

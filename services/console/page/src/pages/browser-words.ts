@@ -18,11 +18,12 @@ const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bCrOS\b/, "ChromeOS"],
   [/\bLinux\b/, "Linux"],
 ];
+/** Maximum number of characters shown of the `User-Agent` of an unknown browser. */
 const MAX_CHARACTERS = 60;
 
 /**
- * The browser and the system of a `User-Agent`; its beginning if the browser is unknown, null if
- * there is none.
+ * The browser and the system that a `User-Agent` names. If the browser is unknown, the beginning of
+ * the `User-Agent`; null without a `User-Agent`.
  */
 export function browserInWords(userAgent: string | null): string | null {
   if (userAgent === null) return null;

@@ -58,11 +58,11 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
   const filters = Object.fromEntries(FILTERS.map((name) => [name, state.get(name)]));
   const { from, to } = range;
   const asked = { ...filters, from, to, limit: COMMANDS_A_PAGE };
-  const isCompared = state.get("by") !== "" || state.get("amount") !== "";
+  const isSearch = state.get("by") !== "" || state.get("amount") !== "";
   const { cursor } = state;
   const page = pageIn(query);
   const load = async (signal: AbortSignal): Promise<ListedCommands> => {
-    if (isCompared) {
+    if (isSearch) {
       const found = await api.findCommands(server.serverId, { ...asked, cursor: cursor ?? "" }, signal);
       return { ...found, pagination: null };
     }
@@ -78,7 +78,7 @@ function Commands({ server, query }: QueryProps & { readonly server: ConsoleServ
         <Loaded data={commands} what="the commands">
           {(listed) => <Results listed={listed} server={server} isFiltered={isFiltered} />}
         </Loaded>
-        {isCompared ? (
+        {isSearch ? (
           <CursorPager state={state} next={commands.value?.nextCursor ?? null} what="commands" />
         ) : commands.value?.pagination ? (
           <Pager

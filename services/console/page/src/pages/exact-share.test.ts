@@ -5,7 +5,6 @@ import { difference, exactShare } from "./exact-share.ts";
 it.each([
   [501.4, "10000.00", "5.0140"],
   [0.07, "0.1", "70.0000"],
-  // In binary numbers 1.005 / 100 * 100 is 1.00499…, which rounds down.
   [1.005, "100", "1.0050"],
   [1, "3", "33.3333"],
   [2, "3", "66.6667"],

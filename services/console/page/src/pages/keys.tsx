@@ -72,8 +72,8 @@ export function KeysPage() {
           onClose={() => setRevoking(null)}
         >
           <p>
-            Requests with <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) fail within two seconds, and
-            its live connections are closed. This cannot be undone.
+            Within two seconds, all requests with <strong>{revoking.name}</strong> (<code>{revoking.keyId}</code>) fail,
+            and live connections with this key are closed. This cannot be undone.
           </p>
           <p>
             <LastUse of={revoking} />
@@ -153,12 +153,12 @@ function columns(
       ),
     },
     {
-      head: "Created and end",
+      head: "Created and valid until",
       cell: ({ createdAt, expiresAt, revokedAt }) => (
         <>
           <Moment at={createdAt} />
           <span class="under">
-            {revokedAt === null && expiresAt === null ? "never ends" : <Moment at={revokedAt ?? expiresAt} />}
+            {revokedAt === null && expiresAt === null ? "never expires" : <Moment at={revokedAt ?? expiresAt} />}
           </span>
         </>
       ),

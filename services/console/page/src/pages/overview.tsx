@@ -1,4 +1,4 @@
-/** The overview: what needs attention. Each number links to its list. */
+/** The overview: totals, and what needs attention, with links to the lists. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
@@ -20,7 +20,7 @@ const REFRESH_MS = 10_000;
 /** Height of the page while it is loading, in lines. */
 const LINES = 24;
 
-/** What needs attention, read again every ten seconds while the browser tab is visible. */
+/** The overview, read again every ten seconds while the browser tab is visible. */
 export function OverviewPage() {
   const api = useApi();
   const overview = useData("overview", (signal) => api.overview(signal));
@@ -86,7 +86,7 @@ interface SectionProps<T> {
   readonly title: string;
   readonly link: readonly [to: string, text: string];
   readonly part: Part<T>;
-  /** Null: the list is empty. */
+  /** Returns null if the list of the part is empty. */
   readonly children: (value: T) => ComponentChildren;
 }
 

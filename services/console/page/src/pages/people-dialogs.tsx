@@ -105,7 +105,7 @@ export function NewInvitation({ invited: { invitation, token }, onDone }: NewInv
         </>
       )}
       <p>
-        It works once, until <Moment at={invitation.expiresAt} />.
+        The link works once, until <Moment at={invitation.expiresAt} />.
       </p>
       <div class="buttons">
         <button type="button" class="primary" onClick={onDone}>

@@ -76,7 +76,7 @@ interface AskedProps {
   readonly onClose: () => void;
 }
 
-/** Dialogs of the changes that only need a confirmation. `text` follows the name of the person. */
+/** Texts of dialogs that only confirm a change of a person. `text` follows the person's name. */
 const CHANGES = {
   disable: {
     title: "Disable this person?",

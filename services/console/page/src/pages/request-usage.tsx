@@ -12,7 +12,7 @@ import { CommandLink, Moment, Nothing } from "../parts/values.tsx";
 
 const LINES_A_PAGE = 20;
 
-/** The usage lines of a request, in pages. A bulk request has one line for each of its commands. */
+/** The usage lines of a request, in pages. A bulk request has lines for each of its commands. */
 export function RequestUsage({ request }: { readonly request: ConsoleRequest }) {
   const api = useApi();
   const [page, setPage] = useState(1);
@@ -27,7 +27,7 @@ export function RequestUsage({ request }: { readonly request: ConsoleRequest }) 
           <p class="quiet">
             {creditsCharged === 0
               ? "This request cost no credits."
-              : "Its usage is not recorded yet. It usually takes a few seconds: load this page again."}
+              : "The usage of this request is not recorded yet. This usually takes a few seconds. Load this page again."}
           </p>
         ) : (
           <>

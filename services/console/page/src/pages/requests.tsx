@@ -18,7 +18,7 @@ import { LOGGED_OPERATIONS } from "./request-operations.ts";
 import { OmittedRequests, RequestStatus } from "./request-parts.tsx";
 
 const REQUESTS_A_PAGE = 50;
-/** Ranges within the 7 days that requests are kept. */
+/** Ranges within the 7 days for which requests are kept. */
 const TIMES = ["week", "today", "yesterday", "hour", "custom"] as const;
 /** Filters that are chosen from a list. */
 const CHOSEN = ["status", "operation", "actor", "serverId"] as const;

@@ -50,5 +50,5 @@ export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJE
 /** Kinds that an endpoint gets if its `kinds` is null: all except final states of commands. */
 export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
 
-/** Every kind of a delivery. */
+/** Every kind that a delivery can have. */
 export const ALL_KINDS: readonly WebhookKind[] = [...CHOSEN_KINDS, "webhook.test"];

@@ -200,7 +200,7 @@ function Dialogs({ endpoint, opened, onClose, onChanged, onRotated, onReplayed }
       >
         <p>
           Creates a new secret and shows it once. For 24 hours each event is signed with both secrets, so that you can
-          update your receiver. After that the current secret stops working.
+          update your receiver. After that, only the new secret is used.
         </p>
       </ConfirmDialog>
     );

@@ -31,15 +31,15 @@ export function Dialog({ title, onClose, children }: DialogProps) {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  // Escape closes the dialog here, not in the browser: the browser returns the focus at once and
-  // reports `close` later. In between, the caller still renders this dialog, so the button that
-  // has the focus again could not open it.
+  // Escape calls `onClose` at once. If the browser closed the dialog, it would return the focus at
+  // once, but report `close` later. In between, the caller would still render this dialog, so the
+  // button that opens the dialog would have the focus but no effect.
   const closeByEscape = (event: Event): void => {
     event.preventDefault();
     onClose();
   };
-  // The browser may still close the dialog itself. Its `close` event is late, perhaps after this
-  // dialog was unmounted. If the caller leaves the dialog open, the dialog is shown again.
+  // The browser can still close the dialog itself. It then reports `close` later, perhaps after
+  // this dialog was unmounted. If the caller leaves the dialog open, the dialog is shown again.
   const closed = (): void => {
     if (isUnmounted.current) return;
     onClose();

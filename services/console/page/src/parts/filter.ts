@@ -8,8 +8,8 @@ export function pageIn(query: URLSearchParams): number {
 }
 
 /**
- * Changes fields of the query of a list; an empty text removes a field. The list starts at its
- * first page, unless `page` is changed.
+ * Changes fields of the query of a list; an empty text removes a field. The field `page` is removed
+ * too, unless it is changed. All other fields stay, also a cursor.
  */
 export function filterBy(
   path: string,

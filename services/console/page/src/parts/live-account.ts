@@ -35,7 +35,7 @@ export function useLive(serverId: string, accountNumber: string): LiveState {
   return state;
 }
 
-/** An account with its newest live values, if they are newer than the loaded ones. */
+/** An account with its newest live values, unless the loaded values are newer. */
 export function useLiveAccount(account: TradingAccount): TradingAccount {
   const { samples } = useLive(account.serverId, account.accountNumber);
   return liveValues(account, samples.at(-1));

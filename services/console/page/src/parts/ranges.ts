@@ -76,8 +76,8 @@ function instantIn(text: string): number | null {
 }
 
 /**
- * A range of time as the fields of a query. As in the management API, the query's `to` is
- * inclusive, with a precision of one millisecond.
+ * A range of time as the fields of a query. The query's `to` is the last millisecond of the range,
+ * for an API that includes `to`, such as listCommands.
  */
 export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
   return {

@@ -17,8 +17,7 @@ interface ShownRange {
 
 /**
  * The range that the address names. Its times do not follow the clock: they are computed again when
- * the range in the address, the time zone or `round` changes. The caller raises `round` to reload
- * the list.
+ * the range in the address, the time zone or `round` changes.
  */
 export function useTimeRange(state: UrlState, initial: RangeName = "all", round = 0): ShownRange {
   const zone = currentZone();
@@ -47,7 +46,7 @@ interface TimeRangeProps {
  */
 const USUAL_NAMES = (Object.keys(RANGES) as RangeName[]).filter((name) => name !== "utcDay");
 
-/** Filters a list by time. It shows the exact times of the range, and their zone. */
+/** Filters a list by time. Shows the start and end of the range to the minute, with the zone. */
 export function TimeRange({ state, range: { name, span }, names = USUAL_NAMES, label = "Time" }: TimeRangeProps) {
   const choose = (chosen: RangeName): void => {
     if (chosen !== "custom") return state.set({ range: chosen, from: null, to: null });

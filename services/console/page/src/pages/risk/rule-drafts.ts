@@ -23,7 +23,7 @@ export interface RuleDraft {
   readonly action: RiskAction;
 }
 
-/** Digits with a decimal point or comma. The API checks sign, size and decimals. */
+/** A decimal number, with a point or a comma. The API checks sign, size and decimals. */
 const NUMBER = /^-?\d{1,15}(?:[.,]\d{1,15})?$/;
 
 const NEW_RULE: Omit<RuleDraft, "key" | "type" | "id"> = {
@@ -72,8 +72,8 @@ export function draftOf(rule: RiskRule): RuleDraft {
 }
 
 /**
- * The rules as the API takes them, or the issues of fields that are not a number. The API checks
- * everything else by its schema.
+ * The rules as the API takes them. If the text of a number field is not a number, the issues of
+ * these fields instead. The API checks everything else by its schema.
  */
 export function rulesOf(
   drafts: readonly RuleDraft[],

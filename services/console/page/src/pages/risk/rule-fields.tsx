@@ -17,8 +17,8 @@ const TYPES: readonly (readonly [RiskRule["type"], string])[] = [
 const ACTIONS: readonly RiskAction[] = ["notify", "close_only", "disable", "flatten_and_disable"];
 const TYPE_TEXTS: Readonly<Record<RiskRule["type"], string>> = {
   dailyLoss: "The loss of equity since the start of the day.",
-  maxLoss: "The loss of equity since the start, or from the highest value.",
-  profitTarget: "The profit since the start. Reaching it is reported as a breach.",
+  maxLoss: "The loss of equity from the start value, or from the highest equity or balance.",
+  profitTarget: "The profit from the start value. Reaching the target is reported as a breach.",
 };
 const ZONES_ID = "risk-time-zones";
 
@@ -105,7 +105,7 @@ function Rule({ draft, index, issues, currency, change, remove }: RuleProps) {
         {draft.type === "dailyLoss" ? <DailyFields {...common} /> : <LifetimeFields {...common} />}
         <Choice
           {...common}
-          label="When it is reached, kapi"
+          label="When the limit is reached, kapi"
           field="action"
           options={ACTIONS.map((action) => [action, lowerFirst(actionInWords(action))])}
         />

@@ -24,7 +24,7 @@ function Rule({ rule, currency }: { readonly rule: RiskRule; readonly currency: 
     <li>
       {ruleInWords(rule, currency)}.
       <span class="under">
-        When it is reached: {actionInWords(rule.action)}.
+        When the limit is reached: {actionInWords(rule.action)}.
         {rule.warnAt === undefined ? "" : ` Warning at ${exactPercent(rule.warnAt)} of the limit.`} Rule{" "}
         <code>{rule.id}</code>
       </span>

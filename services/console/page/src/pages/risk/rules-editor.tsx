@@ -18,7 +18,7 @@ interface RulesEditorProps {
   readonly currency: string;
   /** Title of the dialog that asks before the change: "Change the risk rules of account 1001?" */
   readonly question: string;
-  /** Label of the buttons that send the change: "Change rules". */
+  /** Label of the buttons that open the dialog and send the change: "Change rules". */
   readonly confirm: string;
   /** What the change means, in sentences. */
   readonly warning: ComponentChildren;

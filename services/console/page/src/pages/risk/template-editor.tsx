@@ -80,7 +80,7 @@ export function TemplateEditor({ template, currency, start, readAgain, onClose }
           </fieldset>
           <Field
             label="Whose name begins with"
-            hint="Upper and lower case differ. Empty: with any name; then choose a state."
+            hint="Upper and lower case differ. If empty, accounts with any name match, and a state must be chosen."
             error={messageOf(issues, "appliesTo")}
           >
             {(tied) => (

@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   { head: "When", cell: ({ at }) => <ExactMoment at={at} /> },
   { head: "Who", cell: ({ actor }) => actorInWords(actor) ?? <Nothing /> },
   { head: "What", cell: ({ action }) => actionInWords(action) },
-  { head: "From", cell: ({ address }) => address ?? <Nothing /> },
+  { head: "Network address", cell: ({ address }) => address ?? <Nothing /> },
   { head: "Details", cell: ({ details }) => <Details of={details} /> },
 ];
 

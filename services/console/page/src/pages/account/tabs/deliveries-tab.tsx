@@ -31,7 +31,7 @@ export function DeliveriesTab({ account, round }: TabProps) {
         const { events: rows, nextCursor } = await lists.page("deliveries", account, query, signal);
         return { rows, nextCursor, total: null };
       }}
-      empty="No event of this account in the last 30 days. A trade, a deposit or a change of its state makes one."
+      empty="No event of this account in the last 30 days. Trades, deposits and changes of the account create events."
     >
       {(rows) => <Table caption="Events, newest first" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />}
     </RecordList>

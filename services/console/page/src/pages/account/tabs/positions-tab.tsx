@@ -71,13 +71,14 @@ export function PositionsTab({ account, stored, round }: TabProps & { readonly s
 
 interface OpenProfitProps {
   readonly stored: TradingAccount;
-  /** Called when the number of open positions has changed. */
+  /** Called when the number of open positions in the live samples has changed. */
   readonly onChange: () => void;
 }
 
 /**
- * The open profit of the account: live while the stream is connected, otherwise as loaded. Trading
- * servers report it for the account, and not for each position.
+ * The open profit of the account: from the newest live sample while the stream is connected.
+ * Without a connection or a sample, the loaded profit. Trading servers report the open profit for
+ * the account, and not for each position.
  */
 function OpenProfit({ stored, onChange }: OpenProfitProps) {
   const { connection, samples } = useLive(stored.serverId, stored.accountNumber);

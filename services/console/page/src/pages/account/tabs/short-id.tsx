@@ -1,4 +1,4 @@
-/** Characters of the longest id that is shown whole, and of the shown parts of a longer id. */
+/** Lengths in characters: the longest id that is shown whole, and the parts of a longer id. */
 const LONGEST_WHOLE = 14;
 const FIRST = 8;
 const LAST = 4;

@@ -42,7 +42,7 @@ export function TransactionsTab({ account, round }: TabProps) {
         return { rows, ...pagination };
       }}
       csv={(query) => lists.csv("transactions", account, query)}
-      empty="Nothing has changed the balance of this account yet. A deposit appears here once it is booked."
+      empty="Nothing has changed the balance of this account yet. A deposit appears here after it is booked."
     >
       {(rows) => <Transactions account={account} rows={rows} />}
     </RecordList>
