@@ -153,7 +153,7 @@ describe("the status", () => {
     await env.openPosition(account);
   });
 
-  it("after a command succeeds, all earlier events are published and shown, even without the topic", async () => {
+  it("after a command succeeds, all earlier events are published and shown, without trading.events", async () => {
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
     const account = await env.account();
@@ -173,7 +173,8 @@ describe("the status", () => {
     const orderEvents = cancelled.map((status) => `order.${status}`);
     const story = ["account.created", ...traded, "account.updated", ...orderEvents, "account.archived"];
     expect(published.map(({ type }) => type)).toEqual(story);
-    // Webhooks orders the transactions of the last deal before the update.
+    // With these places, the webhooks service delivers the transactions of the last deal before
+    // the update.
     const placeOf = (type: string) => published.findLast((accountEvent) => accountEvent.type === type)?.place;
     expect(placeOf("account.updated")?.after).toBe(placeOf("deal.executed")?.through);
     // A graceful stop would wait until the events are published, and their topic does not exist.
@@ -333,9 +334,9 @@ describe("a search that takes too long", () => {
   });
 });
 
-describe("a failure", () => {
+describe("after a failure", () => {
   const points = ["after-execute", "in-transaction", "after-publish"];
-  it.each(points)("of the service at %s carries out each command once, with one event", async (point) => {
+  it.each(points)("of the service at %s, each command is carried out once, with one event", async (point) => {
     const account = await env.account();
     await env.restart(`account.${point}`);
     // A repeated password reset would change the account again; a repeated status would not.
@@ -354,7 +355,7 @@ describe("a failure", () => {
     expect(await env.client.eventSequence(env.server.serverId, account)).toBe(3);
   });
 
-  it("that loses the answer of a change, or delays the change, changes the account once", async () => {
+  it("that loses the answer of a change, or delays the change, the account is changed once", async () => {
     const account = await env.account();
     await env.fault({ kind: "drop_answer", accountNumber: account, operation: "update", count: 1 });
     const update = env.run(account, "account.update", { payload: { accountName: "Dropped" } });

@@ -111,7 +111,7 @@ describe("a search among accounts", () => {
     expect(await found("nobody")).toEqual([]);
   });
 
-  it("uses its own index, for any status and length", async () => {
+  it("uses the index accounts_search, with or without a status, for texts of any length", async () => {
     const { serverId } = await named(Array.from({ length: 3_000 }, (_, index) => `Trader ${index}`));
     for (const pattern of ["%nobody%", "%x%"]) {
       const plans = [
@@ -137,7 +137,7 @@ describe("a search among accounts", () => {
     expect(await found(serverId, "kfund")).toEqual([kelvin]);
   });
 
-  it("treats every other character literally, at any length", async () => {
+  it("treats special characters literally, also in a text of 100 characters", async () => {
     const longest = `${"x".repeat(98)}_%`;
     const { serverId } = await named([String.raw`a\b`, "a_b", "a%b", "axb", "line\nfeed", "O'Neil -- ;", longest]);
     expect(await found(serverId, String.raw`A\B`)).toEqual([String.raw`a\b`]);

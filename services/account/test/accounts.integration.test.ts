@@ -147,7 +147,7 @@ describe("the list of accounts", () => {
     );
     await createCreationRepository(database).findOrCreate(creations);
     const server = await reader.server(serverId);
-    if (server === null) throw new Error("the server was saved");
+    if (server === null) throw new Error("the saved server was not found");
     const samples = { latest: (_: string, numbers: readonly string[]) => Promise.resolve(numbers.map(() => null)) };
     let text = "";
     for await (const chunk of streamTradingAccounts({ reader, samples }, server, {})) text += chunk;
@@ -274,7 +274,7 @@ describe("the list of accounts", () => {
   it("is empty for an empty server", async () => {
     const reader = createAccountReader(database);
     const server = await reader.server(await insertServer(database));
-    if (server === null) throw new Error("the server was saved");
+    if (server === null) throw new Error("the saved server was not found");
     let text = "";
     const samples = { latest: () => Promise.resolve([]) };
     for await (const chunk of streamTradingAccounts({ reader, samples }, server, {})) text += chunk;

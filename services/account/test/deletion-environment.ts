@@ -15,7 +15,8 @@ const MAKE_DUE = statement(
   "test-deletion-due",
   "update accounts set deletion_due_at = now() where status = 'deleting'",
 );
-const BELOW = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
+/** Paths of reads, below the path of the account. */
+const READ_PATHS = ["", "/orders?page=1&limit=20", "/positions?page=1&limit=20", "/positions?status=open", "/deals"];
 
 /** The answer of a request for a deleted or unknown account. */
 export const GONE = { status: 404, code: "ACCOUNT_NOT_FOUND" };
@@ -52,10 +53,14 @@ export class DeletionEnvironment {
     await this.database.query(MAKE_DUE, []);
   }
 
-  /** Expects that no read shows the account, and that its data is deleted in every service. */
+  /**
+   * Expects that no read shows the account, that its history is deleted, and that finance and
+   * metrics were asked to delete their data of the account.
+   */
   async expectGone(account: string): Promise<void> {
     const { harness } = this;
-    for (const path of BELOW) expect(await harness.call("GET", harness.pathOf(account) + path)).toMatchObject(GONE);
+    for (const path of READ_PATHS)
+      expect(await harness.call("GET", harness.pathOf(account) + path)).toMatchObject(GONE);
     const name = { serverId: harness.server.serverId, accountNumber: account };
     const asked = await harness.call("POST", "/internal/accounts/existing", { accounts: [name] });
     expect(asked.body).toMatchObject({ existing: [false], ids: [null] });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => deletion.stop());
 
 describe("the queued deletion", () => {
-  it("rejects an account with an open position, and deletes all its data once it has none", async () => {
+  it("fails if a position is open, and deletes all data of the account after the position is closed", async () => {
     const account = await env.account();
     const positionId = await env.openPosition(account);
     expect(await env.run(account, "account.delete")).toMatchObject({
@@ -267,7 +267,7 @@ describe("the immediate deletion", () => {
     }
   });
 
-  it("is completed by the service itself without a retry", async () => {
+  it("is completed by the service itself, without a second request", async () => {
     const account = await env.account();
     env.neighbours.unavailable.add("metrics");
     expect((await env.delete(account)).status).toBe(500);

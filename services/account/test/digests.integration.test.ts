@@ -21,14 +21,15 @@ const MANY_DEALS = 1_200;
 
 type Digest = Extract<DealDigests, { state: "made" }>["digests"][number];
 
-/** $1 server, $2 first day: the server's digests begin with this day. */
+/** $1 server, $2 first day of its digests. All earlier days count as made. */
 const BEGIN_WITH = statement<never>(
   "test-begin-with",
   `insert into digest_servers (server_id, first_day, made_through) values ($1, $2::date, $2::date - 1)
    on conflict (server_id) do update set first_day = excluded.first_day, made_through = excluded.made_through`,
 );
-const BEGIN_FROM = statement<never>(
-  "test-begin-from",
+/** $1 server, $2 first day of its digests. The days that count as made stay the same. */
+const SET_FIRST_DAY = statement<never>(
+  "test-set-first-day",
   "update digest_servers set first_day = $2::date where server_id = $1",
 );
 const LOSE_LAST_DEAL = statement<never>(
@@ -65,8 +66,8 @@ async function stopMakers(): Promise<void> {
 }
 
 /**
- * Publishes the events, then starts to make digests from `firstDay` on, as this many processes.
- * The consumer starts last.
+ * Publishes the events, then starts `processes` digest makers, whose first day is `firstDay`. The
+ * consumer starts last.
  */
 async function published(events: readonly TradingEvent[], firstDay = yesterday(), processes = 1): Promise<void> {
   await env.stopConsumer();
@@ -126,12 +127,14 @@ async function expectNaive(day: string, accountNumber: string): Promise<void> {
   });
 }
 
+/** A deal of a history. */
 interface Step {
   readonly daysAgo: number;
   /** The time of the day, as a trading server writes it. */
   readonly time: string;
   readonly volume: number;
   readonly price: number;
+  /** Realized profit, commission and swap, in minor units. */
   readonly amounts: readonly [number, number, number];
 }
 
@@ -271,7 +274,7 @@ describe("the digests of deals", () => {
     // As after the end of today: the digests of today count as made.
     await stopMakers();
     await env.database.query(BEGIN_WITH, [serverId, addDays(today, 1)]);
-    await env.database.query(BEGIN_FROM, [serverId, yesterday()]);
+    await env.database.query(SET_FIRST_DAY, [serverId, yesterday()]);
     const ofToday = deals.filter(({ executedAt }) => executedAt.startsWith(today));
     expect((await digestsOf(today, [accountNumber])).get(accountNumber)).toMatchObject({
       count: 1,

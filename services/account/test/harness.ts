@@ -93,7 +93,7 @@ export class Harness {
     return commandId;
   }
 
-  /** Publishes a command on an account. */
+  /** Publishes a command on an account, or a creation if `accountNumber` is null. */
   async publish(
     accountNumber: string | null,
     operation: CommandOperation,
@@ -101,8 +101,8 @@ export class Harness {
   ): Promise<AnyCommandMessage> {
     const { organizationId, serverId } = this.server;
     const derivationKeyId = this.#derivationKeys().currentKeyId;
-    const its = { organizationId, serverId, operation, accountNumber, derivationKeyId, payload: {} };
-    const valid = commandMessage({ ...its, ...overrides });
+    const defaults = { organizationId, serverId, operation, accountNumber, derivationKeyId, payload: {} };
+    const valid = commandMessage({ ...defaults, ...overrides });
     const message =
       accountNumber === null ? { ...valid, managedAccountId: managedAccountIdOf(valid.commandId) } : valid;
     const key = accountNumber === null ? String(message.managedAccountId) : `${message.serverId}/${accountNumber}`;
@@ -199,8 +199,8 @@ export class Harness {
   }
 
   /**
-   * The events of an account, ordered by number. After a crash they may arrive repeatedly and out
-   * of order.
+   * The events of an account, each once, ordered by number. After a crash, events sometimes arrive
+   * repeatedly and out of order.
    */
   eventsOf(accountNumber: string): AccountEvent[] {
     const ofAccount = this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);

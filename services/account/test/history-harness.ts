@@ -214,7 +214,7 @@ export class HistoryHarness {
     });
   }
 
-  /** Publishes an event as a trading server does. */
+  /** Publishes events as a trading server does. */
   async publish(...events: readonly TradingEvent[]): Promise<void> {
     for (const event of events) {
       const key = accountKey(event.serverId, event.accountNumber);

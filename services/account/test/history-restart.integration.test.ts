@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const logger = createLogger({ service: "test", level: "silent" });
 const KILLS = 3;
-const ORDERS_EACH = 15;
+const ORDERS_PER_KILL = 15;
 const INSERT_ACCOUNT = statement(
   "test-insert-account",
   `insert into accounts (id, organization_id, server_id, account_number, account_name, status, currency, leverage,
@@ -84,26 +84,26 @@ describe("an account service that is killed", () => {
         investorPassword: "Investor-1",
       },
     ]);
-    const place = `${stack.tradingServerUrl}/control/v1/servers/${serverId}/accounts/${accountNumber}/orders`;
+    const ordersUrl = `${stack.tradingServerUrl}/control/v1/servers/${serverId}/accounts/${accountNumber}/orders`;
     const order = JSON.stringify({ symbol: "EURUSD", side: "buy", volume: 0.01 });
     const service = stack.process("account");
     for (let kill = 0; kill < KILLS; kill += 1) {
-      for (let index = 0; index < ORDERS_EACH; index += 1) {
-        const answer = await fetch(place, {
+      for (let index = 0; index < ORDERS_PER_KILL; index += 1) {
+        const answer = await fetch(ordersUrl, {
           method: "POST",
           headers: { "content-type": "application/json" },
           body: order,
         });
         expect(answer.ok).toBe(true);
         // Kills the service while it books.
-        if (index === ORDERS_EACH - 1 - kill) service.kill("SIGKILL");
+        if (index === ORDERS_PER_KILL - 1 - kill) service.kill("SIGKILL");
       }
       await service.ended();
       await service.start();
     }
     const url = `${service.url}/internal/servers/${serverId}/accounts/${accountNumber}`;
     const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
-    const total = KILLS * ORDERS_EACH;
+    const total = KILLS * ORDERS_PER_KILL;
     const open = (await (await fetch(`${url}/positions?status=open&limit=1`, { headers })).json()) as {
       pagination: { total: number };
     };

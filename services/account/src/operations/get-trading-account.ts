@@ -27,6 +27,7 @@ export interface AccountDetails {
  * Account details with the current values on the trading server, or with the last live sample if
  * the trading server gives none (decisions, 4.1). An account without a sample then shows its
  * initial balance. An account that was never opened shows zero. Null if there is no such account.
+ * Rejects if the trading server gives no values and the last sample cannot be read either.
  */
 export async function getTradingAccount(
   dependencies: AccountDetailsDependencies,

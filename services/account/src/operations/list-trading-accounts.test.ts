@@ -65,7 +65,7 @@ function refused(read: Promise<string>): Promise<void> {
 }
 
 describe("searches of one organization that take long", () => {
-  it("use at most its share of the database, paged or not; a further search is rejected after its wait", async () => {
+  it("never exceed the organization's share of searches, paged or not; further searches are rejected", async () => {
     const one = server();
     const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
     const searches = [
@@ -83,7 +83,7 @@ describe("searches of one organization that take long", () => {
     await soon(pageOfTradingAccounts(dependencies, one, { ...PAGE, search: "a" }));
   });
 
-  it("delay neither its lists and pages, nor another organization's searches and lists", async () => {
+  it("delay neither the organization's lists and pages, nor another organization's searches and lists", async () => {
     const [one, other] = [server(), server()];
     const { dependencies, end, running } = sourcesIn(
       (serverId, { search }) => serverId === one.serverId && search !== undefined,

@@ -21,8 +21,8 @@ const MAX_SEARCHES = 8;
 /** Maximum for one organization in a process, whichever gateway or console sends the searches. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
 /**
- * Maximum wait until a search may start. With the search's 2 s it stays within the gateway's
- * deadline.
+ * Maximum wait until a search may start. This wait and the 2 s of the search are less than the
+ * 3.5 s that the gateway waits.
  */
 const MAX_SEARCH_WAIT_MS = 1_000;
 
@@ -98,9 +98,9 @@ async function inTurn<T>(
 }
 
 /**
- * The given accounts of a server, in order; null for one that does not exist or is deleted. More
- * accounts than {@link MAX_UNQUEUED_RECORDS} wait for the organization's turn, as a chunk of a list
- * does.
+ * The given accounts of a server, in order; null for one that does not exist or is deleted. A call
+ * with more than {@link MAX_UNQUEUED_RECORDS} accounts waits for the organization's turn, as a
+ * chunk of a list does.
  */
 export async function readAccountRecords(
   { reader, samples }: AccountListDependencies,

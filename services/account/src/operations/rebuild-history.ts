@@ -18,9 +18,9 @@ const CHUNK_ACCOUNTS = 64;
 /** Maximum number of events per request. */
 const PAGE_EVENTS = 1_000;
 /**
- * A new account may have no booked events, because its first events are still on their way. An
- * account without booked events after this time has lost its history: its events count as
- * published.
+ * Time after the start of a rebuild. An account that still has no booked events at this time counts
+ * as an account that lost its history: its events are not published again. Before this time, the
+ * first events of a new account are possibly still on their way.
  */
 const LOST_AFTER_MS = 5_000;
 

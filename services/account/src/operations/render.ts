@@ -7,7 +7,7 @@ const isoOrNull = (time: Date | null): string | null => (time === null ? null : 
 
 /** The record of an account as the API shows it (decisions, 4.1). */
 export function toTradingAccount(account: Account, server: ServerConfiguration, values: AccountValues): TradingAccount {
-  assert(account.status !== "deleted", "a deleted account is never shown");
+  assert(account.status !== "deleted", "a deleted account must not be shown");
   return {
     id: account.id,
     organizationId: account.organizationId,

@@ -19,9 +19,10 @@ export class InvalidConfigurationError extends Error {
 
 /**
  * Changes a server's configuration and sends it to the trading server (decisions, 4.10). Null if
- * there is no such server. Rejects with {@link InvalidConfigurationError} for an invalid change.
- * Rejects as `configure` does if the send fails. After a failed send the change stays stored, and
- * the service sends it again until a send succeeds; a repeated request sends it too.
+ * the server does not exist or is removed. Rejects with {@link InvalidConfigurationError} for an
+ * invalid change. Rejects as `configure` does if the send fails. After a failed send the change
+ * stays stored, and the service sends it again until a send succeeds; a repeated request sends it
+ * too.
  */
 export async function updateServerConfiguration(
   serverRepository: ServerRepository,

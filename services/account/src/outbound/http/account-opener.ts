@@ -36,6 +36,8 @@ function fromOutcome(outcome: Outcome): OpeningOutcome {
     case "closed":
       return { kind: "closed" };
     case "incomplete":
-      throw new TradingServerUnreachable(`a creation is never incomplete: ${outcome.message}`);
+      throw new TradingServerUnreachable(
+        `the trading server returned the outcome "incomplete" for a creation: ${outcome.message}`,
+      );
   }
 }

@@ -3,10 +3,10 @@ import { callRoute, type InternalClient } from "@kapi/http";
 
 import type { ExternalAccountData } from "../../domain/ports.ts";
 
-/** Deadline of one deletion, in milliseconds: metrics may have a month of snapshots to delete. */
+/** The deadline of each call is long, because metrics deletes up to a month of snapshots. */
 const REMOVAL = { timeoutMs: 4_000, repeatable: true };
 
-/** Removes data of accounts: finance hides their transactions, metrics deletes its data. */
+/** Removes data of an account: finance hides its transactions, metrics deletes its snapshots. */
 export function createExternalAccountData(finance: InternalClient, metrics: InternalClient): ExternalAccountData {
   return {
     deleteFromFinance: async (serverId, accountNumber) => {

@@ -8,7 +8,10 @@ import type { Samples } from "../../domain/ports.ts";
 export function createSamples(metrics: InternalClient): Samples {
   return {
     async latest(serverId, accountNumbers) {
-      assert(accountNumbers.length <= MAX_SAMPLED_ACCOUNTS, `at most ${MAX_SAMPLED_ACCOUNTS} accounts at once`);
+      assert(
+        accountNumbers.length <= MAX_SAMPLED_ACCOUNTS,
+        `${accountNumbers.length} accounts are more than the maximum of ${MAX_SAMPLED_ACCOUNTS}`,
+      );
       const body = { serverId, accountNumbers };
       const { samples } = await callRoute(metrics, METRICS_ROUTES.readLatestSamples, { body }, { repeatable: true });
       assert(samples.length === accountNumbers.length, "the metrics service must return one sample per account");

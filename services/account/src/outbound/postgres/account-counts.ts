@@ -20,7 +20,7 @@ export interface StatusMove {
 /** Statuses that lists show. */
 const LISTED: readonly StoredStatus[] = STORED_STATUSES.filter((status) => status !== "deleted");
 
-// $1 servers, $2 statuses, $3 differences; each pair once.
+// $1 servers, $2 statuses, $3 differences; each pair of server and status occurs once.
 const ADD = statement<never>(
   "account-counts-add",
   `with added as materialized (
@@ -83,7 +83,7 @@ export async function countAccounts(
   return row?.total ?? 0;
 }
 
-/** Number of listed accounts of each server by state, in the order of the servers. */
+/** Number of listed accounts of each server by status, in the order of the servers. */
 export async function countByState(
   queryable: Queryable,
   serverIds: readonly string[],

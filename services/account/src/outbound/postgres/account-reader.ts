@@ -17,7 +17,10 @@ import {
 import { countSelected, listSelected } from "./selected-accounts.ts";
 import { selectServer } from "./server-repository.ts";
 
-/** Accounts per chunk of an unpaged list. One chunk delays the process's other requests. */
+/**
+ * Maximum number of accounts per chunk of an unpaged list. Other requests of the process wait while
+ * a chunk is built.
+ */
 const CHUNK_ROWS = 200;
 /** The position before the first account of a list. */
 const LIST_START: ListPosition = { listed_at: "infinity", account_number: "" };
@@ -51,8 +54,8 @@ const SELECT_DESCRIPTIONS = statement<{ account_name: string | null; created_at:
 );
 /**
  * List statements. Each reads its rows in order from one index: all accounts of a server, or those
- * of a status. Searches use their own index. Only an unpaged search with more matches than a chunk
- * is read along the list.
+ * of a status. A search uses the index `accounts_search`. Only an unpaged search with more matches
+ * than one chunk also reads an index of the lists.
  */
 export const LISTS = {
   all: { page: pageStatement("all", []), chunk: chunkStatement("all", []) },
@@ -182,8 +185,9 @@ async function listPage(
 }
 
 /**
- * Each chunk is one statement, so nothing is held in the database between two chunks. Keys never
- * change, so each account comes once, and no account that exists throughout is missing.
+ * Nothing is held in the database between two chunks. The time of creation and the number of an
+ * account never change. So each account comes once, and no account is missing that matches the
+ * filter throughout.
  */
 async function* all(database: Database, serverId: string, filter: AccountFilter): AsyncIterable<Account[]> {
   const values = valuesOf(serverId, filter);

@@ -32,8 +32,9 @@ const SELECT_BY_NUMBER = statement<AccountRow>(
   "account-select-by-number",
   `select ${ACCOUNT_COLUMNS} from accounts where server_id = $1 and account_number = any($2::text[])`,
 );
-// Columns: server id, account number, command id, whether the trading server changed something, at,
-// name, leverage, status, its reason, kind of password.
+// $1 to $10, one array each: server id, account number, command id, whether the trading server
+// changed something, time, name, leverage, status, reason of the status, kind of password. $11: the
+// statuses in which an account is changed.
 const END = statement<AccountRow & { command_id: string; changed: boolean; moved_from: StoredStatus }>(
   "account-end-commands",
   `with ended as materialized (

@@ -30,7 +30,8 @@ type FoundRow = { readonly total: number } & ((AccountRow & ListPosition) | { re
  * Finds accounts: `$1` is the server, `$2` the pattern. The conditions are written so that only the
  * index `accounts_search` can serve them: the planner could otherwise choose an index that reads
  * all accounts of the server. The pattern is converted to lower case once, not per account. A
- * pattern with a line feed could match across the end of the number, so it is checked again.
+ * pattern with a line feed could match the end of the number and the beginning of the name. So
+ * number and name are then also compared separately.
  */
 export const FOUND = `server_id::text = $1::uuid::text
   and lower(account_number || E'\\n' || account_name) like (select lower($2::text))

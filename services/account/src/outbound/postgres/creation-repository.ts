@@ -12,8 +12,8 @@ const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
   `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[])`,
 );
-// Assigns numbers for all creations of a server; the row lock prevents two processes from assigning
-// the same one.
+// $1 server, $2 number of creations. Returns the last of the assigned account numbers. The row lock
+// prevents two processes from assigning the same number.
 const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }>(
   "server-take-numbers",
   `update servers set last_account_number = last_account_number + $2 where server_id = $1

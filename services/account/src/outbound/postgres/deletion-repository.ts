@@ -58,8 +58,8 @@ const MARK_DELETING = statement(
      deletion_due_at = clock_timestamp() + $2 * interval '1 second', deletion_created_by = $3
    where id = $1`,
 );
-// Events of a deleting account are booked while this row exists. It is inserted if the account had
-// no events.
+// Events of a deleting account are booked while the account has a row in `feeds`. The row is
+// inserted if no event was booked before.
 const KEEP_FEED = statement(
   "account-deletion-keep-feed",
   `insert into feeds (server_id, account_number, booked_sequence, order_count, position_count, open_position_count,

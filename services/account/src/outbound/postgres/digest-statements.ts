@@ -3,7 +3,7 @@ import { type Statement, statement } from "@kapi/postgres";
 
 import { DEAL_COLUMNS, type DealRow } from "./history-rows.ts";
 
-/** The deals of an account are complete: it is not deleted, and its deals are not being deleted. */
+/** The account is not deleted, and its deals are not being deleted. */
 const HAS_DEALS = "a.status <> 'deleted' and a.deals_digested_at is null";
 
 /** $1 server, $2 account number to begin after, $3 limit. */
@@ -13,7 +13,7 @@ export const NEXT_ACCOUNTS: Statement<{ account_number: string }> = statement(
    order by a.account_number limit $3`,
 );
 
-/** $1 server, $2 account number: the account, if its deals are complete. */
+/** $1 server, $2 account number: the account, if {@link HAS_DEALS} is true of it. */
 export const FIND_ACCOUNT: Statement<{ account_number: string }> = statement(
   "digest-find-account",
   `select a.account_number from accounts a where a.server_id = $1 and a.account_number = $2 and ${HAS_DEALS}`,
@@ -113,8 +113,8 @@ export const FIND_DIGESTS: Statement<DealDigestRow> = statement(
 );
 
 /**
- * $1 server, $2 account number. Runs before a rebuild replaces the deals. Every digest from the day
- * of the first deal on is compared again, whether that deal is a stored or a staged one.
+ * $1 server, $2 account number. Runs before a rebuild replaces the deals of the account. Notes the
+ * day of the first live or staged deal: all digests from this day on are computed again.
  */
 export const NOTE_REBUILD: Statement<never> = statement(
   "digest-note-rebuild",

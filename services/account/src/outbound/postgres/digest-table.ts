@@ -182,7 +182,8 @@ function write(
     column(digests.map(({ sums }) => sums.realizedPnlMinor)),
     column(digests.map(({ sums }) => sums.swapMinor)),
     column(digests.map(({ sums }) => sums.hashes.digest())),
-    // On a day that was made, a missing digest meant: no deals. A new one is its second revision.
+    // If the digests of a day are made and the account has none, it had no deals: its new digest
+    // is revision 2.
     column(digests.map(({ day }) => (day <= madeThrough ? 2 : 1))),
   ]);
 }

@@ -24,7 +24,7 @@ type PageRow<Row> = { readonly total: number } & (Row | { readonly n: null });
 
 /** Accounts and how far they are booked. No row if there is no such account. */
 export const ACCOUNT = `accounts a left join feeds f on f.server_id = a.server_id and f.account_number = a.account_number`;
-/** The account `$2` of the server `$1` exists. */
+/** Selects the account `$2` of the server `$1`, unless it is deleting or deleted. */
 export const IS_ASKED = `a.server_id = $1 and a.account_number = $2 and a.status not in ('deleting', 'deleted')`;
 
 // $1 server, $2 account number, $3 offset, $4 limit, $5 only numbers below this one, or null. Of
@@ -136,8 +136,8 @@ export function orderPage(
 }
 
 /**
- * A page of an account's positions, as {@link orderPage}; `from` and `to` filter by opening. With
- * no filter but the status, it reads little more than the page.
+ * A page of an account's positions, as {@link orderPage}; `from` and `to` filter by opening. If
+ * only `status` is given, only the page and few other rows are read.
  */
 export function positionPage(
   database: Database,

@@ -22,9 +22,9 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
 
 /**
  * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
- * waits for the last one. Events of an unknown account are stored as a gap, which is filled once
- * the account is known. Until `account.created` is published, trading events that make account
- * events are stored as a gap too.
+ * waits for the last one. Events of an unknown account become a gap: they are not stored, and are
+ * read from the trading server after the account is known. Until `account.created` is published,
+ * the first trading event that makes an account event, and all later events, become a gap too.
  */
 export function createHistoryRepository(
   store: CommandStore,
@@ -90,7 +90,8 @@ async function bookUnit(
     unit,
     booked.flatMap(({ accountEvents }) => accountEvents),
   );
-  // The history cannot help an unknown or uncreated account, so its gap is not reported.
+  // The gap of an account that is unknown, or whose `account.created` is not published, cannot be
+  // filled yet. So this gap is not reported.
   return { bookings: events.map((event) => bookingOf.get(event) ?? "gap"), gaps };
 }
 
@@ -116,8 +117,8 @@ function acceptEvents(
 }
 
 /**
- * Whether the account accepts no more events. A deleting account has no feed only if release 0.1.0
- * removed it.
+ * Whether events of the account are dropped. A deleting account has no row in `feeds` only if
+ * release 0.1.0 removed that row.
  */
 function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean {
   return status === "deleted" || (status === "deleting" && feed === undefined);

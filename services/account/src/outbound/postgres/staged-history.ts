@@ -13,7 +13,7 @@ import { LOCK_ACCOUNTS } from "./history-statements.ts";
 import { createHistoryWriter } from "./history-writer.ts";
 
 const TABLES = ["orders", "positions", "deals"] as const;
-const ENDED: ReadonlySet<string> = new Set(["deleting", "deleted"]);
+const ENDED_STATUSES: ReadonlySet<string> = new Set(["deleting", "deleted"]);
 
 interface CountRow {
   readonly count: number;
@@ -147,7 +147,7 @@ export function createStagedHistory(database: Database): StagedHistory {
 /** Locks the account's row; false if the account does not exist, or is deleting or deleted. */
 async function lockedAndLive(tx: Transaction, { serverId, accountNumber }: AccountRef): Promise<boolean> {
   const [row] = await tx.query(LOCK_ACCOUNTS, [[serverId], [accountNumber]]);
-  return row !== undefined && !ENDED.has(row.status);
+  return row !== undefined && !ENDED_STATUSES.has(row.status);
 }
 
 /**
@@ -170,7 +170,9 @@ async function assertCounts(tx: Transaction, account: AccountRef, feed: Feed): P
   const expected = [feed.orderCount, feed.positionCount, feed.openPositionCount, feed.dealCount].join(", ");
   const counts = rows === undefined ? [] : [rows.orders, rows.positions, rows.open_positions, rows.deals];
   if (counts.join(", ") === expected) return;
-  throw new Error(`orders, positions, open positions and deals should be ${expected} but are ${counts.join(", ")}`);
+  throw new Error(
+    `the numbers of orders, positions, open positions and deals should be ${expected} but are ${counts.join(", ")}`,
+  );
 }
 
 async function clear(tx: Queryable, { serverId, accountNumber }: AccountRef): Promise<void> {
