@@ -36,9 +36,9 @@ const FIELDS = ["status", "search", ...VALUES.map(([field]) => field)];
 const CLEARED = Object.fromEntries([...FIELDS, "range", "from", "to"].map((field) => [field, null]));
 
 /** The filters in the address, by their names in the API; filters without a value are left out. */
-export function filtersIn(state: UrlState, created: { from: string; to: string }): Record<string, string> {
+export function filtersIn(state: UrlState, created: { from: string; toExclusive: string }): Record<string, string> {
   const given = FIELDS.map((field) => [field, state.get(field)] as const);
-  const all = [...given, ["createdFrom", created.from] as const, ["createdTo", created.to] as const];
+  const all = [...given, ["createdFrom", created.from] as const, ["createdTo", created.toExclusive] as const];
   return Object.fromEntries(all.filter(([, value]) => value !== ""));
 }
 

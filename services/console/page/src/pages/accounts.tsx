@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 import { useApi } from "../api/context.ts";
 import type { ConsoleAccountsAnswer, ConsoleServer, ListedAccount } from "../api/shapes.ts";
 import { credits as whole, percent } from "../format.ts";
@@ -49,14 +51,22 @@ export function AccountsPage({ query }: QueryProps) {
 function Accounts({ server }: { readonly server: ConsoleServer }) {
   const api = useApi();
   const state = useUrlState();
-  const created = useTimeRange(state);
+  const [round, setRound] = useState(0);
+  const created = useTimeRange(state, "all", round);
   const sort = sortIn(state, SORTS, NEWEST_FIRST);
   const filters = filtersIn(state, created);
   const query = { ...filters, sort: sortText(sort), limit: ACCOUNTS_A_PAGE, cursor: state.cursor ?? "" };
-  const accounts = useData(JSON.stringify(query), (signal) => api.accounts(server.serverId, query, signal));
+  const accounts = useData(`${round} ${JSON.stringify(query)}`, (signal) =>
+    api.accounts(server.serverId, query, signal),
+  );
   return (
     <>
-      <AccountsFilter key={JSON.stringify(filters)} state={state} created={created} reload={accounts.reload} />
+      <AccountsFilter
+        key={JSON.stringify(filters)}
+        state={state}
+        created={created}
+        reload={() => setRound(round + 1)}
+      />
       <section class="card">
         <Loaded data={accounts} what="the accounts">
           {(answer) => (

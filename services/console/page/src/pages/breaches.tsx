@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 import { useApi } from "../api/context.ts";
 import type { RiskBreach } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
@@ -22,15 +24,16 @@ export const BREACHES_OF_UTC_DAY = "/breaches?range=utcDay";
 export function BreachesPage() {
   const api = useApi();
   const state = useUrlState();
-  const range = useTimeRange(state, "today");
+  const [round, setRound] = useState(0);
+  const range = useTimeRange(state, "today", round);
   const filter = { from: range.from, limit: BREACHES_A_PAGE, cursor: state.cursor ?? "" };
-  const breaches = useData(JSON.stringify(filter), (signal) => api.recentBreaches(filter, signal));
+  const breaches = useData(`${round} ${JSON.stringify(filter)}`, (signal) => api.recentBreaches(filter, signal));
   const servers = useData("servers", (signal) => api.servers(signal));
   return (
     <Page
       title="Breaches"
       actions={
-        <button type="button" onClick={breaches.reload}>
+        <button type="button" onClick={() => setRound(round + 1)}>
           Refresh
         </button>
       }

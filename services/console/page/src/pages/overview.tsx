@@ -50,7 +50,9 @@ function Parts({ overview }: { readonly overview: ConsoleOverview }) {
     <>
       <p class="quiet">
         As of <Moment at={readAt} />. Days begin at 00:00 UTC.
-        {serversLeftOut === 0 ? null : ` ${serversLeftOut} more servers are not in these numbers.`}
+        {serversLeftOut === 0
+          ? null
+          : ` ${serversLeftOut} more ${serversLeftOut === 1 ? "server is" : "servers are"} not in these numbers.`}
       </p>
       {isDirectoryAvailable ? null : (
         <Notice kind="warning">

@@ -52,7 +52,7 @@ export function RequestsPage() {
   const filters = Object.fromEntries(
     [...CHOSEN, ...TYPED.map(([name]) => name)].map((name) => [name, state.get(name)]),
   );
-  const { from, to } = range;
+  const { from, toExclusive: to } = range;
   const asked = { ...filters, from, to, cursor: state.cursor ?? "", limit: REQUESTS_A_PAGE };
   const requests = useData(JSON.stringify(asked), (signal) => api.requests(asked, signal));
   const keys = useData("keys", (signal) => api.keys(signal));

@@ -8,14 +8,14 @@ export function pageIn(query: URLSearchParams): number {
 }
 
 /**
- * Changes fields of the query of a list; an empty text removes a field. The field `page` is removed
- * too, unless it is changed. All other fields stay, also a cursor.
+ * Changes fields of the query of a list; an empty text removes a field. The fields `page` and
+ * `cursor` are removed too, unless they are changed. All other fields stay.
  */
 export function filterBy(
   path: string,
   query: URLSearchParams,
   changes: Readonly<Record<string, string | number>>,
 ): void {
-  const { page: _first, ...kept } = Object.fromEntries(query);
+  const { page: _page, cursor: _cursor, ...kept } = Object.fromEntries(query);
   go(path + queryOf({ ...kept, ...changes }));
 }

@@ -22,12 +22,17 @@ describe("a range of time, in Prague after the clocks changed on 29 March", () =
     ["month", "2026-03-31T22:00:00.000Z", ""],
     ["lastMonth", "2026-02-28T23:00:00.000Z", "2026-03-31T21:59:59.999Z"],
   ] as const)("%s has the expected start and end", (name, from, to) => {
-    expect(fieldsOf(name)).toEqual({ from, to });
+    const toExclusive = to === "" ? "" : new Date(Date.parse(to) + 1).toISOString();
+    expect(fieldsOf(name)).toEqual({ from, to, toExclusive });
   });
 
   it("that is custom has the instants in the address, and no limit for a malformed text", () => {
     const query = "from=2026-03-01T00:00:00.000Z&to=2026-03-02T00:00:00.000Z";
-    expect(fieldsOf("custom", query)).toEqual({ from: "2026-03-01T00:00:00.000Z", to: "2026-03-01T23:59:59.999Z" });
-    expect(fieldsOf("custom", "from=nonsense")).toEqual({ from: "", to: "" });
+    expect(fieldsOf("custom", query)).toEqual({
+      from: "2026-03-01T00:00:00.000Z",
+      to: "2026-03-01T23:59:59.999Z",
+      toExclusive: "2026-03-02T00:00:00.000Z",
+    });
+    expect(fieldsOf("custom", "from=nonsense")).toEqual({ from: "", to: "", toExclusive: "" });
   });
 });

@@ -75,13 +75,17 @@ function instantIn(text: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/**
- * A range of time as the fields of a query. The query's `to` is the last millisecond of the range,
- * for an API that includes `to`, such as listCommands.
- */
-export function spanFields({ fromMs, toMs }: TimeSpan): { readonly from: string; readonly to: string } {
-  return {
-    from: fromMs === null ? "" : new Date(fromMs).toISOString(),
-    to: toMs === null ? "" : new Date(toMs - 1).toISOString(),
-  };
+/** A range of time as texts for a query; empty: no limit. */
+export interface SpanFields {
+  readonly from: string;
+  /** The last millisecond of the range, for an API that includes `to`, such as listCommands. */
+  readonly to: string;
+  /** The first millisecond after the range, for an API that excludes `to`. */
+  readonly toExclusive: string;
+}
+
+/** The texts of a range of time. */
+export function spanFields({ fromMs, toMs }: TimeSpan): SpanFields {
+  const text = (ms: number | null): string => (ms === null ? "" : new Date(ms).toISOString());
+  return { from: text(fromMs), to: text(toMs === null ? null : toMs - 1), toExclusive: text(toMs) };
 }

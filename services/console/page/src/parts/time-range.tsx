@@ -4,15 +4,13 @@ import { minuteMoment, zoneName } from "../format.ts";
 import { currentZone, fromLocalInput, toLocalInput } from "../time-zone.ts";
 import { Field } from "./field.tsx";
 import { SelectField } from "./select-field.tsx";
-import { type RangeName, rangeIn, RANGES, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
+import { type RangeName, rangeIn, RANGES, type SpanFields, type TimeSpan, spanFields, spanOf } from "./ranges.ts";
 import type { UrlState } from "./url-state.ts";
 
-/** The range of a list, and its ends `from` and `to` (inclusive) for a query; empty: no limit. */
-interface ShownRange {
+/** The range of a list, with its texts for a query. */
+interface ShownRange extends SpanFields {
   readonly name: RangeName;
   readonly span: TimeSpan;
-  readonly from: string;
-  readonly to: string;
 }
 
 /**

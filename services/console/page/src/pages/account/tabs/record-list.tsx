@@ -56,11 +56,9 @@ interface RecordListProps<Row> {
 export function RecordList<Row>({ what, filters, time, load, children, empty, csv, round }: RecordListProps<Row>) {
   const state = useUrlState();
   const range = useTimeRange(state, "all", round);
-  const { fromMs, toMs } = range.span;
-  const end = time === "exclusive" && toMs !== null ? new Date(toMs).toISOString() : range.to;
   const filter: ListQuery = {
     ...Object.fromEntries(filters.map(({ field, initial = "" }) => [field, state.get(field) || initial])),
-    ...(time === null ? {} : { from: fromMs === null ? "" : range.from, to: end }),
+    ...(time === null ? {} : { from: range.from, to: time === "exclusive" ? range.toExclusive : range.to }),
   };
   const query = { ...filter, limit: RECORDS_A_PAGE, cursor: state.cursor ?? "" };
   const page = useData(`${round} ${JSON.stringify(query)}`, (signal) => load(query, signal));
