@@ -5,8 +5,8 @@ import type { KafkaConnection } from "./connection.ts";
 import { isRetriable, isUnreachable } from "./errors.ts";
 
 /**
- * How long offsets are read again while a partition has no leader that answers: it is new, or its
- * leader has changed.
+ * No attempt begins later than this after the first one. A partition may have no leader that
+ * answers: because the partition is new, or because its leader is changing.
  */
 const LEADER_TIMEOUT_MS = 10_000;
 const LEADER_BACK_OFF = { firstMs: 50, maxMs: 500 };
@@ -30,9 +30,10 @@ export async function withAdmin<T>(
 }
 
 /**
- * Reads from the leaders of partitions. Each attempt has a new client, which asks for the leaders
- * again: the admin client of kafkajs fails at the first broker that does not lead.
- * @throws the last error, after {@link LEADER_TIMEOUT_MS}; any other error at once.
+ * Reads from the leaders of partitions. Tries again after an error that kafkajs marks as retriable,
+ * but not if brokers cannot be reached. Each attempt has a new client, which asks for the leaders
+ * again: the admin client of kafkajs fails if a broker no longer leads a partition.
+ * @throws the error of the last attempt.
  */
 export function fromLeaders<T>(kafka: KafkaConnection, read: (admin: Admin) => Promise<T>): Promise<T> {
   return retry(() => withAdmin(kafka, read), {

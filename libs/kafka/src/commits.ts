@@ -57,7 +57,7 @@ export class Commits {
     await this.#send();
   }
 
-  /** Stops the timer. The next owner of a partition reads uncommitted messages again. */
+  /** Drops the waiting commits. The next owner of a partition handles their messages again. */
   stop(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

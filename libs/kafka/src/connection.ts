@@ -25,8 +25,8 @@ const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2
 const RETRIES = 25;
 /**
  * If a broker does not answer within this time, the request is sent again over another connection.
- * A request that the broker may hold for longer (a join) gets the time of the hold and 100 ms. A
- * frozen connection is noticed within 5 s.
+ * The timeout of a request that the broker may hold for longer is the time of the hold and a
+ * margin: 100 ms for a fetch, 5 s for a join.
  */
 export const REQUEST_TIMEOUT_MS = 4_000;
 /** kafkajs namespaces that log every attempt to reach a broker. */
@@ -45,9 +45,9 @@ export interface KafkaOptions {
   readonly topicPrefix: string;
   readonly logger: Logger;
   /**
-   * How long a member of this process's consumer groups may send no heartbeat before its partitions
-   * move to other members. After a crash, nobody handles the partitions for this time. Default
-   * 10,000.
+   * Time without a heartbeat after which a consumer group removes a member of this process, and its
+   * partitions move to other members. After a crash, nobody handles the partitions for this time.
+   * Default 10,000.
    */
   readonly sessionTimeoutMs?: number;
   readonly ssl?: tls.ConnectionOptions | boolean;
@@ -61,7 +61,10 @@ export interface ClientTuning {
   readonly requestTimeoutMs?: number;
   /** How often kafkajs retries, after pauses of at most half a second, before it gives up. */
   readonly retries?: number;
-  /** Called after each failed attempt; `isAnswer`: a broker answered with an error. */
+  /**
+   * Called after each failed connection attempt and each failed request. `isAnswer`: a broker
+   * answered the request with an error.
+   */
   readonly onProblem?: OnProblem;
 }
 

@@ -57,13 +57,13 @@ export interface ConsumerOptions {
    */
   readonly minIntervalMs?: number;
   /**
-   * `minIntervalMs` after a batch of more than four messages. A longer interval delays messages
-   * under load, but makes far fewer and larger batches. Default: `minIntervalMs`.
+   * Replaces `minIntervalMs` after a batch of more than four messages. A longer interval delays
+   * messages under load, but makes far fewer and larger batches. Default: `minIntervalMs`.
    */
   readonly busyIntervalMs?: number;
   /**
-   * A longer minimum interval, used while nobody waits for the effect of messages. It ends when a
-   * caller begins to wait (`urgency`).
+   * A longer minimum interval, used while nobody waits for the effect of messages. The interval
+   * ends early when a caller begins to wait (`urgency`).
    */
   readonly unhurried?: { readonly intervalMs: number; readonly urgency: Urgency };
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -93,8 +93,8 @@ export interface Consumer {
 }
 
 /**
- * Milliseconds between two heartbeats. Kafka advises at most a third of the session, so that one
- * late heartbeat does not end the membership.
+ * Milliseconds between two heartbeats. Kafka advises at most a third of the session timeout, so
+ * that one late heartbeat does not end the membership.
  */
 export function heartbeatIntervalOf(
   { sessionTimeoutMs }: { readonly sessionTimeoutMs: number },

@@ -42,7 +42,10 @@ const RETRIES = 1_200;
 const STOP_DEADLINE_MS = 8_000;
 const JOIN_DEADLINE_MS = 3_000;
 const DURABLE_DEADLINE_MS = 2_000;
-/** A first join may take this much longer than the session and rebalance timeouts together. */
+/**
+ * If the first join takes longer than the session timeout, the rebalance timeout and this time
+ * together, the start logs a warning. The start rejects only if `check` reports a problem.
+ */
 const JOIN_MARGIN_MS = 30_000;
 const STALLED_AFTER_MS = 60_000;
 const MEMBERSHIP_CHECK_MS = 1_000;
@@ -131,12 +134,12 @@ class GroupConsumer implements Consumer {
     if (silentMs > STALLED_AFTER_MS) return `group ${this.#options.groupId} tried nothing for ${silentMs} ms`;
     const droppedMs = this.#dropped === null ? 0 : this.#dropped.untilMs - this.#dropped.sinceMs;
     if (droppedMs > STALLED_AFTER_MS)
-      return `group ${this.#options.groupId} has handled none of the batches that it fetched for ${droppedMs} ms`;
+      return `group ${this.#options.groupId} has dropped every fetched batch for ${droppedMs} ms`;
     const stalled = this.#lag.stalled(STALLED_AFTER_MS, nowMs);
     return stalled === null ? null : `group ${this.#options.groupId}: ${stalled}`;
   }
 
-  /** Notes that kafkajs is active. Failed attempts count: kafkajs waits for the cluster. */
+  /** Notes that kafkajs is active. A failed attempt counts: kafkajs then waits for the cluster. */
   noteActivity(): void {
     this.#lastActivityMs = this.#clock.nowMs();
   }
@@ -163,7 +166,10 @@ class GroupConsumer implements Consumer {
     );
   }
 
-  /** Waits for an unavailable coordinator as long as kafkajs attempts something. */
+  /**
+   * Waits for the first join, and warns while the coordinator is unavailable. Rejects if the join
+   * is late and `check` reports a problem, for example because kafkajs attempts nothing.
+   */
   async #untilJoined(): Promise<void> {
     const { groupId, rebalanceTimeoutMs = REBALANCE_TIMEOUT_MS } = this.#options;
     const deadlineMs = this.#kafka.sessionTimeoutMs + rebalanceTimeoutMs + JOIN_MARGIN_MS;
@@ -359,7 +365,7 @@ class GroupConsumer implements Consumer {
       this.#fail(new Error(`the process is no member of group ${this.#options.groupId}: ${problem}`));
   }
 
-  /** Sends heartbeats during a batch, which may take longer than the session. */
+  /** Sends heartbeats during a batch, which may take longer than the session timeout. */
   #keepAlive(payload: EachBatchPayload): NodeJS.Timeout {
     const intervalMs = heartbeatIntervalOf(this.#kafka, this.#options) / 2;
     return setInterval(() => {

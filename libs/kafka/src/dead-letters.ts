@@ -15,8 +15,8 @@ const deadLetters = counter(
 );
 
 /**
- * Counts messages of `topic` that are in the dead letters now, because `group` could not process or
- * send them.
+ * Adds to the counter of dead letters. `messages` is a number of messages of `topic` that were
+ * written to the topic `dead-letter`, because `group` could not process or send them.
  */
 export function countDeadLetters(group: string, topic: string, messages: number): void {
   if (messages > 0) deadLetters.add(messages, { group, topic });

@@ -21,7 +21,7 @@ export class EndWaiters {
     return this.#waiters.size === 0;
   }
 
-  /** Resolves when all records before `ends` have been handled. */
+  /** Resolves when all records before `ends` have been handled; rejects after a `remove`. */
   add(ends: ReadonlyMap<number, bigint>, answer = deferred<void>()): Promise<void> {
     this.#waiters.add({ ends, answer });
     this.answer();

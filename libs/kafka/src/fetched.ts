@@ -3,8 +3,8 @@ import { deferred } from "@kapi/kernel";
 import type { FetchedRecord } from "./message.ts";
 
 /**
- * If more records of a partition than this are still to come, the next fetch starts before the last
- * records are handled.
+ * Number of records between the end of a fetch and the end of the log. Above this number, the next
+ * fetch starts before the fetched records are handled.
  */
 const FAR_FROM_END = 1_000n;
 
@@ -36,7 +36,7 @@ export function endOf({ partition, messages }: FetchedPartition): [partition: nu
   return [partition, last === undefined ? null : last.bigOffset + 1n];
 }
 
-/** Whether many records of the partition are still to come. */
+/** Whether more than {@link FAR_FROM_END} records follow the fetched ones in the log. */
 export function isFarFromEnd(fetched: FetchedPartition): boolean {
   const [, end] = endOf(fetched);
   return end !== null && BigInt(fetched.highWatermark) - end > FAR_FROM_END;

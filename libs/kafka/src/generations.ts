@@ -91,7 +91,8 @@ export class Generations {
 
   /**
    * Begins a generation whose batches `member` fetches. Announces `assignment` when the running
-   * batches have ended. Rejects if the announcement rejects.
+   * batches have ended, unless a newer join has ended or `stop` was called by then. Rejects if the
+   * announcement rejects.
    */
   joinEnded(member: Member, assignment: readonly PartitionAssignment[]): Promise<void> {
     this.#current += 1;

@@ -8,13 +8,16 @@ import { endOffsets } from "./topics.ts";
 
 /** The end of a topic at one time. The offsets are valid only for the topic with this id. */
 export interface TopicEnd {
-  /** Null if the topic did not exist. */
+  /** Null if the topic did not exist when its id was read. */
   readonly topicId: string | null;
   /** The offset after the last record, of each partition. */
   readonly offsets: ReadonlyMap<number, bigint>;
 }
 
-/** The end of the topic now. */
+/**
+ * The end of the topic now.
+ * @throws if the topic does not exist.
+ */
 export async function topicEnd(kafka: KafkaConnection, topic: TopicContract): Promise<TopicEnd> {
   const [topicId = null] = await topicIds(kafka, [topic]);
   return { topicId, offsets: await endOffsets(kafka, topic) };
@@ -23,8 +26,8 @@ export async function topicEnd(kafka: KafkaConnection, topic: TopicContract): Pr
 /**
  * Whether every record before `end` is committed by the group, or deleted. A record is committed
  * after its effect is durable.
- * @returns "recreated" if the topic no longer has the id of `end`: it was deleted after `end` was
- * read, and perhaps made again.
+ * @returns "recreated" if the id of the topic differs from the id in `end`: the topic was deleted
+ * or created after `end` was read.
  */
 export async function hasGroupReached(
   kafka: KafkaConnection,

@@ -50,7 +50,8 @@ export interface GrowthWatchOptions {
  * Starts to follow the record, and sets `kafka.growth`, so that every producer of this connection
  * obeys the record. In the phase `moving` the start waits: a process that started then would read
  * only some of the partitions.
- * @throws if the cluster cannot be used, or the record cannot be read and `end` is given.
+ * @throws if the cluster cannot be used, or if the record cannot be read. But without `end`, the
+ * start does not fail because of an error that kafkajs marks as retriable.
  */
 export async function startGrowthWatch(
   kafka: KafkaConnection,
@@ -138,9 +139,8 @@ class FollowingWatch implements GrowthWatch {
   }
 
   /**
-   * Reads the newest record, and waits while its phase is `moving`. If the record cannot be read, a
-   * process that continues when topics grow (`end` is absent) starts all the same: its producers
-   * wait until the record can be read.
+   * Reads the newest record, and waits while its phase is `moving`. Rejects if the record cannot be
+   * read. Then `start` continues if `end` is absent, and the producers wait for the record.
    */
   async #waitForTopics(): Promise<void> {
     const { end, logger } = this.#options;

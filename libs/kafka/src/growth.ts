@@ -3,7 +3,7 @@ import type { PartitionGrowth } from "@kapi/contracts";
 /** A producer that can continue after its topics have grown. */
 export interface GrowingProducer {
   /**
-   * Moves waiting messages to the partitions of their keys. `counts`: the new numbers of
+   * Chooses the partition of each waiting message again, by its key. `counts`: the new numbers of
    * partitions, by the name of the topic in the cluster.
    */
   repartition(counts: ReadonlyMap<string, number>): Promise<void>;

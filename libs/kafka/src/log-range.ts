@@ -26,7 +26,7 @@ export interface LogRange {
   readonly fromMs: number;
   /** The range ends before the first record that was created at this time or later. */
   readonly toMs: number;
-  /** The range extends to these offsets, whatever the times of their records. */
+  /** The range is extended to include these offsets, whatever the times of their records. */
   readonly including?: readonly bigint[];
 }
 

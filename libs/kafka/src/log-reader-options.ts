@@ -21,7 +21,10 @@ export interface LogReaderOptions {
    * stopped, and the process should stop.
    */
   readonly fatal: (error: Error) => void;
-  /** Minimum time between fetches after one with several records of a partition. Default 3 ms. */
+  /**
+   * Minimum milliseconds from the start of a fetch that returns several records of a partition to
+   * the next fetch. Default 3.
+   */
   readonly busyIntervalMs?: number;
   /**
    * Maximum time that the broker holds an empty fetch. The broker answers the first fetch of an
@@ -35,7 +38,10 @@ export interface LogReaderOptions {
 
 /** A running reader without a consumer group; see `startLogReader`. */
 export interface LogReader {
-  /** Resolves when all records that were in the topic at the start have been handled. */
+  /**
+   * Resolves when the records from the first positions to the ends of the partitions at the start
+   * have been handled. Rejects if one of these partitions is removed before.
+   */
   readonly caughtUp: Promise<void>;
   /**
    * The offset of `partition` before which all records have been handled. Throws for a partition
@@ -43,10 +49,11 @@ export interface LogReader {
    */
   position(partition: number): bigint;
   /**
-   * Reads more partitions, which it does not read yet: from these offsets, or from their beginning.
-   * Resolves when all records that were in them at the call have been handled.
+   * Adds partitions that this reader does not read yet, and reads them from the given offsets or
+   * their beginning. Resolves when the records up to the ends of the partitions at the call have
+   * been handled. Rejects if one of the partitions is removed before.
    * @throws PositionBeyondEnd for an offset beyond the end of the log; the error of the cluster if
-   * the ends of the partitions cannot be read. No partition was added then.
+   * the ends of the partitions cannot be read. After these errors, no partition was added.
    */
   add(from: ReadonlyMap<number, bigint | "beginning">): Promise<void>;
   /** Stops reading partitions. Resolves when no record of them is being handled any more. */

@@ -11,7 +11,7 @@ import type { LogReader, LogReaderOptions } from "./log-reader-options.ts";
 import { type FetchedRecord, fromWire, type Message } from "./message.ts";
 import { fetchBytesOf } from "./topics.ts";
 
-/** Minimum time between fetches, for fewer and larger ones; none while far from the end. */
+/** Minimum time between the starts of two fetches. Far from the end there is no minimum. */
 const MIN_INTERVAL_MS = 3;
 /** Maximum time that the broker holds an empty fetch. Most topics are idle. */
 const MAX_WAIT_MS = 2_000;
@@ -68,7 +68,7 @@ class FetchingReader implements LogReader {
   readonly #ends = new Map<number, bigint>();
   readonly #waiters: EndWaiters;
   #removals: Removal[] = [];
-  /** Aborted when the partitions change: the next round reads the new ones. */
+  /** Aborted when partitions are added or removed: the next round begins with the present ones. */
   #round = new AbortController();
   readonly #stopped = new AbortController();
   readonly #caughtUp = deferred<void>();
@@ -130,7 +130,7 @@ class FetchingReader implements LogReader {
     if (this.#stopped.signal.aborted) return `the reader of ${this.#topic} has stopped`;
     if (this.#positions.size === 0) return null;
     const silentMs = this.#clock.nowMs() - this.#lastActivityMs;
-    return silentMs > STALLED_AFTER_MS ? `the reader of ${this.#topic} fetched nothing for ${silentMs} ms` : null;
+    return silentMs > STALLED_AFTER_MS ? `no fetch of ${this.#topic} was answered for ${silentMs} ms` : null;
   }
 
   /** Called when a fetch was answered, or while the reader waits for brokers or leaders. */
@@ -340,7 +340,7 @@ class FetchingReader implements LogReader {
     if (next > position) this.#positions.set(partition, next);
   }
 
-  /** Skips and logs the records of an unreadable batch. A consumer group sends dead letters. */
+  /** Whether a record can be read. Logs an unreadable batch; no dead letter is written for it. */
   #isReadable(partition: number, record: FetchedRecord): boolean {
     if (record.unreadable === undefined) return true;
     const { firstOffset, reason } = record.unreadable;

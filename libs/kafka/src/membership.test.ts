@@ -22,7 +22,7 @@ test("a process that fetches without an acknowledged heartbeat is no member", ()
   expect(membership.problem()).toBeNull();
 });
 
-test("a process stays a member while its cluster is unavailable for a long time", () => {
+test("a long outage of the cluster does not end the membership of a process", () => {
   const membership = new Membership(SESSION_MS, 0);
   fetch(membership, 0, SESSION_MS);
   membership.committed(false);

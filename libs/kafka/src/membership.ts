@@ -12,16 +12,15 @@ const MAX_GAP_MS = 2_000;
 /**
  * Whether the group counts this process as a member, decided only by answers of the brokers. After
  * the group has removed a member, kafkajs may still consider itself a member and fetch. Only time
- * in which fetches are answered counts: nobody can be a member while the cluster is unavailable.
+ * in which fetches are answered counts: while the cluster is unavailable, no member can prove its
+ * membership.
  */
 export class Membership {
   readonly #limitMs: number;
   #fetchedMs: number;
-  /**
-   * Time with answered fetches since the last acknowledged heartbeat, and since the first rejected
-   * commit.
-   */
+  /** Time with answered fetches since the last acknowledged heartbeat. */
   #unacknowledgedMs = 0;
+  /** Time with answered fetches since the first rejected commit after the last accepted commit. */
   #rejectedMs = 0;
   #isRejected = false;
 

@@ -58,7 +58,7 @@ export class PartitionSender {
     this.#ackTimeoutMs = ackTimeoutMs;
   }
 
-  /** The broker that leads a partition; null if it has no leader, or the topic is not known yet. */
+  /** The broker that leads a partition; null if there is no leader, or none is known yet. */
   leaderOf(topic: string, partition: number): number | null {
     try {
       const found = this.#cluster
@@ -151,7 +151,7 @@ export class PartitionSender {
     }
   }
 
-  /** Reads the metadata again: a broker that did not answer may have lost its partitions. */
+  /** Reads the metadata again: a broker that did not answer may no longer lead its partitions. */
   async refresh(): Promise<void> {
     try {
       await this.#cluster.connect();

@@ -38,7 +38,7 @@ export interface ProducerOptions {
 export interface OutgoingMessage {
   /** Determines the partition; messages of one key keep their order. */
   readonly key: string;
-  /** null: a tombstone, after which compaction removes the key. An empty value keeps it. */
+  /** null: a tombstone, after which compaction removes the key. An empty value keeps the key. */
   readonly value: string | Buffer | null;
   readonly headers?: Readonly<Record<string, string>>;
   /** Only for a topic with `partitionsAs` in its contract. Default: chosen by the key. */

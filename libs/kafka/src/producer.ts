@@ -25,7 +25,7 @@ const MAX_BATCH_MESSAGES = 1_000;
 const MAX_BATCH_BYTES = 900_000;
 const MAX_QUEUED_MESSAGES = 20_000;
 const PRODUCE_TIMEOUT_MS = 10_000;
-/** A slow broker must not get the same request twice: it would store the messages twice. */
+/** After a shorter timeout, a slow broker would often get and store the same messages twice. */
 const MIN_REQUEST_TIMEOUT_MS = 1_500;
 /**
  * A leader that waits for its replicas answers this long before the request times out, so that its
@@ -39,7 +39,7 @@ export const LIVE_INTERVAL_MS = 5;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
-/** How often a producer checks whether it may send again, while it may not. */
+/** Time between two checks whether a producer that the growth of topics pauses may send again. */
 const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
@@ -92,7 +92,7 @@ interface PartitionState {
   readonly topic: string;
   readonly partition: number;
   brokerQueue: BrokerQueue | null;
-  /** Messages that wait or are under way. */
+  /** Number of messages that wait or are under way. */
   waiting: number;
 }
 
@@ -100,7 +100,7 @@ interface Queued extends PendingMessage {
   readonly state: PartitionState;
 }
 
-/** Messages for one broker, or messages without a known leader. One request is sent at a time. */
+/** Messages for one broker, or for partitions without a known leader; one request at a time. */
 interface BrokerQueue {
   messages: Queued[];
   inFlight: readonly Queued[];

@@ -19,7 +19,7 @@ import type { Message } from "./message.ts";
 
 /**
  * Begins the span of sending a message to `topic`, as a child of `parent`. Returns null if the
- * message belongs to no trace.
+ * message belongs to no trace, or tracing is off.
  */
 export function startSending(topic: string, parent: Traceparent | undefined): Span | null {
   if (parent === undefined || !isTracing()) return null;

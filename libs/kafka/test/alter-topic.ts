@@ -3,7 +3,7 @@ import kafkajs from "kafkajs";
 
 import type { KafkaConnection } from "../src/connection.ts";
 
-/** Not imported by name, since Node does not find these in kafkajs. */
+/** Taken from the default export: Node finds no such named exports in kafkajs. */
 const { ConfigResourceTypes, ConfigSource } = kafkajs;
 
 /** Changes settings of an existing topic, by name ("retention.ms"); its other settings stay. */

@@ -148,7 +148,7 @@ test("a batch with a retryable error is retried from the same message, while oth
   expect(tries.every(([first]) => first === blocked[0])).toBe(true);
 });
 
-test("an unknown error of the handler stops the consumer and is reported once; the next consumer reads the messages again", async () => {
+test("an error of the handler that is no `RetryableError` stops the consumer and is reported once; the next consumer reads the messages again", async () => {
   const topic = TOPICS.accountEvents;
   const values = await publish(topic, 3, 1);
   const errors: Error[] = [];
@@ -218,7 +218,7 @@ test("a dead letter names its origin and reason, and carries the value only with
   });
 });
 
-test("when a second process joins, no partition is handled by both and no message is skipped", async () => {
+test("when a second process joins, the two never handle a partition at the same time, and no message is skipped or repeated", async () => {
   const topic = TOPICS.commandEvents;
   const seen = new Map<string, number>();
   const running = new Map<number, string>();
@@ -272,7 +272,7 @@ test("when a second process joins, no partition is handled by both and no messag
   expect([...seen.values()].filter((times) => times > 1)).toEqual([]);
 });
 
-test("a member whose batch takes longer than the session stays in its group", async () => {
+test("a member whose batch takes longer than the session timeout stays in its group", async () => {
   const topic = TOPICS.creditsEvents;
   await publish(topic, 1, 0);
   const finish = deferred<void>();

@@ -43,11 +43,11 @@ function read(groupId: string, isDurable: () => boolean): Promise<Started<Consum
   });
 }
 
-test("an empty topic is reached by every group", async () => {
+test("every group has reached the end of an empty topic", async () => {
   expect(await hasGroupReached(kafka, TOPIC, "nobody", await topicEnd(kafka, TOPIC))).toBe(true);
 });
 
-test("an end is reached once every record before it has its effect, whatever comes later", async () => {
+test("a group reaches an end as soon as the effects of all records before the end are durable, whatever records follow", async () => {
   await publish(20);
   const end = await topicEnd(kafka, TOPIC);
   let isDurable = false;
@@ -62,7 +62,7 @@ test("an end is reached once every record before it has its effect, whatever com
   expect(await hasGroupReached(kafka, TOPIC, "nobody", end)).toBe(false);
 });
 
-test("deleted records are not waited for", async () => {
+test("a group has reached an end if all records before the end were deleted", async () => {
   const end = await topicEnd(kafka, TOPIC);
   for (const [partition, offset] of end.offsets) {
     if (offset > 0n) await deleteRecords(kafka, TOPIC, partition, offset);

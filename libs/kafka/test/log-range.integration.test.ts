@@ -63,7 +63,7 @@ test("a range has exactly the records that were created in its time, in order", 
   expect((await read({ fromMs: Date.now() + 60_000, toMs: Date.now() + 120_000 })).values).toEqual([]);
 });
 
-test("a range extends to a given offset, whatever the time of its record", async () => {
+test("a range is extended to include a given offset, whatever the time of its record", async () => {
   const before = { fromMs: times.first, toMs: times.first };
   expect((await read({ ...before, including: [offsets[2] ?? 0n] })).values).toEqual(["0", "1", "2"]);
   const after = { fromMs: times.second, toMs: times.second + 60_000 };

@@ -207,7 +207,7 @@ test.each([
   [
     "whose fetches fail for another reason is unhealthy",
     new Error("broken"),
-    /^the reader of .* fetched nothing for \d+ ms$/,
+    /^no fetch of .* was answered for \d+ ms$/,
   ],
 ])("a reader %s", async (_name, error, problem) => {
   const topic = TOPICS.financeEvents;

@@ -51,7 +51,10 @@ function announce(phase: PartitionGrowth["phase"]): Promise<void> {
   });
 }
 
-/** A process with one producer; `ended` says whether the process was asked to end. */
+/**
+ * A process with one producer. With `isSource` false, this stands for a process that consumes.
+ * `ended` says whether the process was asked to end because topics grow.
+ */
 async function startProcess(isSource: boolean) {
   const kafka = connection();
   const state = { ended: false };
@@ -80,7 +83,7 @@ async function read(): Promise<Map<number, string[]>> {
   return found;
 }
 
-it("keeps the messages of a source until the topics have grown, and sends them to the new partitions in order", async () => {
+it("a source keeps its messages until the topics have grown, and sends them to the new partitions in order", async () => {
   const { growth, producer } = await startProcess(true);
   await producer.send(TOPIC, { key: "before", value: "before" });
   await announce("draining");
@@ -104,7 +107,7 @@ it("keeps the messages of a source until the topics have grown, and sends them t
   expect(producer.partitionOf(TOPIC, "key 1")).toBe(partitionOfKey("key 1", AFTER));
 });
 
-it("ends a process that consumes, and lets it send nothing more", async () => {
+it("a process that consumes is asked to end when the topics grow, and sends nothing more", async () => {
   const { producer, state } = await startProcess(false);
   await announce("draining");
   await producer.send(TOPIC, { key: "a", value: "while draining" });
@@ -115,7 +118,7 @@ it("ends a process that consumes, and lets it send nothing more", async () => {
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
 });
 
-it("lets a process that consumes start only after the phase `moving`", async () => {
+it("a process that consumes starts only after the phase `moving`", async () => {
   await announce("moving");
   let started = false;
   const starting = startProcess(false).then(() => (started = true));
@@ -125,7 +128,7 @@ it("lets a process that consumes start only after the phase `moving`", async () 
   await starting;
 });
 
-it("grows every topic of `GROWING_TOPICS`, which lacks the directory, and leaves grown topics as they are", async () => {
+it("`growTopics` grows every topic of `GROWING_TOPICS`, but not the directory, and can be repeated", async () => {
   await growTopics(connection(), AFTER);
   await growTopics(connection(), AFTER);
   const sizes = await topicSizes(connection());

@@ -7,7 +7,7 @@ import { changeFetched, ownTopics, unexpected, until, logger } from "./support.t
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 type CompressionType = NonNullable<ProducerRecord["compression"]>;
-/** Stores batches as producers compress them, like topics without our `compression.type`. */
+/** Two topics that store batches as producers compress them, without our `compression.type`. */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
@@ -117,8 +117,8 @@ test("a batch compressed with ZSTD is read", async () => {
 });
 
 /**
- * Counts the fetches of the batch that begins at `offset`, and gives it another header in the first
- * `times` of them.
+ * Counts the fetches of the batch that begins at `offset`, and changes the header of this batch in
+ * the first `times` fetches.
  */
 function damageBatchAt(offset: bigint, times: number): { damage: (response: Buffer) => Buffer; fetches: () => number } {
   let fetches = 0;
@@ -164,7 +164,7 @@ test("a batch that stays damaged is skipped up to the next batch, even if its ow
   );
 });
 
-test("a batch that is damaged once is not skipped, even if another batch of its fetch stays damaged", async () => {
+test("a batch that is damaged in one fetch only is not skipped, even if another batch of its fetch stays damaged", async () => {
   const topic = TOPICS.creditsEvents;
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
