@@ -50,8 +50,8 @@ const SERVICE = "gateway";
  * Deadlines of the calls that a request waits for. A queued mutation waits for at most one check,
  * three calls of Redis and one publish: together less than 5 s. A read waits for at most one check,
  * one read and three calls of Redis; the reads of one request have one deadline together. While one
- * dependency is down, a read too is answered in less than 5 s. It takes longer only if several are
- * slow at once (decisions, 1.5).
+ * dependency is down, a read too is answered in less than 5 s. A read takes longer only if several
+ * dependencies are slow at once (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;
@@ -134,7 +134,7 @@ export async function startService(
     baseUrl: config.COMMAND_STATUS_URL,
     timeoutMs: READ_TIMEOUT_MS,
     connections: MAX_WAITING_REQUESTS,
-    // A new wait queues for a connection if that of a wait that has just ended is still in use.
+    // A wait that has just ended may still use its connection: then a new wait queues for one.
     maxWaitingCalls: MAX_WAITING_REQUESTS,
   });
   const accounts = createAccounts(accountClient, {
@@ -217,7 +217,10 @@ export async function startService(
   });
 }
 
-/** Reads deletions of accounts; after each growth of the topic, those of the new partitions too. */
+/**
+ * Reads deletions of accounts, from now on. After a growth of the topic, also reads the added
+ * partitions, from their beginning.
+ */
 async function startDeletionReaders(
   context: MainContext<Config>,
   kafka: ServiceKafka,

@@ -50,7 +50,7 @@ let organization: Organization;
 let accountNumber: string;
 /** The organization with another management key. */
 let colleague: Organization;
-/** The organization with a management key that is limited to a server of another organization. */
+/** The organization with a management key that is limited to a server that does not exist. */
 let limited: Organization;
 
 beforeAll(async () => {
@@ -148,7 +148,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     const read = await getCommand(platform.url, organization, command.id);
     expect(read.body.command).toMatchObject({ id: command.id, createdAt: command.createdAt, managedAccountId });
     expect(read.body.command.createdBy).toEqual(createdBy);
-    // The event of the worker brings the final state, and its own managed account id.
+    // The worker's event brings the final state, and a managed account id too.
     if (!NEEDS_MORE_SERVICES.has(queued.operation)) {
       const final = await getCommand(platform.url, organization, command.id, 20);
       expect(final.body.command).toMatchObject({ status: "succeeded", managedAccountId });

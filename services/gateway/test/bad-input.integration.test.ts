@@ -78,7 +78,7 @@ describe("a number", () => {
     "[1]",
     "null",
     "true",
-  ])("%s as an amount is 400 and named in the issue", async (amount) => {
+  ])("%s as an amount is 400 with an issue at `amount`", async (amount) => {
     const answer = await send(`/accounts/${accountNumber}/finance/deposits`, `{"requestId":"r","amount":${amount}}`);
     expect(answer).toMatchObject({ status: 400, charged: 1 });
     expect(new Set(answer.body.issues?.map(({ path }) => path[0]))).toEqual(new Set(["amount"]));
@@ -105,7 +105,7 @@ describe("an amount that a caller computed with binary fractions", () => {
     return call(platform.url, organization, `servers/${organization.server.serverId}${at}`, options);
   };
 
-  it("is the amount that it means, for a deposit, a withdrawal and an initial balance; a repeat is equal", async () => {
+  it("is replaced by the amount in whole cents, for a deposit, a withdrawal and an initial balance; a repeat with that amount is a duplicate", async () => {
     for (const [at, field, body] of [
       [`/accounts/${accountNumber}/finance/deposits`, "amount", { requestId: "r" }],
       [`/accounts/${accountNumber}/finance/withdrawals`, "amount", { requestId: "r" }],

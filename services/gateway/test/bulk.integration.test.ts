@@ -42,7 +42,7 @@ function bodies(count: number, change: Readonly<Record<string, unknown>> = {}): 
   return Array.from({ length: count }, (_, index) => accountBody({ accountName: `Ada ${index}`, ...change }));
 }
 
-/** Number of all published command messages. */
+/** Number of messages in `commands.account`. */
 async function published(): Promise<number> {
   const ends = await endOffsets(platform.kafka, TOPICS.commandsAccount);
   return [...ends.values()].reduce((sum, end) => sum + Number(end), 0);

@@ -57,7 +57,7 @@ export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the server has no TCP port");
   server.close();
   await once(server, "close");
   return address.port;

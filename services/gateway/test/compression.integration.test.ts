@@ -21,7 +21,7 @@ beforeAll(async () => {
   owner = createServer((_request, response) => owned.push(response)).listen(0, "127.0.0.1");
   await once(owner, "listening");
   const address = owner.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the server has no TCP port");
   url = await platform.gateway({ ACCOUNT_URL: `http://127.0.0.1:${address.port}` });
 });
 afterAll(async () => {
@@ -49,7 +49,7 @@ async function bytesOf(response: IncomingMessage): Promise<Buffer> {
 async function asked(): Promise<ServerResponse> {
   await expect.poll(() => owned.length).toBeGreaterThan(0);
   const response = owned.shift();
-  assert(response !== undefined, "the owner was asked");
+  assert(response !== undefined, "no request is waiting at the owner");
   return response.writeHead(200, { "content-type": "application/json" });
 }
 

@@ -41,7 +41,7 @@ async function neighbour(behave: RequestListener): Promise<string> {
   servers.push(server);
   await once(server, "listening");
   const address = server.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the server has no TCP port");
   return `http://127.0.0.1:${address.port}`;
 }
 
@@ -173,7 +173,7 @@ describe("a gateway that is stopping", () => {
     const before = await getWallet(platform.url, organization);
     let looks = 1;
     const answer = getCommand(stopping.url, organization, accepted.body.command.id, 30);
-    // The wait has begun when it is charged. Then more is spent than the reads of the wallet cost.
+    // The request has arrived as soon as more credits are spent than the reads of the wallet cost.
     await eventually(async () => {
       const { availableCredits } = await getWallet(platform.url, organization);
       return before.availableCredits - availableCredits > looks++;
@@ -237,7 +237,7 @@ describe("a dependency that is down", () => {
 
 describe("a very large list", () => {
   it.each(["identity", "gzip"])("is read from the owner only as fast as the caller reads it: %s", async (encoding) => {
-    // Compression does not make it smaller.
+    // Random bytes, which compression does not make smaller.
     const chunk = randomBytes(64 * 1024);
     const chunks = 4_000;
     let sent = 0;
@@ -257,7 +257,7 @@ describe("a very large list", () => {
       headers: { authorization: `Management ${organization.managementKey}`, "accept-encoding": encoding },
     });
     expect(answer.headers.get("content-encoding")).toBe(encoding === "gzip" ? "gzip" : null);
-    assert(answer.body !== null, "an answer has a body");
+    assert(answer.body !== null, "the response has no body");
     const reader = answer.body.getReader();
     await reader.read();
     let last = -1;

@@ -14,7 +14,7 @@ const CLOCK = { nowMs: () => Date.parse(NOW) };
 const CREATED_AT = "2026-03-01T09:00:00.250Z";
 const SERVER = serverEntry();
 const OPEN: OpenPositionsAt = { createdAt: CREATED_AT, currency: "USD", positionCount: 0, positions: [] };
-/** Minutes with a snapshot. The sample of a minute may have been measured at its end. */
+/** `measuredAt` is the start of a minute; the equity may be from the end of that minute. */
 const SNAPSHOTS = [
   { measuredAt: "2026-03-02T11:58:00.000Z", equity: 900.5 },
   { measuredAt: "2026-03-02T11:57:00.000Z", equity: 800 },
@@ -65,7 +65,7 @@ async function stateAt(at: string) {
   return AccountStateAnswer.strict().parse(JSON.parse(body as string)).state;
 }
 
-it("a caller whose clock is a few seconds ahead gets the state of now", async () => {
+it("a time up to 5 s ahead is accepted, because the caller's clock may be ahead", async () => {
   expect(await stateAt("2026-03-02T12:00:35.000Z")).toMatchObject({
     at: "2026-03-02T12:00:35.000Z",
     balance: 1_000.25,
@@ -89,9 +89,9 @@ it("the answers of account, finance and metrics are joined, and the time is show
 });
 
 it.each([
-  ["last millisecond of the second minute", "2026-03-02T11:58:59.999Z", 900.5, 59_999],
-  ["last millisecond but one of the second minute", "2026-03-02T11:58:59.998Z", 800, 119_998],
-  ["last millisecond of the first minute", "2026-03-02T11:57:59.999Z", 800, 59_999],
+  ["last millisecond of 11:58", "2026-03-02T11:58:59.999Z", 900.5, 59_999],
+  ["last millisecond but one of 11:58", "2026-03-02T11:58:59.998Z", 800, 119_998],
+  ["last millisecond of 11:57", "2026-03-02T11:57:59.999Z", 800, 59_999],
 ])(
   "a stored equity counts from the last millisecond of its minute on: the state at the %s",
   async (_what, at, value, ageMs) => {

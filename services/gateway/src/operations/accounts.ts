@@ -65,7 +65,7 @@ export function accountOperations({
       try {
         body = await accounts.deleteNow(serverId, accountNumber, callerOf(call));
       } finally {
-        // Also after a failure: the account may be deleted already.
+        // Also after a failure, because the account may have been deleted.
         knownAccounts.forget(serverId, accountNumber);
       }
       if (body !== null) return { status: 200, body };

@@ -21,12 +21,12 @@ export interface OperationCaller extends BilledCaller {
 }
 
 /**
- * Callers by their keys. Each key has one caller object, because RequestCharge remembers callers by
- * their identity.
+ * Callers by the `KeyEntry` of their key. Each `KeyEntry` has one caller object, because
+ * RequestCharge remembers callers by their identity. A changed key is a new `KeyEntry`.
  */
 const callers = new WeakMap<KeyEntry, OperationCaller>();
 
-/** A management key as a caller: the same object for every request of the key. */
+/** A management key as a caller: the same object for every request, until the key changes. */
 export function operationCaller(key: KeyEntry): OperationCaller {
   let caller = callers.get(key);
   if (caller === undefined) {
@@ -37,8 +37,8 @@ export function operationCaller(key: KeyEntry): OperationCaller {
 }
 
 /**
- * One request of an authenticated and authorized caller: the key, the scope of the operation and
- * the server were checked before, from the directory.
+ * One request of a key or a person. Before, the caller was authenticated, and checked for the scope
+ * of the operation and for the server.
  */
 export interface Call {
   readonly operation: OperationId;

@@ -14,7 +14,7 @@ export function creditOperations({
   "getCreditBalance" | "getCreditPrices" | "listCreditUsage"
 > {
   return {
-    /** The wallet after the charge of this request; it needs no further call. */
+    /** The wallet that the charge of this request returned. */
     getCreditBalance: async ({ charge }) => {
       const { wallet } = await charge.read();
       return { status: 200, body: JSON.stringify({ wallet: walletToWire(wallet) }) };

@@ -123,6 +123,7 @@ it.each(["2026-03-03", "2026-03-04", "2026-02-30", "yesterday", ""])(
     const issues = [{ path: ["date"] }];
     await expect(ask(date)).rejects.toMatchObject({ status: 400, issues });
     expect(transactions).not.toHaveBeenCalled();
+    expect(deals).not.toHaveBeenCalled();
     expect(read).toHaveBeenCalledOnce();
   },
 );

@@ -8,13 +8,13 @@ import type { OperationTable } from "./call.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { RequestValidator, removedServer } from "./validate.ts";
 
-/** Retry-After of a day that is not complete, in seconds. */
+/** Retry-After while an owner has not made the digests of the day, in seconds. */
 const RETRY_AFTER_SECONDS = "60";
 const DATE_CHARACTERS = 10;
 /**
- * Deadline of both reads together: with three calls of Redis, the answer takes less than 5 s
- * (decisions, 1.5). The first read has a deadline of 2.5 s, so at least half a second is left for
- * the second one.
+ * Deadline of both reads together: with three calls to Redis of at most 0.6 s each, the answer
+ * takes less than 5 s (decisions, 1.5). The first read has a deadline of 2.5 s, so at least half a
+ * second is left for the second one.
  */
 export const READS_TIMEOUT_MS = 3_000;
 

@@ -103,7 +103,7 @@ async function waitInSlices(
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
     const waited = await commandStatus.wait(call.caller.organizationId, commandId, slice).catch((error: unknown) => {
-      // The caller disconnected, which aborted the call: it is charged as a read, and is no error.
+      // The caller disconnected, which aborted the call. The request is charged as a read.
       if (signal.aborted) return body;
       throw error;
     });

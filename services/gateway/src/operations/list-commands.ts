@@ -15,13 +15,13 @@ interface ListCommandsDependencies extends Pick<Dependencies, "clock" | "isStopp
   readonly commandStatus: Pick<Dependencies["commandStatus"], "list" | "stream" | "wait">;
 }
 
-/** What a wait needs of a page. Later releases may have more states. */
+/** What a wait needs of a page. A state that this release does not know counts as final. */
 const States = z.object({ commands: z.array(z.object({ id: Guid, status: z.string() })) });
 
 /**
  * GET commands of a server: command-status's response, unchanged. With `bulkIdempotencyKey` or
- * `idempotencyKeyPrefix`, and `wait`, the response comes once every command of the page is final
- * (decisions, 3.7).
+ * `idempotencyKeyPrefix`, and `wait`, the response comes when every command of the page is final or
+ * the time is over (decisions, 3.7).
  */
 export function listCommands(dependencies: ListCommandsDependencies): Operation {
   const { commandStatus, streams } = dependencies;
@@ -71,7 +71,7 @@ async function waitUntilFinal(
       if (leftMs <= 0) break;
       const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
       const waited = await commandStatus.wait(call.caller.organizationId, open, slice).catch((error: unknown) => {
-        // The caller disconnected, which aborted the call: it is charged as a read, without error.
+        // The caller disconnected, which aborted the call. The request is charged as a read.
         if (signal.aborted) return "no room" as const;
         throw error;
       });

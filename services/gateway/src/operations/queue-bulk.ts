@@ -37,7 +37,7 @@ interface Item {
 
 /**
  * The outcome of a record that this request holds. The request publishes the command, unless the
- * command is final already, and returns it as its own.
+ * command is final already, and returns the command with `duplicate` false.
  */
 type Held = Extract<RecordOutcome, { recordToken: string }>;
 
@@ -45,7 +45,8 @@ type Held = Extract<RecordOutcome, { recordToken: string }>;
  * Queues the creations of a bulk: the steps of `queueCommand`, once for all items (decisions, 2.3
  * and 4.9). One rejected item rejects the bulk. All items are admitted in one call. Items that
  * were queued before are returned with their current command. New items are published in one
- * produce request to each broker, and completed all or none. Each new item costs one price.
+ * produce request to each broker, and completed all or none. Each new item costs the price
+ * `bulkItem`.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,
@@ -136,14 +137,14 @@ async function answerAll(
 ): Promise<Answer> {
   const outcomesOfItems = items.map((item, index) => ({
     item,
-    outcome: assertDefined(outcomes[index], "an outcome for each record"),
+    outcome: assertDefined(outcomes[index], "the outcome of a record"),
   }));
   const commandIds = outcomesOfItems.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const recordToken = outcomes.find(isHeld)?.recordToken;
   if (recordToken !== undefined) faultPoint("gateway.claimed");
   // All are sent in one turn of the event loop, so that the producer sends one request to each
-  // broker. A failure is thrown only after all have settled: the refund depends on which messages
-  // may be published.
+  // broker. A failure is thrown only after all have settled: the refund releases no reservation
+  // whose message may be in the log.
   const sent = await Promise.allSettled(
     outcomesOfItems.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
   );

@@ -89,8 +89,9 @@ export interface AnsweredCommand {
 
 /**
  * Queues a command, once per idempotency key (decisions, 2; architecture, 3.2): look-up → admission
- * with an idempotency record → publish → complete the record → 202. A repeat of an equal request is
- * 200 with its command. A different request under the key is rejected.
+ * with an idempotency record → publish → complete the record → 202. A later equal request gets
+ * 200 with the same command, or 202 if it reclaims the record. A different request under the key is
+ * rejected.
  */
 export async function queueCommand(
   dependencies: QueueDependencies,
@@ -102,7 +103,7 @@ export async function queueCommand(
   if (rejection !== null) return call.charge.reject(rejection);
   const record = openRecordOf(message);
   const [outcome] = await admitOrWait(dependencies, call, [record], [known !== null]);
-  assert(outcome !== undefined, "one record has one outcome");
+  assert(outcome !== undefined, "admission returned no outcome for the record");
   switch (outcome.kind) {
     case "created":
       faultPoint("gateway.claimed");
@@ -180,7 +181,7 @@ export async function findEarlierRequest(
   ]);
   const message = { ...proposed.message, managedAccountId: proposed.message.managedAccountId ?? accountId };
   if (known !== null) {
-    assert(known.organizationId === organizationId, "a command id belongs to one organization");
+    assert(known.organizationId === organizationId, "command-status returned a command of another organization");
     const fingerprint = equalFingerprint(
       proposed,
       known.fingerprint,

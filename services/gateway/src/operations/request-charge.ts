@@ -33,7 +33,10 @@ export interface ChargedRequest {
   readonly address: string | null;
 }
 
-/** Callers whose last charge in `readWhileCharging` failed: their next read waits for a charge. */
+/**
+ * Callers whose last charge in `readWhileCharging` failed: their next read starts only after its
+ * charge.
+ */
 const rejectedCallers = new WeakSet<BilledCaller>();
 
 /**
@@ -180,12 +183,12 @@ export class RequestCharge {
     return admitted;
   }
 
-  /** Call it before the message is published: from now on a refund keeps its reservation. */
+  /** Call it before the message is published: a later refund keeps the command's reservation. */
   mayBePublished(commandId: string): void {
     this.#records.set(commandId, { mayBePublished: true });
   }
 
-  /** Call it if the message is certainly not in the log: a refund releases its reservation. */
+  /** Call it if the message is certainly not in the log: a refund releases the reservation. */
   notPublished(commandId: string): void {
     this.#records.set(commandId, { mayBePublished: false });
   }

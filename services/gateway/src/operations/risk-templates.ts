@@ -81,7 +81,7 @@ export function riskTemplateOperations(
   };
 }
 
-/** The error of a template that applies neither to an account now nor to later ones. */
+/** The error if the selection of a template matches no account and `newAccounts` is false. */
 async function emptySelection(
   accounts: Pick<Dependencies["accounts"], "countSelected">,
   serverId: string,

@@ -38,7 +38,7 @@ function fixture(): {
 }
 
 describe("the leverages of a server", () => {
-  it("are loaded once within their time to live", async () => {
+  it("are loaded once within half of their time to live", async () => {
     const { configurations, clock, loads } = fixture();
     const answers = await Promise.all([100, 1, 100].map((value) => configurations.supportsLeverage(SERVER_ID, value)));
     expect(answers).toEqual([true, true, true]);

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 
 /** Time to live of a cached configuration, in milliseconds. */
 export const CONFIGURATION_TTL_MS = 1_000;
-/** From this age on, a use starts a refresh in the background, in milliseconds. */
+/** Age from which a use starts a refresh in the background, in milliseconds. */
 const REFRESH_AFTER_MS = CONFIGURATION_TTL_MS / 2;
 /** Maximum number of cached servers; the least recently used one is evicted. */
 const MAX_SERVERS = 10_000;
@@ -70,8 +70,8 @@ export function createServerConfigurations(
       const known = cache.get(serverId);
       const ageMs = known === undefined ? Infinity : clock.nowMs() - known.atMs;
       if (known?.supported.has(leverage) && ageMs < CONFIGURATION_TTL_MS) {
-        // An error of this refresh is ignored: the next use after the TTL loads again, and gets the
-        // error.
+        // An error of this refresh is ignored: a use after the TTL loads again, and throws if that
+        // load fails.
         if (ageMs >= REFRESH_AFTER_MS) refresh(serverId).catch(() => undefined);
         return true;
       }

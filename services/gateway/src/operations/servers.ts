@@ -40,7 +40,7 @@ export function serverOperations({
         if ("body" in changed) return { status: 200, body: changed.body };
         return await call.charge.rejectChange(new ApiError("VALIDATION_FAILED", { issues: changed.issues }));
       } finally {
-        // Also after a failure: the configuration may be changed already.
+        // Also after a failure, because the change may have been made.
         configurations.forget(serverId);
       }
     },

@@ -54,7 +54,8 @@ function pageOptions(nonce: string): FastifyApiReferenceOptions {
       url: DOCUMENT_PATH,
       pageTitle: "Trading account management API",
       nonce,
-      // Samples show the origin of the page. The source text of this function runs in the browser.
+      // Code samples show the origin of the page as the base URL. The source text of this function
+      // runs in the browser.
       customFetch: originInSamples(),
       theme: "default",
       layout: "modern",
@@ -78,7 +79,7 @@ function originInSamples(): typeof fetch {
     const text = (await answer.text()).replaceAll(${JSON.stringify(SAMPLE_BASE_URL)}, location.origin);
     return new Response(text, { status: answer.status, headers: answer.headers });
   }`;
-  const standIn: typeof fetch = () => Promise.reject(new Error("runs in a browser"));
+  const standIn: typeof fetch = () => Promise.reject(new Error("customFetch was called outside a browser"));
   standIn.toString = () => source;
   return standIn;
 }
@@ -96,7 +97,7 @@ function guardPage(nonce: string, documentTag: string) {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // The script changes only with a release, as the document does.
+  // Made of the document's tag, because document and script change only with a release.
   const scriptTag = documentTag.replace(/"$/, '-page"');
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     reply

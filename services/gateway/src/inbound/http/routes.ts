@@ -16,7 +16,7 @@ import { type LoggedCommand, logWhenAnswered } from "./logged-requests.ts";
 
 const CALLER = "caller";
 const NO_CREDITS = "0";
-/** Error text for a key that is limited to servers. */
+/** Error text if an operation on all servers is called with a key that is limited to servers. */
 const ALL_SERVERS_TEXT = "Missing server access: all servers of the organization";
 
 /** The key of the caller, the server of the path, and what the handler adds to the log entry. */
@@ -46,7 +46,7 @@ export function registerOperationRoutes(
 ): void {
   app.decorateRequest(CALLER, null);
   app.addHook("onRequest", (_request, reply, done) => {
-    // `X-Credits-Remaining` is set only by responses whose wallet was read.
+    // Only this header has a default: `X-Credits-Remaining` is absent if the wallet was not read.
     reply.header(HEADERS.creditsCharged, NO_CREDITS);
     done();
   });
@@ -66,7 +66,7 @@ function registerOneOperationRoutes(
     method: contract.method,
     url: contract.path,
     config: { operation },
-    // Only reads: responses of changes are small, and those with passwords are never compressed.
+    // Responses of changes are small, and passwords are never compressed.
     compress: contract.method === "GET" ? GZIP : false,
     // Runs before the body is read, so that the body of an unknown caller is never read.
     onRequest: (request, reply) => admitCaller(dependencies, operation, contract, request, reply),
@@ -79,8 +79,8 @@ function registerOneOperationRoutes(
 
 /**
  * Checks in memory: 401 for the key and its network, then 403 for the scope, then 403 for the
- * server. A malformed server id is 400 later. A 403 has the organization's remaining credits, if
- * Redis is available.
+ * server. An operation on all servers is 403 for a key that is limited to servers. A malformed
+ * server id is 400 later. A 403 has the organization's remaining credits, if Redis is available.
  */
 async function admitCaller(
   dependencies: RouteDependencies,

@@ -78,7 +78,7 @@ beforeEach(async () => {
   }).listen(0, "127.0.0.1");
   await once(owner, "listening");
   const address = owner.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the server has no TCP port");
   ownerUrl = `http://127.0.0.1:${address.port}`;
   scope = new Scope();
   url = await startGateway();

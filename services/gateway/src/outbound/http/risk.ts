@@ -6,8 +6,8 @@ import { optionalBodyOf, requiredBodyOf } from "./upstream-response.ts";
 
 const CLIENT_ERRORS_FROM = 400;
 /**
- * Deadline of evidence of an interval: the risk service reads valuations and samples of up to 10
- * minutes from Kafka.
+ * Deadline of evidence of an interval. It is longer than that of other reads, because the risk
+ * service reads valuations and samples of up to 10 minutes from Kafka.
  */
 const INTERVAL_TIMEOUT_MS = 4_000;
 
@@ -46,7 +46,7 @@ export function createRisk(client: InternalClient, organizationOf: (serverId: st
   };
 }
 
-/** The exact document. The errors of the risk service are passed on to the caller. */
+/** The exact document of evidence. The risk service's 4xx errors are passed on to the caller. */
 async function evidenceOf<R extends InternalRoute>(
   client: InternalClient,
   route: R,
