@@ -22,15 +22,18 @@ const ACCOUNTS = 40;
 const INITIAL_BALANCE = 1_000;
 const DEPOSIT = 0.01;
 const RETRY_INTERVAL_MS = 100;
-/** The list of these accounts is larger than the buffers of a connection. */
+/** A list of this many accounts is larger than the buffers of a connection. */
 const MANY_ACCOUNTS = Number(process.env["MANY_ACCOUNTS"] ?? 24_000);
 const SLOW_READERS = 30;
 const SEARCHERS = 24;
 const WAITING_REQUESTS = 1_100;
-/** Shares of one organization in a gateway (docs/operate.md). */
+/**
+ * Lists of all accounts, and waiting requests, that a gateway serves at once for one organization
+ * (docs/operate.md).
+ */
 const STREAMS = 8;
 const WAITS = 100;
-/** Duration of each measurement of the other organization, before and during an attack. */
+/** Duration of each measurement of the attacked organization, before and during the attack. */
 const WORK_MS = 4_000;
 /** Delay that other programs of the machine may add to the slowest requests. */
 const NOISE_MS = 1_000;

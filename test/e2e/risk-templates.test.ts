@@ -39,7 +39,7 @@ async function applied(name: string): Promise<RiskTemplate> {
   );
 }
 
-it("a template is applied to the accounts of its selection and to new ones, whose rules name it", async () => {
+it("a template is applied to matching accounts, also to new and renamed ones, and their rules name the template", async () => {
   const accountNumber = await openAccount("Templates 1 Ada");
   const other = await openAccount("Other 1");
   const template = { rules: [FLOOR], appliesTo: { nameStartsWith: "Templates 1" }, newAccounts: true } as const;
@@ -70,7 +70,7 @@ it("a template is applied to the accounts of its selection and to new ones, whos
   expect((await applied("one")).accounts).toEqual({ applied: 3, waiting: 0, failed: 0 });
 });
 
-it("a template does not replace rules that were set on an account, until useTemplate gives the account back to it", async () => {
+it("a template does not replace rules that were set on an account; useTemplate does, and the template's deletion can remove the rules", async () => {
   const account = server.account(await openAccount("Templates 2"));
   await (await account.setRiskRules([{ ...FLOOR, limit: { percent: 1 } }], { key: "own" })).result();
   const template = { rules: [FLOOR], appliesTo: { nameStartsWith: "Templates 2" }, newAccounts: false };

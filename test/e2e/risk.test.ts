@@ -50,7 +50,10 @@ async function breachesOf(accountNumber: string): Promise<readonly Breach[]> {
   return body.breaches;
 }
 
-/** Opens a position of one lot, and moves the market so that it loses about `loss` dollars. */
+/**
+ * Opens a position of one lot, and lowers the price so that the position loses about `loss`
+ * dollars.
+ */
 async function lose(accountNumber: string, loss: number): Promise<void> {
   const { bid, ask } = await control.price("EURUSD");
   await control.holdPrice("EURUSD", bid, ask);

@@ -6,7 +6,8 @@ import { expect } from "vitest";
 import { OutsideClient, pause } from "./outside-client.ts";
 
 const CREDITS = 1_000_000;
-const KNOWN_DEADLINE_MS = 20_000;
+/** Time limit until the gateways and the account service know a new organization. */
+const KNOWN_TIMEOUT_MS = 20_000;
 
 /**
  * With a short session timeout, another process soon takes over the work of a killed process.
@@ -14,9 +15,7 @@ const KNOWN_DEADLINE_MS = 20_000;
  */
 const FOR_TESTS = { KAFKA_SESSION_TIMEOUT_MS: "3000", QUOTES_FILE: "" };
 
-/**
- * A whole kapi for one test, on the servers of the test run, with a demo organization.
- */
+/** A whole kapi on the servers of the test run, with a demo organization. */
 export interface RunningSystem {
   readonly stack: TestStack;
   readonly demo: Demo;
@@ -27,7 +26,9 @@ export interface RunningSystem {
 /** A kapi with two gateways. */
 export interface TwoGateways {
   readonly stack: TestStack;
-  /** Clients of a new organization for the first and the second gateway. Both know its key. */
+  /**
+   * Clients of a new organization for the first and the second gateway. Both gateways know its key.
+   */
   newOrganization(): Promise<readonly [OutsideClient, OutsideClient]>;
   stop(): Promise<void>;
 }
@@ -58,11 +59,12 @@ export async function startTwoGateways(
 }
 
 async function untilKnown(client: OutsideClient): Promise<void> {
-  const deadline = Date.now() + KNOWN_DEADLINE_MS;
+  const deadline = Date.now() + KNOWN_TIMEOUT_MS;
   for (;;) {
     const { status } = await client.call("GET", "/credits/balance");
     if (status === 200) return;
-    if (Date.now() > deadline) throw new Error(`the wallet of a new organization answers ${status}`);
+    if (Date.now() > deadline)
+      throw new Error(`GET /credits/balance of a new organization is still answered ${status}`);
     await pause(20);
   }
 }
@@ -74,7 +76,7 @@ async function untilServed(stack: TestStack, { demo }: OutsideClient): Promise<v
   const address = `${stack.url("account")}/internal/servers/${demo.serverId}/configuration`;
   const headers = { "x-service-token": stack.secrets.serviceTokens.gateway };
   await eventually(async () => expect((await fetch(address, { headers })).status).toBe(200), {
-    timeoutMs: KNOWN_DEADLINE_MS,
+    timeoutMs: KNOWN_TIMEOUT_MS,
   });
 }
 

@@ -16,7 +16,10 @@ export interface Fault {
   readonly delayMs?: number;
 }
 
-/** Controls the simulated trading server of one demo. A method throws for an unexpected answer. */
+/**
+ * Controls the simulated trading server of a demo organization. Each method except `login` throws
+ * for an unexpected status.
+ */
 export class TradingControl {
   readonly #base: string;
   readonly #token: Readonly<Record<string, string>>;
@@ -77,8 +80,8 @@ export class TradingControl {
   }
 
   /**
-   * Closes `volume` lots of a position, or the whole position if `volume` is null. Does nothing if
-   * the position is not open.
+   * Closes `volume` lots of a position, or the whole position if `volume` is null. A rejection is
+   * ignored: the position is not open, or its market is closed.
    */
   async closeIfOpen(accountNumber: string, positionId: string, volume: number | null): Promise<void> {
     await this.#attempt(`/accounts/${accountNumber}/positions/${positionId}/close`, { volume });
@@ -103,12 +106,12 @@ export class TradingControl {
     return found;
   }
 
-  /** Sets the price of a symbol. The market's feed no longer changes it. */
+  /** Sets the price of a symbol. The market's feed no longer changes the price. */
   async holdPrice(symbol: string, bid: number, ask: number): Promise<void> {
     await this.#call("PUT", `/prices/${symbol}`, { bid, ask, hold: true });
   }
 
-  /** Adds `points` to the price of a symbol; a point is one unit of its last decimal. */
+  /** Adds `points` to the price of a symbol. A point is one unit of the price's last decimal. */
   async movePrice(symbol: string, points: number): Promise<void> {
     await this.#call("POST", `/prices/${symbol}/move`, { points });
   }
@@ -123,7 +126,7 @@ export class TradingControl {
     await this.#call("PUT", "/market", { paused: true });
   }
 
-  /** Makes the account trade automatically, once every `everyTicks` ticks of the market. */
+  /** Makes the account trade automatically, with one decision every `everyTicks` ticks. */
   async autoTrade(accountNumber: string, everyTicks = 1): Promise<void> {
     await this.#call("PUT", `/accounts/${accountNumber}/auto-trader`, { enabled: true, everyTicks });
   }

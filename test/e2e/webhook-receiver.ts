@@ -36,7 +36,7 @@ export class WebhookReceiver {
   private constructor(onReceived: (received: Received) => void) {
     this.#onReceived = onReceived;
     this.#server = createServer((request, response) => {
-      // An incomplete delivery is not counted; the sender sends it again.
+      // An incomplete delivery is not kept; the sender repeats the delivery.
       this.#take(request, response).catch(() => response.destroy());
     });
   }

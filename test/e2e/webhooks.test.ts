@@ -18,7 +18,7 @@ import { type RunningSystem, startSystem } from "./system.ts";
 import { TradingControl } from "./trading-control.ts";
 import { type Received, type ReceivedEvent, verified, WebhookReceiver } from "./webhook-receiver.ts";
 
-/** Maximum time from the request that closes a position until its delivery. */
+/** Maximum time from the request that closes a position to the delivery of `position.closed`. */
 const KNOWN_WITHIN_MS = 2_000;
 const PAGE = 100;
 
@@ -52,7 +52,7 @@ afterAll(async () => {
   await system.stop();
 });
 
-/** The first delivery of a kind about an account. */
+/** Waits for a delivery of a kind about an account, and returns the first one. */
 function arrived(type: string, accountNumber: string): Promise<Received> {
   return eventually(() => {
     const found = receiver.ofType(type).find(({ event }) => event.data.accountNumber === accountNumber);
@@ -72,7 +72,7 @@ async function feed(): Promise<Feed["events"]> {
   }
 }
 
-/** Sends a mutation that returns passwords. Returns them once its command has succeeded. */
+/** Sends a mutation, waits until its command has succeeded, and returns the answer's passwords. */
 async function passwordsOf(path: string, body: object): Promise<string[]> {
   const { body: answer } = await client.call<EnvelopeView>("POST", client.server(path), {
     body: { requestId: "passwords", ...body },
@@ -134,7 +134,7 @@ it("a delivery with another body, another secret or another id does not verify",
   expect(() => verified(secret, otherId)).toThrow(/signature/i);
 });
 
-it("the events of an account are numbered without a gap in order of time, and the receiver gets all events of the feed", async () => {
+it("the events of an account are numbered without a gap in order of time, and the receiver gets each of them", async () => {
   const number = await client.openAccount(5_000);
   const position = await control.buy(number, "EURUSD", 0.3);
   await control.closeIfOpen(number, position, 0.1);
@@ -255,7 +255,7 @@ it("the console shows deliveries with their attempts, but no endpoint of another
   }
 });
 
-it("commands, usage and transactions show who caused them, and the audit log shows changes with their actor", async () => {
+it("commands, usage and transaction events show who caused them, and the audit log shows changes with their actor", async () => {
   const [, keyId = ""] = system.demo.managementKey.split(".");
   const key = { type: "key", id: keyId };
   const number = await client.openAccount(10_000);

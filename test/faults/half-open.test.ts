@@ -71,7 +71,7 @@ describe("PostgreSQL", () => {
     return { database, proxy };
   }
 
-  it("is reached over new connections after the open ones froze, and at most one statement waits for a frozen one", async () => {
+  it("is reached over new connections after the open ones froze, and only the first statement fails", async () => {
     const { database, proxy } = await open();
     proxy.freeze();
     expect(await outcomeInTime(() => database.query(backend, []))).toSatisfy(isTransient);
@@ -131,7 +131,7 @@ describe("another service", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("is reached over new connections after the open ones froze, and at most one call fails", async () => {
+  it("is reached over new connections after the open ones froze, and only the first call fails", async () => {
     const { proxy, url } = await throughProxy(await serve());
     const client = await scope.start("client", () =>
       startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 2_000, connections: 4 }),

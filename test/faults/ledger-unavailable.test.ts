@@ -75,7 +75,7 @@ async function buy(organizationId: string, credits: number, purchaseId: string):
 }
 
 it(
-  "without PostgreSQL requests are charged and no charge is lost; above the limit they are rejected",
+  "without PostgreSQL, requests are charged and no charge is lost; above the limit of waiting entries, requests are rejected",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Charged", credits: CREDITS });

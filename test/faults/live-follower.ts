@@ -20,16 +20,20 @@ export class LiveFollower {
     this.#running = this.#run();
   }
 
-  /** Waits up to 30 s for a sample with this balance. */
+  /** Waits up to 30 s until the newest sample has this balance. */
   async reached(balance: number): Promise<void> {
     const deadline = Date.now() + 30_000;
     while (this.#last?.["balance"] !== balance) {
-      if (Date.now() > deadline) throw new Error(`no sample of ${this.#account} has the balance ${balance}`);
+      if (Date.now() > deadline)
+        throw new Error(`the newest sample of ${this.#account} does not have the balance ${balance}`);
       await pause(100);
     }
   }
 
-  /** Stops. Returns the number of samples, and every gap, repeat, truncated replay and error. */
+  /**
+   * Stops. Returns the number of samples, and every gap, repeat, truncated replay and error message
+   * of the stream. Lost connections are no faults.
+   */
   async stop(): Promise<{ readonly samples: number; readonly faults: readonly string[] }> {
     this.#stopped = true;
     await this.#running;

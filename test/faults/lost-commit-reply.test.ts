@@ -1,6 +1,7 @@
 /**
- * The reply to a commit is lost. The process then publishes the event seconds later, behind newer
- * events of the account. Webhooks still numbers the events in the order of the commits.
+ * The reply to a commit is lost. The process then publishes the event of this commit seconds later,
+ * behind newer events of the account. Webhooks still numbers the events in the order of the
+ * commits.
  */
 import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi/commands";
 import { type FinanceEvent, TOPICS, WebhookEvent } from "@kapi/contracts";
@@ -18,9 +19,9 @@ import { Receiver } from "../../services/webhooks/test/receiver.ts";
 import { Harness } from "../../services/webhooks/test/harness.ts";
 
 const SCHEMA = "lost_commit_reply";
-/** The lost reply is detected within 5 s, and the remaining row is published 5 s later. */
+/** The lost reply is detected within 5 s, and the event's outbox row is published 5 s later. */
 const DELIVERED_WITHIN_MS = 30_000;
-/** Finds the outbox row of an event. The row is visible once its transaction has committed. */
+/** Finds the outbox row of an event. The row is visible after the commit of its transaction. */
 const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");
 const PublishedEvent = z.object({ transaction: z.object({ sequence: z.number() }) });
 
@@ -71,7 +72,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-it("newer events overtake the event on the topic, but a receiver gets all events numbered in order", async () => {
+it("newer events overtake an event whose commit got no reply, but a receiver gets all events numbered in order", async () => {
   const owner = { ...anyOwner(), organizationId: harness.organizationId };
   await harness.createEndpoint({ url: receiver.url });
   const eventAt = (sequence: number): FinanceEvent => {
@@ -93,7 +94,8 @@ it("newer events overtake the event on the topic, but a receiver gets all events
     // As in finance: a retry does nothing if the commit without a reply already took effect.
     if (tries > 1) return;
     unit.enqueue([messageOf(second)]);
-    // Drops replies only after the reply to `begin`. The write and the commit need no replies.
+    // This query waits for the reply to `begin`. The write and the commit are sent without waiting
+    // for replies.
     await unit.query(LEFT_BEHIND, [""]);
     await proxy.dropReplies();
     passed = eventually(async () =>

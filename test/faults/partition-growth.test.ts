@@ -25,7 +25,7 @@ const ACCOUNTS = 8;
 const HIGH_LEVERAGE = 500;
 const FIRST_BALANCE = 10_000;
 const MAX_LOSS = { id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" };
-/** Callers must have their next 202 within this time. */
+/** Maximum time from the first attempt of a deposit to its acceptance. */
 const MAX_OUTAGE_MS = 60_000;
 const SETTLE_TIMEOUT_MS = 90_000;
 const TEST_TIMEOUT_MS = 480_000;
@@ -73,7 +73,7 @@ function grow(
   return { process: child, said: () => said, ended };
 }
 
-/** Deposits into one account, each after the 202 of the one before. */
+/** Deposits into one account. Each deposit starts after the acceptance of the previous one. */
 class Caller {
   readonly account: string;
   /** Ids of the accepted commands, in the order of their acceptance. */
@@ -146,7 +146,7 @@ async function dip(symbol: string): Promise<void> {
 }
 
 it(
-  "loses, repeats and reorders nothing, and lets callers wait for less than a minute",
+  "a growth of the topics loses, repeats and reorders nothing, and callers wait for less than a minute",
   async () => {
     const accounts: string[] = [];
     for (let index = 0; index < ACCOUNTS; index += 1)
@@ -156,7 +156,7 @@ it(
       return partitionOfKey(key, BEFORE) !== partitionOfKey(key, AFTER);
     });
     expect(moving.length).toBeGreaterThan(0);
-    // One account breaches its rule during the growth, another one after it.
+    // One account breaches its rule during the first growth, another account after both growths.
     const [during, afterwards] = [moving[0] ?? "", accounts.find((account) => account !== moving[0]) ?? ""];
     for (const account of [during, afterwards]) await setRule(account);
     const { bid, ask } = await control.price("EURUSD");
@@ -173,7 +173,7 @@ it(
     await eventually(() => expect(announcing.said()).toContain("Everything continues"), { timeoutMs: 20_000 });
     announcing.process.kill("SIGKILL");
     await announcing.ended;
-    // Some process may not have read the announcement yet, so it is made again.
+    // Possibly not every process has read the announcement, so the command announces again.
     const killed = grow("grow.grown");
     await eventually(() => expect(killed.said()).toContain("Everything continues"), { timeoutMs: 20_000 });
     await pause(GROWTH_VALID_MS - 3_000);

@@ -3,7 +3,7 @@
  * compiled with it, and calls a running kapi. It prints one line for each check.
  */
 
-/** An event is in the feed soon after its command is final. */
+/** Time limit until the feed has the events of a final command. */
 const DEADLINE_MS = 20_000;
 const PAUSE_MS = 100;
 

@@ -19,7 +19,7 @@ const TSC_OPTIONS = {
   types: "node",
 } as const;
 const TSC_FLAGS = Object.entries(TSC_OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
-/** The document without one of its schemas. */
+/** File of the document without one of its schemas. */
 export const BROKEN_DOCUMENT = "broken.json";
 /** Configuration of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";
@@ -90,7 +90,7 @@ export async function examinePython(tools: Tools, demo: Demo, report: Report): P
   mkdirSync(folder);
   const config = path.join(folder, "config.yaml");
   writeFileSync(config, PYTHON_CONFIG);
-  // Otherwise the generator only warns of parts that it cannot generate, and leaves them out.
+  // Without the last flag the generator only warns of parts that it cannot generate.
   const flags = ["--meta", "none", "--config", config, "--fail-on-warning"];
   const generate = (document: string, output: string): Promise<string> =>
     tools.python(name, ["generate", "--path", document, "--output-path", output, ...flags]);

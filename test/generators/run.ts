@@ -1,8 +1,8 @@
 /**
- * `npm run verify -- generators`: generates clients from the `/openapi.json` of a running kapi,
- * compiles them strictly with a small program for each, and calls kapi with the programs. The
- * generators come from npm and PyPI, into a temporary folder. The run prints one line for each
- * check, and exits with 1 if one failed.
+ * `npm run verify -- generators`: validates the `/openapi.json` of a running kapi, and generates
+ * clients from it. Each client is compiled strictly (Python: checked by mypy) with a small program,
+ * and the program calls kapi. The generators come from npm and PyPI, into a temporary folder. The
+ * run prints one line for each check, and exits with 1 if a check failed.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -7,8 +7,9 @@ import { promisify } from "node:util";
 import { LocalError } from "@kapi/servers";
 
 /**
- * The npm packages. TypeScript is version 5, whose API the generators use. The package has no
- * `"type": "module"`, so that compiled programs may leave out extensions in their imports.
+ * Folder of the package.json with the npm packages. TypeScript is version 5, whose API the
+ * generators use. The package.json has no `"type": "module"`, so that imports of compiled programs
+ * need no file extensions.
  */
 const NPM_PACKAGES = path.join(import.meta.dirname, "packages");
 const PYTHON_PACKAGES = ["openapi-python-client==0.29.1", "mypy==2.4.1"];
@@ -68,7 +69,7 @@ async function outputOf(cwd: string, file: string, args: readonly string[], env:
   }
 }
 
-/** What a failed program printed, or why it could not be run. */
+/** The message of the error, and below it what the program printed. */
 function reasonOf(error: unknown): string {
   const { stdout = "", stderr = "", message } = error as { stdout?: string; stderr?: string; message: string };
   return [message, stdout, stderr].filter((text) => text !== "").join("\n");

@@ -7,7 +7,7 @@ const SEPARATOR = /^---$/m;
 const ANYWHERE = /cidr: "?(?:0\.0\.0\.0|::)\/0"?$/m;
 
 interface Hook {
-  /** Empty for an ordinary resource, which Helm applies after the hooks. */
+  /** Empty for an ordinary resource, which Helm applies after pre-install and pre-upgrade hooks. */
   readonly events: string;
   readonly weight: number;
   readonly isReplaced: boolean;

@@ -93,7 +93,7 @@ export const EXPECTED: readonly Expectation[] = [
   },
   { what: "pods spread over zones", pattern: /topologyKey: topology\.kubernetes\.io\/zone$/gm, times: 11 },
   {
-    what: "all pods but the test's have the priority class",
+    what: "all pods but the pod of helm test have the priority class",
     pattern: /^ {6}priorityClassName: "trading"$/gm,
     times: 21,
   },

@@ -56,7 +56,7 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /services\.stream\.env:.*TRUSTED_PROXIES/,
   },
   {
-    what: "a console setting of the organization service",
+    what: "a setting of the console in the values of organization",
     set: ["services.organization.env.CONSOLE_PORT=console"],
     named: /services\.console/,
   },
@@ -76,7 +76,7 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /networkPolicies\/egress\/kafka\/ports/,
   },
   {
-    what: "a malformed port",
+    what: "a malformed port of Redis",
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
@@ -119,7 +119,7 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /hosts\.console/,
   },
   {
-    what: "scaling by sockets without their number",
+    what: "scaling by sockets without the number of sockets per pod",
     set: ["services.stream.scaling.by=sockets"],
     named: /services\/stream\/scaling.*socketsPerPod/s,
   },

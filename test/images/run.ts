@@ -65,7 +65,7 @@ function report(what: string, { ok, output, seconds }: Outcome): boolean {
   return ok;
 }
 
-/** Exits with 0 after any answer: without a listener there is no answer. */
+/** Program that exits with 0 if the gateway answers, with any status. */
 const REACH_GATEWAY =
   "fetch(process.env.GATEWAY_URL).then(() => process.exit(0), (error) => { console.error(error.cause); process.exit(1); })";
 

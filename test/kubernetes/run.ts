@@ -32,7 +32,7 @@ const ACCOUNTS = 10;
 const SOCKETS = 5;
 const INITIAL_BALANCE = 1_000_000;
 const WAIT = "300s";
-/** Time of traffic before the first disturbance, and between two disturbances. */
+/** Time of undisturbed traffic before the first disturbance, and after each disturbance. */
 const CALM_MS = 5_000;
 /** Time limit until the key is accepted, the webhook is delivered, or a balance is right. */
 const WAITING = { timeoutMs: 60_000, intervalMs: 500 };
@@ -114,7 +114,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   const checkers = createCheckers(demo, accounts, violations);
   for (const checker of checkers) checker.start();
   traffic.start(load);
-  /** Does one step under traffic. The simulator has one process, so it may be unavailable. */
+  /** Does one step under traffic, and prints what the traffic counted during the step. */
   const disturb = async (what: string, work: () => Promise<unknown>): Promise<void> => {
     const before = { ...traffic.counts, rejections: traffic.rejections.length };
     await step(what, work);
@@ -125,6 +125,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
     say(`      ${served} requests served, ${lost - before.lost} connections lost, ${rejected} asked to retry`);
   };
   await pause(CALM_MS);
+  // The simulator has one process, so it is unavailable while its pod is replaced.
   traffic.isServerUnavailable = true;
   await disturb("the chart is upgraded", () => cluster.helm("upgrade", ...release, "--set", `image.tag=${nextTag}`));
   for (const component of DELETED) {
@@ -151,7 +152,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
 
   await step("the commands, balances and credits are compared with the requests", async () => {
     const { mutations, exports } = traffic.counts;
-    // One more: the deposit of the webhook.
+    // Plus the deposit of `deliverWebhook`.
     await checkCommands(client, accounts.length + mutations + exports + 1, violations);
     await checkBalances(client, accounts, traffic, violations);
     await checkCredits(client, violations);
@@ -254,7 +255,10 @@ async function deliverWebhook(cluster: Cluster, client: OutsideClient, account: 
   }, WAITING);
 }
 
-/** Compares each balance with the accepted requests. The first account has the deposit of 1. */
+/**
+ * Compares each balance with the accepted requests. The first account also has the deposit of
+ * `deliverWebhook`.
+ */
 async function checkBalances(
   client: OutsideClient,
   accounts: readonly string[],

@@ -9,8 +9,8 @@ import { StreamPosition } from "./stream-position.ts";
 import type { SampleLedger } from "./sample-ledger.ts";
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Back-off after a connection that the server rejected or closed. */
-const BACK_OFF_MS = { first: 20, last: 300 } as const;
+/** Range of the random pause after a connection that the server rejected or closed. */
+const BACK_OFF_MS = { min: 20, max: 300 } as const;
 /** Maximum of the usual pause between a cut by the client and its next connection. */
 const SHORT_ABSENCE_MS = 300;
 /** Probability of a pause of up to {@link MIDDLE_ABSENCE_MS} instead. */
@@ -44,6 +44,7 @@ export interface CheckerOptions {
 /** A replay notice that a client received. */
 export interface SeenNotice {
   readonly accountNumber: string;
+  /** The notice's first and last available sequence. */
   readonly first: number;
   readonly last: number;
   readonly atMs: number;
@@ -141,7 +142,7 @@ export class Checker {
     const { random } = this.#options;
     while (!this.#stopping.signal.aborted) {
       const wasCut = await this.#connection();
-      const awayMs = wasCut ? this.#absenceMs() : random.whole(BACK_OFF_MS.first, BACK_OFF_MS.last);
+      const awayMs = wasCut ? this.#absenceMs() : random.whole(BACK_OFF_MS.min, BACK_OFF_MS.max);
       await delay(awayMs, this.#stopping.signal);
     }
   }

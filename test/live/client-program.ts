@@ -31,8 +31,11 @@ export interface ClientProgramOptions {
 /** What the program has stored of an account, in one transaction for each event. */
 interface Stored {
   place: Place | null;
+  /** Number of handled samples. */
   handled: number;
+  /** Sequence of the last sample that was handled, or announced as missing. */
   last: number;
+  /** The announced gaps. */
   readonly missed: Truncation[];
 }
 

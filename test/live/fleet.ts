@@ -127,7 +127,7 @@ export class FleetMember {
     return (await answer.json()) as LiveLoad;
   }
 
-  /** Resident memory in bytes; null if the system does not report it (Linux does). */
+  /** Resident memory in bytes. Null on other systems than Linux, or if the process has ended. */
   residentBytes(): number | null {
     const file = `/proc/${this.#child?.pid}/status`;
     const kib = existsSync(file) ? /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;

@@ -102,9 +102,9 @@ export class LogWitness {
 
   /**
    * Returns the sequence of the account's last sample in the log, and `to`, the offset of the last
-   * valuation in this sample. `open` has the later valuations. `firstNew` is the index of the first
-   * of them with other values than `held`; it is -1 if there is none, or if the last sample has not
-   * been checked. `held` is the last valuation of the last checked sample.
+   * valuation in this sample. `held` is the last valuation of the last checked sample. `open` has
+   * the valuations after `to`. `firstNew` is the index in `open` of the first valuation with other
+   * values than `held`. It is -1 if there is none, or if the last sample has not been checked.
    */
   openOf(accountNumber: string): {
     readonly sequence: number;

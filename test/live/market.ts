@@ -9,8 +9,9 @@ const FIRST_BALANCE_MINOR = 1_000_000;
 const MAX_MOVE_MINOR = 5_000;
 const MARGIN_MINOR = 20_000;
 const MAX_POSITIONS = 5;
-/** Probability that a valuation repeats the previous one, and that an account trades. */
+/** Probability that a valuation repeats the values of the account's previous valuation. */
 const UNCHANGED = 0.25;
+/** Probability that a valuation with other values also has a trade, if the account is not busy. */
 const TRADES = 0.05;
 /** Every tenth account is busy: ten times as many valuations, and more trades. */
 const BUSY_EVERY = 10;
@@ -26,7 +27,7 @@ interface Trader {
   measuredMs: number;
 }
 
-/** Publishes random raw valuations of accounts. Some valuations repeat the previous one. */
+/** Publishes random raw valuations of accounts. Some valuations repeat the previous values. */
 export class RandomMarket {
   readonly #producer: Producer;
   readonly #serverId: string;

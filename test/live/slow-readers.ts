@@ -7,7 +7,7 @@ import type { FleetMember, LiveLoad } from "./fleet.ts";
 const POLL_INTERVAL_MS = 100;
 /** Time limit for filling the buffers of the network and the server. */
 const FILL_TIMEOUT_MS = 60_000;
-/** The server checks once a second for stuck sockets. */
+/** Margin after the stuck timeout, because the server checks once a second for stuck sockets. */
 const CLOSE_MARGIN_MS = 3_000;
 const CLOSED_TIMEOUT_MS = 30_000;
 const SLOW_CONSUMER = 4408;
@@ -47,7 +47,7 @@ export interface SlowReaderFigures {
   readonly control: Measurements;
   /** The period with at least one client that does not read. */
   readonly slow: Measurements;
-  /** Time from the last read until both sockets were stalled. */
+  /** Time after both clients stopped reading until both sockets were stalled. */
   readonly filledMs: number;
 }
 
@@ -65,7 +65,8 @@ export async function slowReaders(options: SlowReaderOptions): Promise<SlowReade
     late.pause();
     stuck.pause();
     while (((await loadOf(stream))?.stalled ?? 0) < 2) {
-      if (Date.now() - pausedMs > FILL_TIMEOUT_MS) throw new Error("too little is sent to fill a socket");
+      if (Date.now() - pausedMs > FILL_TIMEOUT_MS)
+        throw new Error(`the sockets are not full after ${FILL_TIMEOUT_MS} ms`);
       await delay(POLL_INTERVAL_MS);
     }
     const stalledMs = Date.now();

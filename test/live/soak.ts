@@ -48,11 +48,14 @@ const STUCK_TIMEOUT_MS = 30_000;
 const CONTROL_MS = 20_000;
 const LATE_MS = 20_000;
 const STUCK_MS = 60_000;
-/** Maximum time between two disturbances of one kind of process. */
+/**
+ * Maximum time between two disturbances of one kind of process, and maximum stay of an added
+ * sequencer.
+ */
 const MAX_REST_MS = 8_000;
 /** Maximum time until a killed process restarts. */
 const MAX_DOWN_MS = 3_000;
-/** Maximum time for which a process stays paused after others have its partitions. */
+/** Maximum time for which a process stays paused after other processes do its work. */
 const MAX_BEYOND_MS = 5_000;
 /** A windows process is chosen by a number from 0 to this, modulo the number of processes. */
 const MAX_WINDOWS_INSTANCE = 5;
@@ -100,7 +103,8 @@ async function begin(stack: TestStack, random: RandomSource): Promise<Soak> {
     // The fleet reads the load of its members with this token.
     OPERATOR_TOKEN: secrets.serviceTokens.operator,
     ACCOUNT_URL: stack.url("account"),
-    // Sequencers require this setting. They do not use it here: nobody asks them for samples.
+    // Sequencers require this setting. They would use it only to answer requests for samples, and
+    // this run sends no such requests.
     SAMPLES_URL: stack.url("account"),
     KAFKA_SESSION_TIMEOUT_MS: String(SESSION_TIMEOUT_MS),
     STUCK_TIMEOUT_MS: String(STUCK_TIMEOUT_MS),
@@ -173,7 +177,8 @@ async function disturb({ fleet, windows, random }: Soak, endMs: number): Promise
     }
   };
   const [ofSequencers, ofStreams, ofWindows] = [random.fork(), random.fork(), random.fork()];
-  // A change of the number of windows processes restarts the stream processes too.
+  // A change of the number of windows processes also restarts the stream processes. Disturbances
+  // that restart stream processes run one after another.
   let streamsTurn: Promise<unknown> = Promise.resolve();
   const alone = (work: () => Promise<void>): Promise<void> => {
     const turn = streamsTurn.then(work);
@@ -243,7 +248,7 @@ delay, all reading       ${slow.control.delays.toString()}
 delay, two not reading   ${slow.slow.delays.toString()}; p99 ratio ${ratio.toFixed(2)}
 delay, disturbed         ${delays.toString()}
 a reader not reading     sockets full after ${(slow.filledMs / 1_000).toFixed(1)} s; at most ${Math.round(slow.slow.mostBufferedBytes / KIB)} KiB buffered for it (${Math.round(slow.control.mostBufferedBytes / KIB)} KiB for one that reads)
-memory of that process   ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two such readers
+memory of stream-1       ${resident(slow.control.residentBytes)} before, ${resident(slow.slow.residentBytes)} with two such readers
 violations               ${violations.count}`);
 }
 

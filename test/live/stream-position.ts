@@ -12,7 +12,7 @@ export class StreamPosition {
   #requestedAfter: number | null = null;
   #next = 0;
 
-  /** Records a subscribe with `afterSequence`; returns that sequence. */
+  /** Records a subscribe after {@link processed}. Returns its `afterSequence`. */
   subscribe(): number {
     this.#requestedAfter = this.processed;
     this.isOpen = false;
@@ -29,8 +29,10 @@ export class StreamPosition {
     this.replayedUpTo = notice.lastAvailableSequence;
     if (expected.fault !== null) return `${expected.fault}: ${JSON.stringify(notice)}`;
     const { replayTruncated, replayCount } = notice;
-    if (replayTruncated !== expected.truncated)
-      return `replayTruncated is ${replayTruncated}, but afterSequence was ${requestedAfter ?? "not given"}`;
+    if (replayTruncated !== expected.truncated) {
+      const cause = requestedAfter === null ? "the notice of a gap" : `the notice for afterSequence ${requestedAfter}`;
+      return `replayTruncated is ${replayTruncated} in ${cause}`;
+    }
     if (replayCount !== expected.count) return `replayCount is ${replayCount}, not ${expected.count}`;
     return null;
   }

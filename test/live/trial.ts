@@ -100,9 +100,9 @@ export class Trial {
   }
 
   /**
-   * Waits until the log is complete and every client has all samples, then stops the trial and
-   * checks it. Call it after the last valuation. After `timeoutMs` it does not wait any longer, and
-   * reports the first missing valuation or sample.
+   * Call this after the last valuation. Waits until the samples include every valuation, and every
+   * client has all samples. Then stops the trial, and checks the sequences and the notices. After
+   * `timeoutMs` the method waits no longer, and reports the first missing valuation or sample.
    */
   async settle(timeoutMs: number): Promise<void> {
     for (const checker of this.checkers) checker.cutting = false;
@@ -111,7 +111,7 @@ export class Trial {
     let quietSinceMs = Date.now();
     let accepted = this.witness.accepted;
     let behind = this.#unsettled();
-    // Wait for a quiet period, because a further message would be a violation.
+    // Wait for a quiet period: a repeated or surplus sample must still be found.
     while (behind !== null || Date.now() - quietSinceMs < 20 * SETTLE_POLL_MS) {
       if (Date.now() > endMs) break;
       await delay(SETTLE_POLL_MS);

@@ -98,7 +98,7 @@ def transactions() -> None:
 
 
 def walk() -> None:
-    # The client sends `page=1` with every request: it is the default of the document.
+    # The client also sends `page=1`, the default in the document, with each cursor.
     amounts: list[float] = []
     cursor: str | Unset = UNSET
     while True:
