@@ -3,11 +3,12 @@ const MINUTE_MS = 60_000;
 const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 /** Maximum age of a duplicate valuation, in minutes. */
 const MAX_DUPLICATE_AGE_MINUTES = 5;
-/** A valuation measured further ahead of the clock is rejected. */
+/** A valuation is rejected if its `measuredAt` is further ahead of the current time than this. */
 export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
- * A valuation measured at most this long before the account's last one counts as a duplicate: a
- * trading server repeats a produce request that got no answer, and a valuation has no id.
+ * A valuation counts as a duplicate if its `measuredAt` is at most this time before that of the
+ * account's last valuation. A trading server repeats a produce request that got no answer, and a
+ * valuation has no id.
  */
 export const MAX_DUPLICATE_AGE_MS = MAX_DUPLICATE_AGE_MINUTES * MINUTE_MS;
 

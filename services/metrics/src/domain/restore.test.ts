@@ -40,7 +40,7 @@ describe("the offset from which samples are read after a restart", () => {
 });
 
 describe("the starting point of an account", () => {
-  it("is the first sample of its window if that is read", () => {
+  it("is before the first sample of its window if the log is read from that sample on", () => {
     expect(startingPoint(checkpoint(650, 550), 550, 0)).toEqual({
       state: { sequence: 2, to: 30 },
       acceptFrom: 550,
@@ -49,7 +49,7 @@ describe("the starting point of an account", () => {
     });
   });
 
-  it("is after the sample of its checkpoint if reading starts within its window or after it", () => {
+  it("is after the sample of its checkpoint if the log is read from a later offset; a recent window start is kept", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
     expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });
     expect(startingPoint(checkpoint(650, 550), 900, 550)).toEqual({ ...point, keepsWindowStart: true });

@@ -35,8 +35,8 @@ export interface StartingPoint {
    */
   readonly restoreFrame: boolean;
   /**
-   * Whether new checkpoints keep the checkpoint's window start. This process reads only a part of
-   * the window, but other processes can then still restore all of it.
+   * Whether new checkpoints keep the window start of the restored checkpoint. This process reads
+   * only a part of the window, but other processes can still restore the whole window from it.
    */
   readonly keepsWindowStart: boolean;
 }
@@ -93,7 +93,7 @@ export function startingPoint(checkpoint: SampleCheckpoint, start: number, oldes
   };
 }
 
-/** Whether the checkpoint may be of a writer that had lost the partition ({@link readStart}). */
+/** Whether the checkpoint may be stale ({@link readStart}). */
 function isStale(marker: CheckpointAt<PartitionCheckpoint>, checkpoint: SampleCheckpoint, at: number): boolean {
   return at >= marker.value.latestOffset && checkpoint.offset < marker.value.samplesOffset;
 }

@@ -11,8 +11,8 @@ export type SampledAccount = Pick<AccountStream, "key" | "sequence" | "window">;
  */
 export interface Follow {
   /**
-   * Whether the account exists. Once that is known, the source has the account's retained samples.
-   * A promise that is pending when `end` is called stays pending.
+   * Whether the account exists. When a promise resolves with true, the source has the account's
+   * retained samples. After `end`, a pending promise can stay pending forever.
    */
   readonly exists: boolean | Promise<boolean>;
   /** Tells the source that the connection no longer needs the samples. Call it once. */
@@ -24,11 +24,11 @@ export interface Follow {
  * window.
  */
 export interface SampleSource {
-  /** Whether the account was deleted: then it gets no more samples. */
+  /** Whether the source knows that the account was deleted, or that it does not exist. */
   isDeleted(key: string): boolean;
   /** Starts to follow an account. */
   follow(key: string, account: AccountRef): Follow;
-  /** Returns the stream of an account; undefined if it has no samples. */
+  /** Returns the stream of an account; undefined if the source has no samples of the account. */
   find(key: string): SampledAccount | undefined;
   /** Returns the sequences that the account's window keeps now. */
   kept(account: SampledAccount): KeptRange;

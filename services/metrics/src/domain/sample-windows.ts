@@ -79,7 +79,7 @@ class Slab {
   readonly bytes: Buffer;
   readonly fields: Float64Array;
   used = 0;
-  /** Number of its samples that a window keeps. */
+  /** Number of samples in this slab that windows keep. */
   kept = 0;
   writtenAtMs = 0;
 
@@ -102,7 +102,7 @@ export class SampleWindows {
   #makingRoom = false;
 
   constructor(limits: WindowLimits) {
-    assert(limits.slabBytes % 8 === 0, "a slab is a whole number of doubles");
+    assert(limits.slabBytes % 8 === 0, "the size of a slab is not a whole number of doubles");
     this.#limits = limits;
     this.#newest = this.#addSlab();
   }
@@ -134,7 +134,7 @@ export class SampleWindows {
   }
 
   /**
-   * Adds the account's next sample. A sample that does not follow the last one restarts the window.
+   * Adds a sample. If its sequence is not the last one + 1, all earlier samples are dropped first.
    */
   append(given: SampleWindow, sample: LoggedSample, nowMs: number): void {
     const window = owned(given);
@@ -232,13 +232,13 @@ export class SampleWindows {
 
   #reserve(frameBytes: number, nowMs: number): { slab: Slab; at: number } {
     const needed = Math.ceil((RECORD_BYTES + frameBytes) / 8) * 8;
-    assert(needed <= this.#limits.slabBytes, "a sample fits into a slab");
+    assert(needed <= this.#limits.slabBytes, "a sample is larger than a slab");
     if (this.#newest.used + needed > this.#limits.slabBytes) {
       const full = this.#newest;
       this.#newest = this.#addSlab();
       if (full.kept === 0) this.#slabs.delete(full.id);
       this.#makeRoom(nowMs);
-      // Making room can have filled the new slab with newest samples.
+      // #makeRoom may have filled the new slab with newest samples of accounts.
       if (this.#newest.used + needed > this.#limits.slabBytes) this.#newest = this.#addSlab();
     }
     const slab = this.#newest;
@@ -319,7 +319,7 @@ export class SampleWindows {
   }
 
   #find(window: Window, sequence: number): { slab: Slab; at: number } {
-    assert(sequence >= window.first && sequence <= window.last, "the sample is kept");
+    assert(sequence >= window.first && sequence <= window.last, "a sample is not kept");
     const address = this.#addressOf(window, sequence);
     const at = address % this.#limits.slabBytes;
     return {
@@ -353,7 +353,7 @@ export function* readRecords(bytes: Buffer, from: number): Generator<LoggedSampl
   let sequence = from;
   for (let at = 0; at < bytes.length;) {
     const end = at + RECORD_BYTES + bytes.readDoubleLE(at + 8);
-    assert(end > at + RECORD_BYTES && end <= bytes.length, "a record is whole");
+    assert(end > at + RECORD_BYTES && end <= bytes.length, "a record is cut off");
     yield {
       sequence,
       atMs: bytes.readDoubleLE(at + 16),
@@ -373,6 +373,6 @@ function headerBytesAt(bytes: Buffer, start: number): number {
 }
 
 function owned(window: SampleWindow): Window {
-  assert(window instanceof Window, "the window was opened here");
+  assert(window instanceof Window, "the window was not created by SampleWindows");
   return window;
 }

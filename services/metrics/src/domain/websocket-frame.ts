@@ -41,8 +41,8 @@ export function textFrame(text: string): Buffer {
 }
 
 /**
- * Encodes the beginning of a binary frame: its header, and the `first` bytes of its payload. The
- * caller writes the remaining `restBytes` of the payload itself.
+ * Encodes the beginning of a binary frame: the header, and `first`, the beginning of the payload.
+ * The caller then writes the rest of the payload, which has `restBytes` bytes.
  */
 export function binaryFrameStart(first: Buffer, restBytes: number): Buffer {
   const payloadBytes = first.length + restBytes;
@@ -56,6 +56,6 @@ export function binaryFrameStart(first: Buffer, restBytes: number): Buffer {
 
 /** Encodes the pong to a ping frame with `payload`: at most 125 bytes (RFC 6455, 5.5). */
 export function pongFrame(payload: Buffer): Buffer {
-  assert(payload.length < LENGTH_IN_16_BITS, "a control frame is short");
+  assert(payload.length < LENGTH_IN_16_BITS, "the payload of a control frame is longer than 125 bytes");
   return Buffer.concat([Buffer.from([FINAL_PONG, payload.length]), payload]);
 }

@@ -4,12 +4,12 @@ import { type Logger, observed } from "@kapi/runtime";
 /**
  * How long a released partition is still read. In a rolling restart partitions often return soon.
  * If a topic is recreated soon after a takeover, the process that released the partition can still
- * write its checkpoints.
+ * write the partition's checkpoints.
  */
 export const RELEASED_KEPT_MS = 30_000;
 const BACK_OFF = { firstMs: 200, maxMs: 5_000 };
 
-/** A consumer group that assigns partitions to this process, by what it reads. */
+/** A consumer group that assigns partitions to this process, named after the records it reads. */
 export type AssignedGroup = "valuations" | "snapshots";
 
 /** The partitions of `metrics.samples` that this process reads. */
@@ -19,15 +19,15 @@ export interface ReadPartitions {
   /** Whether the partition is read, or will be read once it is restored. */
   isRead(partition: number): boolean;
   /**
-   * Resolves when the accounts of the partition are restored. Rejects after `timeoutMs`, or at once
-   * if the partition is not read ({@link isRead}).
+   * Resolves when the accounts of the partition are restored. Rejects after `timeoutMs`, when the
+   * partition is dropped before that, or at once if it is not assigned.
    */
   restored(partition: number, timeoutMs: number): Promise<void>;
   /** Resolves when every assigned partition is restored. */
   allRestored(): Promise<void>;
 }
 
-/** The partitions of a process that always reads the same ones: its start restores them. */
+/** For a process that always reads the same partitions and restores all of them at its start. */
 export function fixedPartitions(partitions: readonly number[]): ReadPartitions {
   const read = new Set(partitions);
   return {
@@ -43,13 +43,13 @@ interface Held {
   isRestored: boolean;
   /** Resolves when the partition is restored, or is dropped before that. */
   readonly settled: Deferred<void>;
-  /** When the last group released it; null while a group has assigned it. */
+  /** When the last group released the partition; null while a group assigns it to this process. */
   releasedAtMs: number | null;
 }
 
 /**
- * The partitions that the consumer groups have assigned to this process. A new partition is
- * restored and read to its end; a released one is dropped later.
+ * The partitions that the consumer groups have assigned to this process. A newly assigned partition
+ * is restored and read to its end. A released partition is dropped after {@link RELEASED_KEPT_MS}.
  */
 export class AssignedPartitions implements ReadPartitions {
   readonly #restore: (partitions: readonly number[]) => Promise<void>;
@@ -61,7 +61,7 @@ export class AssignedPartitions implements ReadPartitions {
   #isChanging = false;
 
   constructor(options: {
-    /** Restores partitions and reads them to their end. If it rejects, it keeps none of them. */
+    /** Restores partitions and reads them to their end. If it rejects, none of them is read. */
     readonly restore: (partitions: readonly number[]) => Promise<void>;
     /** Stops reading partitions and forgets their accounts. */
     readonly drop: (partitions: readonly number[]) => Promise<void>;
@@ -100,7 +100,8 @@ export class AssignedPartitions implements ReadPartitions {
     const over = new AbortController();
     await Promise.race([held.settled.promise, delay(timeoutMs, over.signal)]);
     over.abort();
-    if (!held.isRestored) throw new Error(`partition ${partition} was not restored within ${timeoutMs} ms`);
+    if (!held.isRestored)
+      throw new Error(`partition ${partition} was not restored within ${timeoutMs} ms, or was dropped`);
   }
 
   async allRestored(): Promise<void> {
@@ -112,7 +113,7 @@ export class AssignedPartitions implements ReadPartitions {
     }
   }
 
-  /** Drops partitions that were released long ago; called every few seconds. */
+  /** Drops partitions that were released {@link RELEASED_KEPT_MS} ago; called every few seconds. */
   dropReleased(): void {
     void this.#change();
   }

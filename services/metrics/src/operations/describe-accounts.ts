@@ -1,7 +1,7 @@
 import type { AccountRef } from "@kapi/contracts";
 import type { AccountDescription, AccountDescriptions } from "../domain/ports.ts";
 
-/** Maximum number of accounts per round: one request to the account service. */
+/** Maximum number of accounts of one call, which sends one request to the account service. */
 export const MAX_DESCRIBED = 1_000;
 
 /**

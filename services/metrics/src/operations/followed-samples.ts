@@ -5,7 +5,7 @@
  * dropped.
  *
  * When a windows process becomes unavailable, its accounts continue at another one that holds their
- * partition, from their last sequence on. Until then their windows stay without new samples.
+ * partition, after their last sequence. Until then, the windows of these accounts get no samples.
  */
 import { accountKey, type AccountRef } from "@kapi/contracts";
 import { assert, type Clock, type Deferred, deferred } from "@kapi/kernel";
@@ -81,7 +81,7 @@ export class FollowedSamples implements SampleSource {
   }
 
   follow(key: string, account: AccountRef): Follow {
-    assert(accountKey(account.serverId, account.accountNumber) === key, "the key of the account");
+    assert(accountKey(account.serverId, account.accountNumber) === key, "the key is not that of the account");
     const known = this.#accounts.get(key);
     const followed = known ?? this.#open(key, account);
     followed.followers += 1;
@@ -119,7 +119,10 @@ export class FollowedSamples implements SampleSource {
     for (const followed of this.#accounts.values()) this.#followAtHolder(followed);
   }
 
-  /** Called when a connection has ended. Its accounts move to another process that holds them. */
+  /**
+   * Called when a connection has ended. The accounts followed on it move to another connected
+   * process that holds them, if there is one.
+   */
   disconnected(link: WindowLink): void {
     const ofLink = this.#links.get(link);
     if (ofLink === undefined) return;
@@ -172,7 +175,7 @@ export class FollowedSamples implements SampleSource {
     followed.followedAt = null;
   }
 
-  /** Follows the account at its own process, or at a replica while that is unavailable. */
+  /** Follows the account at its own process; at a replica while that process is not connected. */
   #followAtHolder(followed: Followed): void {
     if (followed.state === "ended") return;
     const link = this.#linkFor(followed.key);

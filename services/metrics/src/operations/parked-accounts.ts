@@ -24,7 +24,7 @@ observed("metrics.accounts.parked", "Accounts whose valuations wait for the acco
   { value: parkedNow },
 ]);
 
-/** An account whose existence is not known yet. */
+/** An account that is parked, until its waiting valuations are sequenced. */
 export interface ParkedAccount extends AccountRef {
   readonly key: string;
   /** Number of valuations received. */
@@ -46,8 +46,8 @@ export interface ParkedAccountsOptions {
 }
 
 /**
- * The accounts of a partition whose existence is unknown. The account service is asked in the
- * background, so that a slow or unavailable account service delays only these accounts.
+ * The parked accounts of a partition. The account service is asked about them in the background, so
+ * that a slow or unavailable account service delays only these accounts.
  */
 export class ParkedAccounts {
   readonly #options: ParkedAccountsOptions;
@@ -117,7 +117,7 @@ export class ParkedAccounts {
   async #askUntilNoneIsLeft(): Promise<void> {
     this.#isAsking = true;
     while (!this.#closed && this.#accounts.size > 0) {
-      // One call for all accounts of a batch.
+      // Wait until the whole batch is added, so that one call asks about all its accounts.
       await setImmediate();
       const asked = [...this.#accounts.values()];
       const existing = await this.#ask(asked);

@@ -14,7 +14,7 @@ import type { SequencerContext } from "./sequencer-context.ts";
 
 /** Time limit for this process's reader to reach the end of a partition of `metrics.samples`. */
 const REACH_END_TIMEOUT_MS = 10_000;
-/** Pause before the next try to read the outcome of unacknowledged samples. */
+/** First pause after a failure to read the outcome of unacknowledged samples. */
 const RECOVERY_RETRY_MS = 500;
 
 /** The time at which an account's sample was cut. */
@@ -34,7 +34,7 @@ export class PartitionSequencer {
   readonly #accounts = new Map<string, AccountWriter>();
   /** Accounts with valuations that no accepted sample includes yet. */
   readonly #open = new Set<AccountWriter>();
-  /** Accounts whose existence is unknown: their valuations wait, and no sample is written. */
+  /** While an account's existence is unknown, its valuations wait and no sample is written. */
   readonly #parked: ParkedAccounts;
   /** The latest cuts, in order of time. A cut delays its account's next sample. */
   #cuts: Cut[] = [];
@@ -107,7 +107,10 @@ export class PartitionSequencer {
     this.#accounts.set(key, new AccountWriter({ key, serverId, accountNumber }, BEFORE_FIRST, null));
   }
 
-  /** Adds a valuation of an added or parked account; returns its rejection, or null. */
+  /**
+   * Adds a valuation of an added or parked account. Returns its rejection, or null. Rejections of
+   * parked accounts' valuations are reported here, so null is returned for them.
+   */
   addValuation(key: string, valuation: ValuationRecord, nowMs: number): Rejection | null {
     const writer = this.#accounts.get(key);
     if (writer === undefined) return DELETED_ACCOUNT;
@@ -117,7 +120,7 @@ export class PartitionSequencer {
     return null;
   }
 
-  /** Adds a valuation that was parked; its record's value is no longer known. */
+  /** Passes a parked account's valuation to the writer; reports a rejection without its value. */
   #addParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
     const rejection = this.#addToWriter(writer, valuation, nowMs);
     const record = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
@@ -201,7 +204,8 @@ export class PartitionSequencer {
   }
 
   /**
-   * The account exists: adds its waiting valuations in log order; new ones wait behind them.
+   * The account exists: passes its waiting valuations to the writer, in log order. A valuation that
+   * arrives meanwhile waits behind them.
    */
   async #unpark(parked: ParkedAccount): Promise<void> {
     parked.exists = true;
@@ -276,7 +280,10 @@ export class PartitionSequencer {
     return null;
   }
 
-  /** Resolves when this process has read every sample that is in the partition now. */
+  /**
+   * Waits for the running sends to the partition, then until this process has read every sample
+   * that the partition has at that time.
+   */
   async #reachEnd(): Promise<void> {
     if (this.#closed) return;
     await this.#context.settled(this.number);

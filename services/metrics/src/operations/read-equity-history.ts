@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 
 /**
  * Reads the equity of an account from `from` to before `to` (ISO 8601), in at most `points` equal
- * parts of whole minutes. Omits snapshots past their retention.
+ * parts of whole minutes; the last part may be shorter. Omits snapshots past their retention.
  * @throws ApiError SERVER_NOT_FOUND for a server of another organization.
  */
 export async function readEquityHistory(
@@ -32,9 +32,9 @@ export async function readEquityHistory(
 }
 
 /**
- * Returns the length of each part, in milliseconds, if a range is divided into at most `points`
- * equal parts. The length is a whole number of minutes, at least one, because there is one snapshot
- * per minute.
+ * Returns the length of a part, in milliseconds, if a range is divided into at most `points` equal
+ * parts, of which the last may be shorter. The length is a whole number of minutes, at least one,
+ * because there is one snapshot per minute.
  */
 export function lengthOfPart(rangeMs: number, points: number): number {
   return Math.ceil(rangeMs / points / MINUTE_MS) * MINUTE_MS;

@@ -3,7 +3,7 @@ import { assertDefined } from "@kapi/kernel";
 
 import type { SampleLog } from "./sample-log.ts";
 
-/** The newest sample of each account, in order; null for an account without samples. */
+/** Returns the newest sample of each account, in order; null: none, or it cannot be decoded. */
 export type LatestSamples = (accounts: readonly AccountRef[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 
 /**
@@ -25,9 +25,9 @@ export function readLatestSamples(log: SampleLog, accounts: readonly AccountRef[
  */
 export function gatherLatestSamples(options: {
   readonly log: SampleLog;
-  /** The instance of this process. */
+  /** The number of this process among the windows processes (`WINDOWS_INSTANCE`). */
   readonly instance: number;
-  /** The instances that hold an account: its own process, then its replica. */
+  /** The numbers of the processes that hold an account: its own process, then the replica. */
   readonly holdersOf: (key: string) => readonly number[];
   /** Asks another windows process for samples that it holds. */
   readonly ask: (instance: number, accounts: readonly AccountRef[]) => Promise<readonly (AccountMetricsFrame | null)[]>;

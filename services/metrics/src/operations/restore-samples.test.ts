@@ -40,7 +40,7 @@ const account = (number: number, checkpoint: object) => ({
 });
 const marker = { key: markerKey(0), value: JSON.stringify({ samplesOffset: 700, latestOffset: 50 }) };
 
-/** An account whose partition is 4 since the topic has grown. */
+/** An account that moved from partition 0 to partition 4 when the topic grew. */
 const moved = account(8, whole);
 
 describe("a restart", () => {
@@ -63,7 +63,7 @@ describe("a restart", () => {
     expect(start).toBe(700n);
   });
 
-  it("uses the highest sequence if a stale process wrote last, and returns the stale record", () => {
+  it("uses the highest sequence if a writer that had lost the partition wrote last, and returns its record as stale", () => {
     const older = account(1, { ...whole, sequence: 5, to: 50 });
     const { log, stale } = restored([account(1, whole), older, account(2, whole), marker]);
     expect(log.find(older.key)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });

@@ -64,7 +64,7 @@ export class Restoration {
   }
 
   /**
-   * Adds the restored accounts to `log`.
+   * Adds the restored accounts of the partitions in `begins` to `log`, and removes deleted ones.
    * @param begins the first offset that each partition of `metrics.samples` still has.
    * @param windowOffsets the `windowOffset` of each partition ({@link readStart}).
    * @param oldestWindows the offset of each partition from which new checkpoints keep a window

@@ -11,8 +11,8 @@ import type { SampleListener } from "./sample-log.ts";
 import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts";
 
 /**
- * Maximum number of samples that are being sent. At the limit no valuation is added until half of
- * the sends have ended.
+ * Maximum number of samples that are being sent. At the limit, no valuation is added until at most
+ * half as many are being sent.
  */
 const MAX_SENDS_IN_FLIGHT = 5_000;
 
@@ -88,8 +88,8 @@ export class Sequencer implements SampleListener {
 
   /**
    * Adds valuations of one partition, in log order.
-   * @returns `commitOffset`: a call returns the offset below which all valuations are durable at
-   * the time of the call.
+   * @returns `commitOffset`: a call returns the offset below which no valuation has to be read
+   * again, at the time of the call.
    * @throws RetryableError if the partition is not assigned, if its samples cannot be read to the
    * end in time, or if too many accounts are parked.
    */
@@ -140,7 +140,7 @@ export class Sequencer implements SampleListener {
     );
   }
 
-  /** Adds or parks an account that the partition does not have; returns its rejection, or null. */
+  /** Adds or parks an account that the partition does not have; returns a rejection, or null. */
   #admit(partition: PartitionSequencer, key: string, account: AccountRef): Rejection | null {
     if (partition.has(key)) return null;
     const { log, isServer, partitionOf } = this.#context;

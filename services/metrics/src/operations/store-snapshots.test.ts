@@ -112,7 +112,7 @@ test("while topics are drained before they grow, a minute is stored before its e
   expect(committable()).toBe(11n);
 });
 
-test("an account whose stored state ends before the log starts continues from the first accepted sample", async () => {
+test("an account whose next sample is no longer in the log continues from the first accepted sample", async () => {
   const drawdown = { equityMinor: 1, dayMs: firstMs, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const { snapshots, log, written, clock, ends } = start({ log: { sequence: 1, to: 0 }, drawdown });
   log.apply(0, [record(1, 1), record(2, 2), record(3, 3), record(4, 4)]);
@@ -124,7 +124,7 @@ test("an account whose stored state ends before the log starts continues from th
   expect(written).toMatchObject([{ snapshot: { sequence: 4 }, fromOffset: 30 }]);
 });
 
-test("a sample that cannot be decoded is skipped and reported a few times a minute, and the next sample is stored", async () => {
+test("samples that cannot be decoded are skipped, at most 10 a minute are logged, and the next sample is stored", async () => {
   const { snapshots, written, warnings, clock, ends } = start(null);
   const damaged = Array.from({ length: 30 }, (_, index) => ({ ...record(index + 1, 1), value: Buffer.from("{") }));
   await snapshots.addRecords(0, [...damaged, record(31, 2)]);

@@ -31,8 +31,8 @@ export function startDeletionReader(options: {
 }
 
 /**
- * Returns the account that an event deletes; null for other events. Searches for the type before
- * parsing, because most events are not deletions.
+ * Returns the account of a deletion; null for other events and for malformed ones. Searches for the
+ * type before parsing, because most events are not deletions.
  */
 function deletedAccount(value: Buffer, logger: Logger): AccountRef | null {
   if (!value.includes("account.deleted")) return null;

@@ -8,7 +8,10 @@ import type { AccountStatusAt, SnapshotStore } from "../../domain/ports.ts";
 /** The status of a deleted account. It is not stored: the account's data is deleted. */
 const DELETED = "deleted";
 const GROUP = "metrics-account-statuses";
-/** Statuses are not urgent, and a batch of a thousand costs little more than a batch of one. */
+/**
+ * Minimum time between two fetches. Statuses are not urgent, and a batch of a thousand costs little
+ * more than a batch of one.
+ */
 const MIN_INTERVAL_MS = 250;
 
 /**
@@ -56,7 +59,9 @@ async function storeStatuses(store: SnapshotStore, statuses: readonly AccountSta
     if (kept.length > 0) await store.upsertStatuses(kept);
     for (const { account, status } of statuses) if (status === DELETED) await store.deleteAccount(account);
   } catch (error) {
-    throw isTransient(error) ? new RetryableError("the statuses cannot be stored", { cause: error }) : error;
+    throw isTransient(error)
+      ? new RetryableError("statuses or deletions of accounts cannot be stored", { cause: error })
+      : error;
   }
 }
 

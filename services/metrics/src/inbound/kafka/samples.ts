@@ -22,14 +22,14 @@ import type { UnreadableRecords } from "../../operations/unreadable-records.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
-/** Minimum time between fetches under load: samples are this much later, in larger batches. */
+/** Minimum time between fetches under load: delays samples by at most this, in larger batches. */
 const BUSY_INTERVAL_MS = 5;
 /** Maximum time of an empty fetch: an added partition waits for the end of the running fetch. */
 const IDLE_WAIT_MS = 250;
 /**
- * Maximum age of a window start that new checkpoints keep, as a multiple of the maximum age of a
- * window. More than 1, because a window start can have that age when its checkpoint is written, and
- * a takeover comes later.
+ * Maximum age of a window start that new checkpoints keep, as a multiple of `windowMs`. It is more
+ * than 1, because the window start can be `windowMs` old when the checkpoint is written, and a
+ * takeover comes later.
  */
 const OLDEST_WINDOWS = 2;
 
@@ -60,9 +60,9 @@ export interface SamplesOptions {
 export interface SampleReader {
   readonly reader: LogReader;
   /**
-   * Restores the accounts of partitions from `metrics.latest`, and reads `metrics.samples` from the
-   * restored offsets until the partitions are dropped. Resolves once they have been read to their
-   * end. If it rejects, they are not read.
+   * Restores the accounts of partitions from `metrics.latest`, and reads the partitions of
+   * `metrics.samples` until `drop`. Resolves when all records that they had at the call have been
+   * handled. If the promise rejects, none of the partitions is read.
    */
   readonly restore: (partitions: readonly number[]) => Promise<void>;
   /** Stops reading partitions and forgets their accounts. */
@@ -152,8 +152,8 @@ async function allEnded<T extends readonly Promise<unknown>[]>(
 }
 
 /**
- * Lets the sockets send between the records of a long batch. Otherwise samples would be dropped
- * from the windows unsent.
+ * Applies a batch in parts, so that sockets can send in between. Otherwise samples of a long batch
+ * could be dropped from the windows unsent.
  */
 async function applyInTurns(
   log: SampleLog,
@@ -176,8 +176,9 @@ export function sampleRecord({ key, value, headers, offset, timestampMs }: Messa
 }
 
 /**
- * Starts to read `metrics.latest`. Checkpoints of partitions in `restoring` restore their accounts;
- * checkpoints of other partitions are only compared, to replace stale ones.
+ * Starts to read `metrics.latest`. Checkpoints of partitions in `restoring` restore their accounts.
+ * Checkpoints of other partitions are only compared with the accepted samples, and replaced if they
+ * are stale.
  */
 function startCheckpointReader(options: SamplesOptions, restoring: ReadonlyMap<number, Restoration>) {
   const { kafka, checkpoints, watch, logger, fatal } = options;

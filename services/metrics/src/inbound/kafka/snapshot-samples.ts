@@ -7,7 +7,7 @@ import type { ReadPartitions } from "../../operations/assigned-partitions.ts";
 import type { Snapshots } from "../../operations/store-snapshots.ts";
 
 const GROUP = "metrics-snapshots";
-/** Snapshots are per minute, so fewer and larger batches are enough. */
+/** Minimum time between two fetches: snapshots are per minute, so few large batches are enough. */
 const MIN_INTERVAL_MS = 200;
 const MAX_BATCH_MESSAGES = 5_000;
 /** Maximum wait for the restoration of a partition; then another partition gets a turn. */

@@ -10,11 +10,14 @@ import type { TopicWatch } from "../../operations/topic-watch.ts";
 
 /** The consumer group of the sequencers. */
 export const SEQUENCER_GROUP = "metrics-sequencer";
-/** Minimum time between fetches under load: samples are this much later, in larger batches. */
+/** Minimum time between fetches under load: delays samples by at most this, in larger batches. */
 const BUSY_INTERVAL_MS = 10;
 /** Number of valuations after which the reader of `metrics.samples` gets a turn. */
 const VALUATIONS_PER_TURN = 50;
-/** Larger than any offset: the topics are always checked before a partition's first batch. */
+/**
+ * Larger than any offset. Used as the last offset before a partition's first batch, so that the
+ * topics are checked then.
+ */
 const MAX_OFFSET = 2n ** 63n - 1n;
 
 /** Starts to read `trading.valuations` for the sequencer, as a member of its group. */
@@ -28,7 +31,7 @@ export function startValuationConsumer(options: {
 }): Promise<Started<Consumer>> {
   const { kafka, sequencer, assigned, watch, logger, fatal } = options;
   const first = BigInt(watch.positions.valuations);
-  /** The offset after the last valuation, by partition. */
+  /** The offset after the last valuation that was read, by partition. */
   const reached = new Map<number, bigint>();
   return startConsumer(kafka, {
     groupId: SEQUENCER_GROUP,

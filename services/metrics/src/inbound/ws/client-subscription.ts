@@ -20,7 +20,7 @@ export class ClientSubscription implements Subscription {
   next: number | null = null;
   readonly #afterSequence: number | undefined;
   readonly #catchUpTimeoutMs: number;
-  /** Until when to wait for `afterSequence`; null: it has not been above the last sequence. */
+  /** Until when to wait for `afterSequence`; null: `open` has not had to wait. */
   #catchUpUntilMs: number | null = null;
   readonly #onDeleted: () => void;
 
@@ -43,8 +43,8 @@ export class ClientSubscription implements Subscription {
 
   /**
    * Returns the start of the subscription, or null to wait. A client that was connected to another
-   * process can know a later sequence than this process, which is behind for a moment: the
-   * subscription waits for that sequence.
+   * process can know a later sequence than this process, which is behind for a moment. The
+   * subscription waits for that sequence, at most `catchUpTimeoutMs`.
    */
   open(kept: KeptRange, nowMs: number): Cursor | null {
     if (this.#afterSequence !== undefined && this.#afterSequence > kept.last) {

@@ -18,7 +18,7 @@ const HEADERS = {
   "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 
-/** The refunds of a handshake whose admission fails with `error`. */
+/** Sends a handshake whose admission fails with `error`; returns its refunds and charge ids. */
 async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]; chargeIds: string[] }> {
   const refunds: RefundRequest[] = [];
   const chargeIds: string[] = [];

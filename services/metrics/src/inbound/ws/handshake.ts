@@ -33,7 +33,10 @@ export interface HandshakeContext {
   readonly clientAddress: (request: IncomingMessage) => string | null;
   /** Called with the key, before its network and scope are checked. */
   readonly keyKnown: (key: KeyEntry) => void;
-  /** Counts the connection; throws ApiError TOO_MANY_CONNECTIONS at the organization's limit. */
+  /**
+   * Counts the connection. Throws ApiError: TOO_MANY_CONNECTIONS at the organization's limit,
+   * DEPENDENCY_UNAVAILABLE while the process stops.
+   */
   readonly acquireSlot: (organizationId: string) => void;
 }
 
@@ -55,7 +58,7 @@ export function requestIdOf(request: IncomingMessage, clock: Clock): string {
  * Checks a handshake, and charges the price of a live connection. Unlike an HTTP request, a
  * handshake to another path gets 404 before its key is checked, and a request that is not a
  * WebSocket handshake gets 400 before 429 and 402 (decisions, 10.3).
- * @throws ApiError, to be answered before the upgrade.
+ * @throws ApiError, or the error of the call to Redis. {@link rejectHandshake} answers both.
  */
 export async function admitHandshake(
   context: HandshakeContext,

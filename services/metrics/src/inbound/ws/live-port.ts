@@ -13,7 +13,7 @@ import { requestIdOf } from "./handshake.ts";
  */
 const LIVE_BACKLOG = 4_096;
 
-/** Listens on a separate port for upgrades. Every other request is answered 404. */
+/** Listens on a separate port for upgrades. Other requests are answered 404, malformed ones 400. */
 export async function startUpgradeListener(host: string, port: number): Promise<Started<Server>> {
   const server = createServer(arrivalLimits(), (request, response) => {
     const error = new ApiError("NOT_FOUND");

@@ -21,7 +21,10 @@ export const MAX_MESSAGE_BYTES = 16 * 1_024;
 export const CHECK_INTERVAL_MS = 1_000;
 /** Interval between pings of the server. */
 export const PING_INTERVAL_MS = 20_000;
-/** Time limit for the client's close frame. It is long, because a client first reads its buffer. */
+/**
+ * Time limit for the client's close frame. It is long, because a slow client must first read all
+ * bytes that were sent before this process's close frame.
+ */
 const CLOSE_TIMEOUT_MS = 45_000;
 /**
  * A stopping process spreads the closing of its sockets over this time, so that clients reconnect
@@ -35,7 +38,7 @@ const CLOSE_INTERVAL_MS = 20;
 const STOP_TIMEOUT_MS = 2_000;
 /** Interval at which a stopping process looks for open sockets. */
 const CLOSED_POLL_MS = 20;
-/** The answer to a handshake while the process stops: another process may serve it. */
+/** The answer to a handshake while the process stops: the client can connect to another process. */
 const STOPPING = new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { [HEADERS.retryAfter]: "1" } });
 /** The close code of `ws` for a message above its limit (RFC 6455, 7.4.1). */
 const MESSAGE_TOO_BIG = 1009;
@@ -145,8 +148,8 @@ class LiveConnections implements LiveServer {
   }
 
   /**
-   * Closes the open sockets one after another. A socket whose handshake ends later is closed as
-   * soon as it opens.
+   * Closes the open sockets one after another. A socket that opens after this call is closed at
+   * once.
    */
   async #closeSpread(): Promise<void> {
     const open = [...this.#sockets];
@@ -267,7 +270,7 @@ class LiveConnections implements LiveServer {
   }
 }
 
-/** Whether `ws` could not read what the client sent, in contrast to a failure of the connection. */
+/** Whether the client violated the protocol. Otherwise the connection failed. */
 function isProtocolError(error: NodeJS.ErrnoException): boolean {
   return error.code?.startsWith("WS_ERR_") === true;
 }

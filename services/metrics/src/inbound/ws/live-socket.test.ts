@@ -42,7 +42,7 @@ class SlowNetwork extends Writable {
   }
 }
 
-/** A socket of a client that only subscribes: the used parts of a `ws` socket. */
+/** A client's socket: has only the parts of a `ws` socket that this test uses. */
 class SilentSocket extends EventEmitter {
   readonly isPaused = false;
   pause(): void {}

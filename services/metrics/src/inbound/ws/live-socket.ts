@@ -35,7 +35,7 @@ export interface LiveContext {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly limits: {
-    /** Maximum number of subscriptions of a socket, and of its messages that wait. */
+    /** Maximum number of subscriptions of a socket, and of its waiting messages. */
     readonly maxSubscriptions: number;
     readonly maxMessagesPerSecond: number;
     /** How long a socket may stay stalled before it is closed. */
@@ -125,8 +125,8 @@ export class LiveSocket {
   }
 
   /**
-   * Pings the client. Terminates the connection if the client has not answered the last pings
-   * although its socket was read.
+   * Pings the client. Terminates the connection after {@link MAX_UNANSWERED_PINGS} unanswered
+   * pings. Pings are not counted while reading is paused or the socket is stalled.
    */
   ping(): void {
     if (this.#closed.signal.aborted) return;
@@ -142,7 +142,7 @@ export class LiveSocket {
     else this.accessChanged();
   }
 
-  /** Ends the subscriptions that the key no longer reaches. */
+  /** Ends the subscriptions to accounts whose server the key no longer reaches. */
   accessChanged(): void {
     for (const subscription of this.#subscriptions.values()) {
       if (!this.#rejectAccess(subscription.account)) continue;

@@ -17,7 +17,7 @@ export interface HandshakeOutcome {
 export interface LoggedHandshake {
   /** Sets the key; handshakes without a known key are not logged. */
   keyKnown(key: KeyEntry): void;
-  /** Writes the log entry. */
+  /** Writes the log entry, if the key is known. */
   end(outcome: HandshakeOutcome): void;
 }
 
@@ -29,8 +29,8 @@ export interface LoggedHandshakeDependencies {
 }
 
 /**
- * Begins the log entry of a handshake. It reads the address now, because the address is unknown
- * once the caller has disconnected.
+ * Begins the log entry of a handshake. Reads the client's address at once, because the address is
+ * unknown after the client has disconnected.
  */
 export function beginLoggedHandshake(
   { requestLog, clientAddress, clock }: LoggedHandshakeDependencies,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ReadRateLimiter } from "./read-rate-limiter.ts";
 
 describe("the read rate limiter of a socket", () => {
-  it("does not pause up to its limit", () => {
+  it("does not pause while messages come at its rate", () => {
     let nowMs = 0;
     const rate = new ReadRateLimiter(1_000, { nowMs: () => nowMs });
     for (let message = 0; message < 5_000; message += 1) {
@@ -12,7 +12,7 @@ describe("the read rate limiter of a socket", () => {
     }
   });
 
-  it("pauses for as long as the excess messages would have taken", () => {
+  it("pauses for the time that the excess messages take at the allowed rate", () => {
     let nowMs = 0;
     const rate = new ReadRateLimiter(1_000, { nowMs: () => nowMs });
     let pauseMs = 0;

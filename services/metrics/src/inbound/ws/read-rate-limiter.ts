@@ -3,8 +3,9 @@ import type { Clock } from "@kapi/kernel";
 const SECOND_MS = 1_000;
 
 /**
- * Limits how fast one socket is read (decisions, 10.5). Above its rate, reading is paused for as
- * long as the excess messages take at that rate. No message is dropped.
+ * Limits how fast one socket is read (decisions, 10.5). A burst of `perSecond` messages is read
+ * without a pause. After that, reading is paused for the time that the excess messages take at this
+ * rate. No message is dropped.
  */
 export class ReadRateLimiter {
   readonly #perSecond: number;

@@ -3,7 +3,7 @@ import type { Writable } from "node:stream";
 /**
  * Writes frames to one socket. Frames pushed in one turn of the event loop share one write. They go
  * to the raw socket, as do the few frames that `ws` writes itself (ping, pong, close). Without
- * compression both write whole frames, so frames are never mixed.
+ * compression, `ws` and this class write only whole frames, so frames are never mixed.
  *
  * The writer has no queue of samples. Above the limit of unsent bytes the writer is stalled: the
  * caller pushes no samples until `onDrain`.
@@ -61,7 +61,7 @@ export class SocketWriter {
     this.#schedule();
   }
 
-  /** Writes the pushed frames, in one write. */
+  /** Writes the pushed frames, in one write; drops them if nothing may be written any more. */
   flush(): void {
     const pending = this.#pending;
     const [first] = pending;

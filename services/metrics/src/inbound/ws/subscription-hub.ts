@@ -4,7 +4,10 @@ import { type Cursor, type KeptRange, type Replay, resumeCursor } from "../../do
 import type { SampledAccount, SampleSource } from "../../domain/sample-source.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
-/** Minimum time between two flushes, so that samples share one write per socket. */
+/**
+ * Minimum time between two flushes, so that samples share one write per socket. Only
+ * {@link MAX_UNSENT} causes an earlier flush.
+ */
 const FLUSH_INTERVAL_MS = 5;
 /**
  * Number of unsent samples of one account that causes a flush at once; well below the window size.
@@ -38,7 +41,7 @@ export interface Subscription {
   next: number | null;
   /** Returns where the subscription starts; null: it waits, and `open` is called again later. */
   open(kept: KeptRange, nowMs: number): Cursor | null;
-  /** Sends the notice of a replay. */
+  /** Sends a replay notice. */
   sendReplay(replay: Replay): void;
   /** Sends samples from `from` on, as the hub read them. */
   sendSamples(bytes: Buffer, from: number): void;
