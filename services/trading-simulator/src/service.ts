@@ -89,7 +89,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const late = await scope.start("late changes", () => LateChanges.start(bridge, warn));
 
-  // Publishes valuations that the last process may not have published.
+  // The last process possibly ended before it published the newest valuations of these accounts.
   for (const account of restored.unpublishedAccounts) {
     if (account.status === "deleted") continue;
     const server = engine.server(account.serverId);

@@ -73,7 +73,7 @@ describe("a change that applies late", () => {
     const later = deposit(account, 5);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
     expect(await running.client.settle(serverId, [change.reference])).toMatchObject([{ status: "closed" }]);
-    // The second change has a longer delay: once it has applied, the delay of the first is over.
+    // `later` has a longer delay. When it has applied, the delay of `change` is over.
     await inject({ kind: "apply_late", reference: later.reference, delayMs: 2 * LATE_MS });
     await expect(running.client.change(serverId, [later])).rejects.toThrow(TradingServerUnreachable);
     await eventually(async () => expect(await balanceMinor()).toBe(5));
@@ -81,7 +81,7 @@ describe("a change that applies late", () => {
     expect(await balanceMinor()).toBe(5);
   });
 
-  it("applies once if it is sent again before its delay", async () => {
+  it("applies only one time if it is sent again before its delay ends", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     const change = deposit(account, 700);
     const later = deposit(account, 5);

@@ -153,7 +153,7 @@ async function freePort(): Promise<number> {
   const address = server.address();
   server.close();
   await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  if (address === null || typeof address === "string") throw new Error("the TCP server has no port");
   return address.port;
 }
 

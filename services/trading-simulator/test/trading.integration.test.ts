@@ -156,7 +156,7 @@ describe("valuations", () => {
   const of = (accountNumber: string) =>
     topics.valuations.filter((valuation) => valuation.accountNumber === accountNumber);
 
-  it("come only for creations, changes of balance, opened positions, and prices that change equity", async () => {
+  it("come for a creation, a deposit, an opened position and prices that change equity, not for other prices", async () => {
     const accountNumber = await account(1_000_000);
     await eventually(() =>
       expect(of(accountNumber)).toMatchObject([{ balanceMinor: 1_000_000, openPositionCount: 0 }]),

@@ -12,8 +12,8 @@ import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./tra
 
 const MAX_WAITING_ORDERS = 2;
 /**
- * Fraction of decisions that try to place or cancel an order if there is room for a position. While
- * an account has no positions, every decision tries to.
+ * Fraction of decisions to place or cancel an order, if the account has room for a position; the
+ * other decisions are to close one. An account without positions closes none.
  */
 const OPENING_PART = 0.6;
 /** Fraction of new orders that are limit orders. */
@@ -27,9 +27,9 @@ const DISTANCE = 0.0008;
 const CAREFUL_LEVEL = 300;
 
 /**
- * Counts one tick. When a decision is due, the account opens a position, places or cancels a limit
- * order, or closes part or all of a position whose market is open, if this is possible. Returns
- * whether the account has a new event. The event may be a rejected order.
+ * Counts one tick. When a decision is due, the account opens a position, places a limit order,
+ * cancels its oldest pending order, or closes part or all of a position, if this is possible.
+ * Returns whether the account has a new event. The event may be a rejected order.
  */
 export function autoTrade(context: TradingContext, account: Account, trader: AutoTrader): boolean {
   trader.ticksLeft -= 1;

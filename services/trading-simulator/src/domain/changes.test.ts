@@ -86,7 +86,7 @@ describe("the life of an account", () => {
     expect(account.status).toBe(outcome === "account.status_changed" ? status : from);
   });
 
-  it("archives and deletes only without open positions, and cancels pending orders then", () => {
+  it("archives and deletes only without open positions; archiving cancels pending orders", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order({ orderType: "limit", price: 1 }));
@@ -134,7 +134,7 @@ describe("deposit and withdrawal", () => {
     expect(account.balanceMinor).toBe(1_000);
   });
 
-  it("withdraw at most the free margin, and at most the balance", () => {
+  it("let a withdrawal take at most the free margin, and at most the balance", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(200_000);
     placeOrder(context, account, order());
@@ -180,7 +180,7 @@ describe("an update", () => {
 describe("a change to close-only", () => {
   const closeOnly: Body = { type: "set_status", status: "close_only" };
 
-  it("cancels the pending orders, keeps the positions, and names the orders", () => {
+  it("cancels the pending orders, lists them in its event, and keeps the positions", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order());
@@ -215,7 +215,7 @@ describe("a change to close-only", () => {
     const { position } = placeOrder(context, account, order());
     placeOrder(context, account, order({ stopLoss: 1.05 }));
     change(context, account, closeOnly);
-    if (position === null) throw new Error("the order opens a position");
+    if (position === null) throw new Error("the order opened no position");
     closePosition(context, account, position, 40, null);
     expect(position.volume).toBe(60);
     context.set("EURUSD", { bid: 1.04, ask: 1.04 });
@@ -268,7 +268,7 @@ describe("a flatten", () => {
     expect(again.positions.size).toBe(0);
   });
 
-  it("that is settled while incomplete is rejected, and names what it closed and cancelled", () => {
+  it("that is settled while incomplete is rejected; the message lists what was closed and cancelled", () => {
     const { context, account } = trading();
     const [euro, pound] = account.positions.keys();
     const [pending] = account.orders.keys();

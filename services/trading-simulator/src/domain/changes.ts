@@ -12,7 +12,7 @@ import { cancelAllOrders, closePosition } from "./trading.ts";
  * `reason` of the orders that a flatten cancels, and of the orders by which it closes positions.
  */
 const FLATTENED = "flattened";
-/** Maximum number of ids of a kind in the message of an incomplete change. */
+/** Maximum number of ids in each list of the message of an incomplete change. */
 const MAX_LISTED = 20;
 
 /**
@@ -42,8 +42,9 @@ export type ChangeResult =
 type ChangeOf<T extends Change["type"]> = Extract<Change, { type: T }>;
 
 /**
- * Applies or rejects a change. A rejected change has no effect. An incomplete change has closed and
- * cancelled all that was possible, and continues when this function is called again.
+ * Applies or rejects a change. A rejected call has no effect. An incomplete change has closed and
+ * cancelled all that was possible. The next call with the change continues it, or rejects it if the
+ * account's status no longer allows it.
  */
 export function applyChange(context: TradingContext, input: ChangeInput, change: Change): ChangeResult {
   if (change.type === "create") return create(context, input, change);
@@ -152,8 +153,9 @@ function setStatus(context: TradingContext, account: Account, change: ChangeOf<"
 
 /**
  * Closes all positions and cancels all pending orders; first sets the status, if one is given. A
- * position whose market is closed makes the change incomplete. Closed positions and cancelled
- * orders are kept by reference, so that the final event has those of all attempts.
+ * position whose market is closed makes the change incomplete. The account keeps the closed
+ * positions and cancelled orders of each reference, so that the final event has those of all
+ * attempts.
  */
 function flatten(
   context: TradingContext,

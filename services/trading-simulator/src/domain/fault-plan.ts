@@ -17,8 +17,8 @@ export interface ChangesPlan extends FaultPlan {
   readonly changes: readonly {
     readonly body: ChangeBody;
     /**
-     * Milliseconds after which the change applies; null: at once. If its reference is settled
-     * before that, the change never applies.
+     * Milliseconds after which the change applies; null: at once. It applies earlier if the
+     * caller sends it again, and never if its reference is settled first.
      */
     readonly lateMs: number | null;
     readonly rejection: Rejection | null;
@@ -38,7 +38,8 @@ export function planRequest(faults: Faults, targets: readonly FaultTarget[]): Fa
 }
 
 /**
- * Finds the faults that affect a batch of changes, and each change, and counts their occurrence.
+ * Finds the faults that affect the batch as a whole, then the faults that affect each change.
+ * Counts one occurrence of each fault found.
  */
 export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
   const targets = bodies.map(targetOf);

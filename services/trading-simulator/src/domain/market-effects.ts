@@ -8,7 +8,10 @@ import { closePriceOf, openPriceOf, type Quote } from "./prices.ts";
 import { type AccountValues, nightlySwapMinor, openProfitMinor, valueAccount } from "./account-values.ts";
 import { cancelOrder, closePosition, executeOrder } from "./trading.ts";
 
-/** Margin level in percent. Below it the account gets a margin call: one until it recovers. */
+/**
+ * Margin level in percent. An account whose level falls below this level gets a margin call. The
+ * next call comes only after its level was at least this high again, or no margin was in use.
+ */
 export const MARGIN_CALL_LEVEL = 100;
 /** Margin level in percent. At or below it positions are closed, largest loss first. */
 export const STOP_OUT_LEVEL = 50;
@@ -49,8 +52,9 @@ export function applyPrices(context: TradingContext, account: Account, moved: Re
 }
 
 /**
- * Makes a margin call below 100 %. At 50 % or less it closes positions, largest loss first, until
- * the level is above 50 %. A price gap can leave a negative balance. Returns the values afterwards.
+ * Makes a margin call if the level has fallen below 100 %. At 50 % or less, closes positions,
+ * largest loss first, until the level is above 50 % or no position is open. A price gap can leave a
+ * negative balance. Returns the values afterwards.
  */
 export function watchMargin(context: TradingContext, account: Account): AccountValues {
   let values = valueAccount(context.prices, account);
@@ -96,6 +100,6 @@ function largestLoss(context: TradingContext, account: Account): [position: Posi
     const profit = openProfitMinor(context.prices, account, position) + position.swapMinor;
     if (worst === null || profit < worst.profit) worst = { position, profit };
   }
-  if (worst === null) throw new TypeError("margin is in use, so there is a position");
+  if (worst === null) throw new TypeError("margin is in use without an open position");
   return [worst.position, worst.position.volume];
 }

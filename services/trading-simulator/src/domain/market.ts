@@ -24,7 +24,7 @@ interface SymbolState extends RandomState {
   ask: number;
   /** True: the feed does not change the price. */
   held: boolean;
-  /** True: traders cannot open or close positions. Absent in states of release 0.1.0. */
+  /** Whether the market is closed ({@link Market.setOpen}). Absent in states of release 0.1.0. */
   closed?: boolean;
 }
 
@@ -71,8 +71,9 @@ export class Market implements Prices {
   }
 
   /**
-   * Closes or opens the market of a symbol. Prices still move. Stops, pending orders, stop-outs and
-   * deletions of accounts still open and close positions.
+   * Closes or opens the market of a symbol. A closed market accepts no market order, and neither a
+   * trader nor a flatten closes a position. Prices still move; stops, pending orders, stop-outs and
+   * deletions of accounts still take effect.
    */
   setOpen(symbol: string, open: boolean): void {
     this.#symbol(symbol).closed = !open;
@@ -83,8 +84,9 @@ export class Market implements Prices {
   }
 
   /**
-   * One tick: every seeded symbol takes a step, then due recorded quotes follow one by one. Yields
-   * the symbols with a new quote: first the seeded ones, then the recorded one after each quote.
+   * One tick: every seeded symbol takes a step, then due recorded quotes follow one by one. Held
+   * symbols do not change. Yields the symbols with a new quote: first the seeded ones, then the
+   * recorded one after each quote.
    */
   *tick(intervalMs: number): Generator<readonly string[]> {
     this.#state.tick += 1;

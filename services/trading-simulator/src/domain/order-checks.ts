@@ -55,7 +55,7 @@ export function marketClosed(symbol: string): TradeRejection {
   return { code: "MARKET_CLOSED", message: `the market of ${symbol} is closed` };
 }
 
-/** Why a pending order cannot wait at its price, or null if it can. */
+/** Why a pending order cannot have this price or these stops now, or null if it can. */
 export function checkPending(
   prices: Prices,
   order: Pick<PendingOrder, "symbol" | "side" | "orderType" | "stopLoss" | "takeProfit"> & { price: number | null },

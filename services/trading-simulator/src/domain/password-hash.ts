@@ -3,9 +3,9 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /**
- * Cost of one hash: about 2 ms. Low, because a creation has two passwords and a bulk of 100
- * accounts must not occupy Node's thread pool for seconds. Most passwords are 20 random
- * characters, which cannot be guessed at any cost.
+ * The cost parameter N of scrypt: a hash takes about 2 ms. N is low, because a creation has two
+ * passwords, and a bulk of 100 accounts must not occupy Node's thread pool for seconds. Generated
+ * passwords have 20 random characters, which cannot be guessed at any cost.
  */
 const SCRYPT_COST = 1_024;
 

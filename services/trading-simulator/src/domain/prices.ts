@@ -12,7 +12,7 @@ export type Side = "buy" | "sell";
 export interface Prices {
   /** The symbol must exist. */
   quote(symbol: string): Quote;
-  /** Whether the symbol can be traded now. The symbol must exist. */
+  /** Whether the market of the symbol is open. The symbol must exist. */
   isOpen(symbol: string): boolean;
 }
 

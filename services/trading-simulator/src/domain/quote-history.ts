@@ -3,8 +3,8 @@ import { MIN_QUOTE_RETENTION_MS } from "@kapi/contracts";
 import type { Quote } from "./prices.ts";
 
 /**
- * How long a quote is kept after the next quote of the symbol, in milliseconds. This is longer than
- * the contract requires.
+ * How long a quote is kept after the next quote of the symbol, in milliseconds, within {@link
+ * MAX_QUOTES_PER_SYMBOL}. This is longer than the contract requires.
  */
 export const QUOTE_RETENTION_MS = 2 * MIN_QUOTE_RETENTION_MS;
 /**
@@ -39,7 +39,7 @@ export class QuoteHistory {
    */
   record(atMs: number, { bid, ask }: Quote): void {
     while (this.#count > 0 && this.#timeOf(this.#count - 1) >= atMs) this.#count -= 1;
-    // The oldest quote is the current one until the next one begins.
+    // A quote was current until the time of the next quote, so its age counts from that time.
     while (this.#count > 1 && this.#timeOf(1) <= atMs - QUOTE_RETENTION_MS) this.#dropOldest();
     if (this.#count === MAX_QUOTES_PER_SYMBOL) this.#dropOldest();
     if (this.#count === this.#capacity) this.#grow();

@@ -24,7 +24,7 @@ export function nextRandom(state: RandomState): number {
 }
 
 /**
- * Each step moves the price back to the base price by this fraction of their distance. So prices
+ * Each step moves the price towards the base price by this fraction of their distance. So prices
  * stay near the base price for months.
  */
 const REVERSION = 1e-5;

@@ -74,8 +74,9 @@ export function roundMs(recording: Recording): number {
 }
 
 /**
- * Advances by `stepMs` of recorded time. Returns the indexes of due quotes, at most `limit`; time
- * stops at a quote beyond the limit. After the last quote it continues with the first one.
+ * Advances by `stepMs` of recorded time. Returns the indexes of due quotes, at most `limit`. If
+ * more are due, the recorded time stops at the first quote that is not returned. After its last
+ * quote the recording starts again.
  */
 export function advance(recording: Recording, position: RecordingPosition, stepMs: number, limit: number): number[] {
   const due: number[] = [];

@@ -26,7 +26,10 @@ export type EventBody = WithoutEnvelope<TradingEvent>;
 export interface TradingContext {
   readonly prices: Prices;
   readonly nowMs: number;
-  /** Assigns the account's next sequence. `reference` names the change behind the event. */
+  /**
+   * Records an event with the account's next sequence. `reference`: the reference of a change, only
+   * for the change's own event, not for other events that the change causes.
+   */
   emit(account: Account, body: EventBody, reference?: string): TradingEvent;
   /** Marks a change without an event, so that the account is stored. */
   touch(account: Account): void;

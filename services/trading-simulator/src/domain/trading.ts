@@ -39,7 +39,7 @@ export function placeOrder(context: TradingContext, account: Account, request: O
   const common = { ...request, id: nextTicket(account), createdAtMs: context.nowMs };
   if (request.orderType === "market") return executeOrder(context, account, { ...common, price: null });
   const { orderType, price } = request;
-  if (price === null) throw new TypeError("a pending order has a price");
+  if (price === null) throw new TypeError("a pending order needs a price");
   const pending: PendingOrder = { ...common, orderType, price };
   account.orders.set(pending.id, pending);
   const order = toWireOrder(pending, { status: "placed", reason: null, positionId: null, executedAtMs: null });
@@ -48,8 +48,8 @@ export function placeOrder(context: TradingContext, account: Account, request: O
 }
 
 /**
- * Executes an order at the current price: order, entry deal with commission, position. Rejects it
- * if free margin does not cover margin and commission.
+ * Executes an order at the current price. Emits the executed order, the entry deal with commission,
+ * and the opened position. Rejects the order if free margin does not cover margin and commission.
  */
 export function executeOrder(
   context: TradingContext,
@@ -111,9 +111,10 @@ export function executeOrder(
 }
 
 /**
- * Closes `volume` (hundredths of a lot) of a position at the current price: closing order; deal
- * with profit, commission and a proportional share of the swap; then the position. Needs neither
- * margin nor an active account. `reason`: why it is closed; null: by the trader.
+ * Closes `volume` (hundredths of a lot) of a position at the current price. Emits the executed
+ * closing order; the deal with profit, commission and a proportional share of the swap; and the
+ * closed or updated position. Needs neither margin nor an active account. `reason`: why the
+ * position is closed; null: by the trader.
  */
 export function closePosition(
   context: TradingContext,

@@ -13,14 +13,14 @@ export interface Restored {
   readonly progress: Progress;
   /** Accounts whose stored state is behind the journal. */
   readonly movedAccounts: ReadonlySet<Account>;
-  /** Accounts with events that may not be published yet. */
+  /** Accounts with events after {@link Progress.published}, which Kafka possibly does not have. */
   readonly unpublishedAccounts: readonly Account[];
 }
 
 /**
- * Reads servers and accounts, then the journal after the checkpoint. The caller has claimed the
- * journal. Only changes of balance are stored without the state of their account, so only balance,
- * net deposits and sequence can be behind.
+ * Reads servers and accounts, then the journal after {@link Progress.checkpoint}. The caller has
+ * claimed the journal. Only changes of balance are stored without the state of their account. So
+ * only balance, net deposits and sequence of a stored state can be behind the journal.
  */
 export async function restore(stored: StoredState, feed: Feed, clock: Clock): Promise<Restored> {
   const progress = await stored.progress();
@@ -62,8 +62,14 @@ export async function restore(stored: StoredState, feed: Feed, clock: Clock): Pr
 
 function applyTail(account: Account, event: TradingEvent): void {
   if (event.sequence <= account.sequence) return;
-  assert(event.type === "balance.changed", `the stored state of ${account.key} has event ${event.sequence}`);
-  assert(event.sequence === account.sequence + 1, `the journal of ${account.key} has no gap`);
+  assert(
+    event.type === "balance.changed",
+    `the stored state of ${account.key} is older than event ${event.sequence} of type ${event.type}`,
+  );
+  assert(
+    event.sequence === account.sequence + 1,
+    `events of ${account.key} before ${event.sequence} are missing in the journal`,
+  );
   account.sequence = event.sequence;
   account.balanceMinor = event.balanceMinor;
   account.netDepositsMinor += event.amountMinor;

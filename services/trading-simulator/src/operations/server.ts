@@ -21,8 +21,8 @@ interface ServerState {
 }
 
 /**
- * New, or restored by {@link TradingServer.fromState}. Operations change accounts directly; after a
- * change call {@link TradingServer.reindex}, or ticks of the account's symbols miss it.
+ * Operations change accounts directly, and then call {@link TradingServer.reindex}. Without this
+ * call, ticks of the account's symbols could skip the account.
  */
 export class TradingServer {
   readonly serverId: string;

@@ -37,8 +37,8 @@ export interface AttemptOutcome {
 
 /**
  * Classifies the reply to an attempt (decisions, 11). 2xx succeeds. 410 fails the delivery, and the
- * caller disables the endpoint. Every other reply, including 3xx, is retried on the schedule, and
- * fails the delivery after the last attempt.
+ * caller disables the endpoint. After every other status, including 3xx, and without a response,
+ * the delivery is retried on the schedule. It fails after the last attempt.
  */
 export function classifyReply(
   reply: Reply,

@@ -33,7 +33,7 @@ export function originOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : "";
 }
 
-/** The names of the changed fields, the origin of a new URL and the new status. */
+/** The names of the fields in the request, the origin of the URL and the status, if given. */
 export function changeDetails(change: UpdateWebhookBody): AuditEvent["details"] {
   const { url, status } = change;
   const changed = Object.entries(change).flatMap(([name, value]) => (value === undefined ? [] : [name]));

@@ -1,6 +1,6 @@
 /**
- * Maps committed events of other services to webhook events. Only named fields are copied, so no
- * other field can leak.
+ * Maps committed events of other services to webhook events. Only fields that the schemas of the
+ * messages name are copied, so no other field can leak.
  */
 import {
   type AccountEvent,
@@ -30,13 +30,13 @@ export interface SourcePlace {
   /** Number among the events of its source, from 1 without a gap. */
   readonly sequence: number;
   /**
-   * Sequence of a trading event. With this event, the source has published everything up to it;
-   * null if unknown.
+   * Sequence on the trading server: with this event, the source has published everything up to this
+   * sequence. Null if unknown.
    */
   readonly through: number | null;
   /**
-   * Sequence of a trading event. Everything that the other source publishes up to it comes first;
-   * null if unknown.
+   * Sequence on the trading server: everything that the other source publishes up to this sequence
+   * comes before this event. Null if unknown.
    */
   readonly after: number | null;
 }

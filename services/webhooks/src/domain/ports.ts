@@ -81,7 +81,8 @@ export interface EventStore {
   /**
    * Records new events, each with its feed position and account sequence, and a delivery to every
    * subscribed endpoint, in one transaction. Deliveries within the capacity are leased until
-   * `leaseUntilMs`. An event that must wait for an older event is stored as waiting.
+   * `leaseUntilMs`. An event that must wait for an older event is stored as waiting. A command
+   * event is dropped if no enabled endpoint of its organization subscribes to it.
    */
   recordEvents(
     events: readonly IncomingEvent[],
@@ -102,8 +103,9 @@ export interface EventStore {
   /** Number of events of a replay, counted up to `atMost`. */
   countForReplay(replay: Replay, atMost: number): Promise<number>;
   /**
-   * Starts or restarts the deliveries of up to `limit` events after `after`. Pending and running
-   * deliveries are unchanged. Returns the last position; null at the end.
+   * Starts or restarts the deliveries of up to `limit` events with a position above `after`.
+   * Pending and running deliveries are unchanged. Returns the position of the last of these events;
+   * null if there is none.
    */
   replay(replay: Replay, after: number, limit: number, nowMs: number): Promise<number | null>;
 }
@@ -189,8 +191,9 @@ export interface DeliveryStore {
    */
   lease(wanted: ReadonlyMap<string, number>, nowMs: number, leaseUntilMs: number): Promise<readonly LeasedDelivery[]>;
   /**
-   * Writes attempts. An attempt does not change its delivery if another process recorded one first,
-   * or the delivery is cancelled.
+   * Writes attempts, and sets or clears `failingSinceMs` of their endpoints. An attempt changes
+   * nothing if another process recorded an attempt with the same number first, or if the delivery
+   * is cancelled.
    */
   record(attempts: readonly AttemptRecord[], nowMs: number): Promise<void>;
   /** Releases deliveries: they are due at once, for any process. */

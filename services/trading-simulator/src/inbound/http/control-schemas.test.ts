@@ -6,7 +6,7 @@ const ACCOUNT = "10000001";
 
 describe("a fault", () => {
   it.each(["settle", "configure", "quotes"])(
-    "on %s is rejected with an account number, because such a request has none",
+    "on %s is rejected if it has an account number, because such a request has none",
     (operation) => {
       const parsed = FaultBody.safeParse({ kind: "unreachable", operation, accountNumber: ACCOUNT });
       expect(parsed.error?.issues).toMatchObject([
