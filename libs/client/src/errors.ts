@@ -74,7 +74,7 @@ export function issueText({ path, message }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** 400: the request is invalid; `issues` names the fields. */
+/** 400: the request is invalid. If fields are invalid, `issues` names them. */
 export class InvalidRequestError extends KapiError {}
 /**
  * 401: the management key is missing, unknown, revoked or expired, or your address is not in its

@@ -112,7 +112,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("says the price of every operation: 1 credit, and several credits", () => {
+  it("says the price of every operation, as `1 credit` or `<n> credits`", () => {
     const price = / · \*\*Price:\*\* (1 credit|(?!1 )\d+ credits) /;
     const unreadable = described.filter(({ description }) => !price.test(String(description)));
     expect(unreadable.map(({ operationId }) => operationId)).toEqual([]);

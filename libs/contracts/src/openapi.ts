@@ -242,7 +242,7 @@ function headerParameters({ idempotencyKey }: OperationContract): JsonSchema[] {
 
 function queryParameters(id: OperationId, { query }: OperationContract): JsonSchema[] {
   if (query === undefined) return [];
-  if (!(query instanceof z.ZodObject)) throw new Error("the query of an operation is an object schema");
+  if (!(query instanceof z.ZodObject)) throw new Error(`the query of ${id} is not an object schema`);
   return Object.entries(query.shape as Record<string, z.ZodType>).map(([name, field]) =>
     queryParameter(id, name, field),
   );

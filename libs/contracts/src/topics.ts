@@ -21,7 +21,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /**
  * Maximum size of a record of `command.events`, in bytes. The largest export has 2.7 MB: 1,000
- * transactions, each with a description of 250 characters that JSON escapes as six bytes.
+ * transactions, each with a description of 250 characters. JSON escapes each of these characters as
+ * six bytes.
  */
 export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
 /** Maximum size of the headers that a dead letter adds to the original record, in bytes. */
@@ -66,7 +67,11 @@ export const TOPICS = {
     key: `${ACCOUNT_KEY}; a marker: partition/<number>`,
     partitionsAs: "trading.valuations",
   },
-  organizationDirectory: { name: "organization.directory", cleanup: "compact", key: "entity id" },
+  organizationDirectory: {
+    name: "organization.directory",
+    cleanup: "compact",
+    key: "key/<keyId>, server/<serverId> or prices",
+  },
   accountEvents: { name: "account.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   financeEvents: { name: "finance.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },
   riskEvents: { name: "risk.events", cleanup: "delete", retentionMs: 7 * DAY_MS, key: ACCOUNT_KEY },

@@ -29,7 +29,7 @@ export const CURRENCY_SYMBOLS: Readonly<Record<Currency, string>> = { USD: "$", 
 /** Integer minor units of a currency with two decimals. */
 export const Minor = z.int();
 
-/** The years 1 to 9999, in UTC: the ISO text has four digits, and databases store these years. */
+/** The years 1 to 9999, in UTC: ISO 8601 writes them with four digits, and databases store them. */
 const STORABLE = /^(?!0000)\d{4}-/;
 
 /** A time of a caller that only lacks its offset. */

@@ -1,12 +1,15 @@
 /**
- * Whether a service has booked all events of a day. After a grace time that follows the end of the
- * day, the end of `trading.events` is noted, and the consumer group has to reach it. After a
- * restart a later end is noted.
+ * Whether a service has booked all events of a day that were published before the end of a grace
+ * time. After the grace time, the end of `trading.events` is noted, and the consumer group has to
+ * reach it. After a restart a later end is noted.
  */
 import { TOPICS } from "@kapi/contracts";
 import { hasGroupReached, type KafkaConnection, type TopicEnd, topicEnd } from "@kapi/kafka";
 
-/** Keeps the latest complete day, and the end that was noted for the next one. In memory only. */
+/**
+ * Keeps in memory the latest complete day, and the end of the topic that was noted for the last day
+ * that `has` got.
+ */
 export class DayCompleteness {
   readonly #kafka: KafkaConnection;
   readonly #groupId: string;
@@ -20,8 +23,8 @@ export class DayCompleteness {
   }
 
   /**
-   * Returns whether all events of `day` are booked; then those of earlier days are booked too. Call
-   * it only when the grace time after `day` is over.
+   * Returns whether the events of `day` that were published in time are booked; if so, the events
+   * of earlier days are booked too. Call this method only when the grace time after `day` is over.
    */
   async has(day: string): Promise<boolean> {
     if (day <= this.#complete) return true;

@@ -6,7 +6,7 @@ import { addDays } from "./day.ts";
 /** How far the digests of a server's accounts are made. Days as `YYYY-MM-DD`. */
 export interface ServerProgress {
   readonly serverId: string;
-  /** The first day that has digests. */
+  /** The first day that gets digests, or whose digests are still kept. */
   readonly firstDay: string;
   /** The last day whose digests are all made; before `firstDay` if there is none yet. */
   readonly madeThrough: string;
@@ -129,7 +129,7 @@ export function saveProgress(tx: Transaction, serverId: string, madeThrough: str
   tx.execute(SAVE_PROGRESS, [serverId, madeThrough, afterAccount]);
 }
 
-/** The server no longer has digests of days before `firstDay`. */
+/** Hides the digests of days before `firstDay`: {@link findDay} returns `none` for these days. */
 export async function saveFirstDay(tx: Transaction, serverId: string, firstDay: string): Promise<void> {
   await tx.query(SAVE_FIRST_DAY, [serverId, firstDay]);
 }
@@ -167,7 +167,7 @@ export async function takeLateRecords(
 
 /**
  * Deletes at most `limit` notes of a day, of accounts whose digest is not made yet, and returns how
- * many. Their digest needs no note: whoever makes it later sees the transactions or deals.
+ * many. The digest needs no note: the batch that makes it later reads the transactions or deals.
  */
 export async function dropLateRecords(
   tx: Transaction,

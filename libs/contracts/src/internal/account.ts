@@ -78,8 +78,8 @@ export const ACCOUNT_ROUTES = {
   listAccountDeals: { ...RECORDS, path: `${ACCOUNT}/deals`, query: ListDealsQuery, answer: DealsAnswer },
   readHistory: HISTORY_ROUTE,
   /**
-   * The positions that were open at a time; none before `createdAt`. Before the read, the account's
-   * events are booked up to the trading server's sequence. Returns 500 if that takes more than 2 s.
+   * The positions that were open at the time `at`. Before the read, the account's events are booked
+   * up to the trading server's sequence. Returns 500 if that takes more than 2 s.
    */
   readOpenPositions: {
     method: "GET",
@@ -111,10 +111,16 @@ export const ACCOUNT_ROUTES = {
     body: z.object({
       accounts: z.array(z.object({ serverId: Guid, accountNumber: z.string().max(32) })).max(MAX_ACCOUNTS),
     }),
-    /** In the order of the request. Release 0.1.0 sends no ids. */
+    /**
+     * In the order of the request. An id is null if there is no such account, or if the account is
+     * deleted. Release 0.1.0 sends no ids.
+     */
     answer: z.object({ existing: z.array(z.boolean()), ids: z.array(z.string().nullable()).optional() }),
   },
-  /** Accounts of a server with their live values, in the order of the request; null: deleted. */
+  /**
+   * Accounts of a server with their live values, in the order of the request; null: unknown or
+   * deleted.
+   */
   readAccountRecords: {
     method: "POST",
     path: `${SERVER}/accounts/records`,
@@ -124,7 +130,7 @@ export const ACCOUNT_ROUTES = {
   },
   /**
    * The names and creation times by which metrics searches and sorts accounts, in the order of the
-   * request; null: deleted.
+   * request; null: unknown or deleted.
    */
   describeAccounts: {
     method: "POST",
@@ -145,7 +151,10 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ serverIds: z.array(Guid).max(MAX_SERVER_OVERVIEWS) }),
     answer: z.object({ servers: z.array(z.partialRecord(AccountStatus, z.int().min(0))) }),
   },
-  /** Whether the trading servers answer now, in the order of the request. */
+  /**
+   * The result of the last check of each trading server, in the order of the request. A process
+   * checks a trading server at most once in 5 s.
+   */
   checkTradingServers: {
     method: "POST",
     path: "/internal/servers/checks",
@@ -154,6 +163,7 @@ export const ACCOUNT_ROUTES = {
     answer: z.object({
       servers: z.array(
         z.object({
+          /** Also true if the process could not send its first check of the trading server. */
           answers: z.boolean(),
           /** When the trading server last answered a check by this process; null: unknown. */
           answeredAt: z.iso.datetime().nullable(),
@@ -162,8 +172,8 @@ export const ACCOUNT_ROUTES = {
     }),
   },
   /**
-   * An account for its risk rules. `valuation` has its values on the trading server now; null if
-   * the account is not there yet. 500 while the trading server does not answer.
+   * An account for its risk rules. `valuation` has the current values of the account on the trading
+   * server; null if the trading server has none. 500 while the trading server does not answer.
    */
   readAccountForRisk: {
     method: "GET",
@@ -181,7 +191,8 @@ export const ACCOUNT_ROUTES = {
   },
   /**
    * For each symbol the last quote of the trading server at or before `at`; a symbol without one is
-   * left out. Null: the trading server gives no quotes. 500 while it does not answer.
+   * left out. Null: the trading server gives no quotes. 500 while the trading server does not
+   * answer.
    */
   readQuotes: {
     method: "GET",

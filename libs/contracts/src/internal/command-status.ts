@@ -57,8 +57,8 @@ export const COMMAND_STATUS_ROUTES = {
     answer: CommandsAnswer,
   },
   /**
-   * One line per command, in the order of the request: the answer of getCommand, {@link LATER} as
-   * JSON, or empty.
+   * One line per command, in the order of the request: the answer of getCommand, or {@link LATER}
+   * as JSON. The line is empty for an unknown command and for a command of another organization.
    */
   readCommands: {
     method: "POST",
@@ -98,8 +98,8 @@ export const COMMAND_STATUS_ROUTES = {
           serverId: z.guid(),
           waiting: z.int().min(1),
           /**
-           * When the oldest of these commands was accepted. Commands whose message has not arrived
-           * are left out; null: no message has arrived.
+           * When the oldest of the commands whose message has arrived was accepted; null: no
+           * message has arrived.
            */
           oldestCreatedAt: z.iso.datetime().nullable(),
         }),
@@ -107,8 +107,8 @@ export const COMMAND_STATUS_ROUTES = {
     }),
   },
   /**
-   * Answers once the service has read every record that the command topics had at the time of the
-   * request; 503 after 10 s.
+   * Answers as soon as every record that `commands.*` and `command.events` had at the time of the
+   * request is stored. Returns 503 if that takes more than 10 s.
    */
   waitUntilCaughtUp: {
     method: "POST",

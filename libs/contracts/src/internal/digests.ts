@@ -1,4 +1,7 @@
-/** The parts of daily digests that finance and account make, between services (decisions, 21). */
+/**
+ * The routes with which the gateway reads the parts of daily digests that finance and account make
+ * (decisions, 21).
+ */
 import { z } from "zod";
 
 import { DealsDigest, DigestContent, DigestDate, ListDigestsQuery } from "../http/digests.ts";
@@ -7,7 +10,10 @@ import { Pagination } from "../http/pagination.ts";
 /** Maximum number of accounts in one request for the digests of deals: a page of the API. */
 const MAX_ACCOUNTS = 100;
 
-/** `pending`: the day is not complete yet. `none`: the service has no digests of the day. */
+/**
+ * `pending`: the digests of the day are not all made yet. `none`: the service has no digests of the
+ * day.
+ */
 const NotMade = z.object({ state: z.enum(["pending", "none"]) });
 const Revised = { revision: z.int().min(1), revisedAt: z.iso.datetime().nullable() };
 
@@ -34,7 +40,7 @@ export type DealDigests = z.infer<typeof DealDigests>;
 
 const PATH = "/internal/servers/:serverId/digests";
 
-/** Of the finance service. */
+/** The route of the finance service. */
 export const TRANSACTION_DIGESTS_ROUTE = {
   method: "GET",
   path: PATH,
@@ -43,7 +49,7 @@ export const TRANSACTION_DIGESTS_ROUTE = {
   answer: TransactionDigests,
 } as const;
 
-/** Of the account service. */
+/** The route of the account service. */
 export const DEAL_DIGESTS_ROUTE = {
   method: "POST",
   path: PATH,

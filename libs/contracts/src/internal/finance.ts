@@ -12,7 +12,7 @@ import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 const MAX_SEARCHED_SERVERS = 1_000;
 const ACCOUNT = "/internal/servers/:serverId/accounts/:accountNumber";
 
-/** Reads of a deleted account return 404. */
+/** Reads of a deleted account return 404; `findTransaction` finds none of its transactions. */
 export const FINANCE_ROUTES = {
   listTradingAccountTransactions: {
     method: "GET",

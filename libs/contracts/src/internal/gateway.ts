@@ -8,7 +8,7 @@ import type { InternalRoutes } from "./route.ts";
 const SERVER = "/internal/organizations/:organizationId/servers/:serverId";
 
 const OperationCall = z.object({
-  /** Chosen by the person's page, and unique for the person. */
+  /** The console page chooses one key for each change of the person. */
   idempotencyKey: z.uuid(),
   /** The operation's body, or its query if it has no body. The operation validates it. */
   body: z.record(z.string(), z.unknown()),
@@ -26,7 +26,7 @@ export const GATEWAY_ROUTES = {
     body: OperationCall.extend({ operation: z.enum(PERSON_OPERATIONS) }),
     answer: CommandEnvelope,
   },
-  /** The same for an operation on a risk template. */
+  /** Like `callAccountOperation`, for an operation on a risk template. */
   callTemplateOperation: {
     method: "POST",
     path: `${SERVER}/risk-templates/:templateName/operations`,

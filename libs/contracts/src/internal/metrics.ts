@@ -36,8 +36,9 @@ export const METRICS_ROUTES = {
     answer: AccountMetricsAnswer,
   },
   /**
-   * Equity of an account from `from` (inclusive) to `to` (exclusive), in equal parts of whole
-   * minutes. 404 for a server of another organization; an unknown account has no points.
+   * Equity of an account from `from` (inclusive) to `to` (exclusive). The range is divided into
+   * equal parts of whole minutes, with at most one point each. 404 for a server of another
+   * organization; an unknown account has no points.
    */
   readEquityHistory: {
     method: "GET",
@@ -66,7 +67,7 @@ export const METRICS_ROUTES = {
   readLatestSamples: {
     method: "POST",
     path: "/internal/samples/latest",
-    /** metrics: a sequencer passes requests on, because it has only some accounts. */
+    /** A process of metrics with the samples of only some accounts asks a process that has all. */
     callers: ["account", "console", "metrics"],
     /** Accounts of one server, or of several servers. */
     body: z.union([
@@ -78,7 +79,7 @@ export const METRICS_ROUTES = {
     /** In the order of the request; null for an account without a sample. */
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
-  /** The newest samples that a windows process holds; it asks no other process. */
+  /** The newest samples that a windows process holds itself. */
   readHeldSamples: {
     method: "POST",
     path: "/internal/samples/held",
@@ -90,8 +91,8 @@ export const METRICS_ROUTES = {
     answer: z.object({ samples: z.array(AccountMetricsFrame.nullable()) }),
   },
   /**
-   * The accounts of a server that were opened, sorted and filtered by the values of the last stored
-   * minute. Accounts without the value of the sort come last.
+   * One page of the opened accounts of a server, sorted and filtered by account data and by the
+   * values of the last stored minute. Accounts without the value to sort by come last.
    */
   rankAccounts: {
     method: "POST",
@@ -100,7 +101,7 @@ export const METRICS_ROUTES = {
     body: z.object({
       sort: AccountOrder,
       filters: AccountFilterValues,
-      /** The last account before the page, with its value then; null: from the first one. */
+      /** The last account of the page before, with `value` of that answer; null: the first page. */
       after: z.object({ value: z.string().nullable(), accountNumber: AccountNumber }).nullable(),
       limit: Limit,
     }),
@@ -108,7 +109,7 @@ export const METRICS_ROUTES = {
       accounts: z.array(
         z.object({
           accountNumber: z.string(),
-          /** The value of the sort, for `after` of the next request. */
+          /** The value that the account is sorted by, for `after` of the next request. */
           value: z.string().nullable(),
           stored: StoredAccountValues.nullable(),
         }),

@@ -13,8 +13,12 @@ import { CUSTOMER_CALLERS, type InternalRoutes } from "./route.ts";
 const SERVER = "/internal/servers/:serverId";
 const ACCOUNT = `${SERVER}/accounts/:accountNumber`;
 
-/** Maximum number of servers, and of accounts or breaches, per request. */
+/** Maximum number of servers per request. */
 const MAX_SERVERS = 1_000;
+/**
+ * Maximum number of accounts or breaches per request: a page of 100, and one more, which shows
+ * whether another page follows.
+ */
 const MAX_ROWS = 101;
 const ServerIds = z.array(Guid).max(MAX_SERVERS);
 const Rows = z.int().min(1).max(MAX_ROWS);
@@ -90,6 +94,7 @@ export const RISK_ROUTES = {
       type: LossRuleType.nullable(),
       /** Maximum distance in percent of the limit; null: any. */
       within: z.number().nullable(),
+      /** Only accounts after this one in the list; null: from the first one. */
       after: z.object({ leftPercent: z.number(), serverId: Guid, accountNumber: AccountNumber }).nullable(),
       limit: Rows,
     }),

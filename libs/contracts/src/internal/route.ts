@@ -128,7 +128,7 @@ export function pathSchema({ path }: { readonly path: string }): z.ZodType<Reado
   const schemas: Readonly<Record<string, z.ZodType<string>>> = PATH_PARAMETERS;
   const parameters: Record<string, z.ZodType<string>> = {};
   for (const [, name = ""] of path.matchAll(PARAMETER)) {
-    assert(Object.hasOwn(schemas, name), `${name} of ${path} has a schema`);
+    assert(Object.hasOwn(schemas, name), `the parameter ${name} of ${path} has no schema`);
     parameters[name] = assertDefined(schemas[name], name);
   }
   return Object.keys(parameters).length === 0 ? null : z.object(parameters);

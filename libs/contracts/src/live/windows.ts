@@ -12,7 +12,7 @@ export const FollowRequest = z.object({
   channel: Channel,
   serverId: Guid,
   accountNumber: AccountNumber,
-  /** The last sequence that the stream has; 0 if none. */
+  /** The last sequence that the stream process has of the account; 0 if none. */
   afterSequence: z.int().min(0),
   /** Every sample up to `afterSequence` is before this position of `metrics.samples`. */
   position: z.int().min(0),
@@ -28,9 +28,9 @@ export type StreamMessage = z.infer<typeof StreamMessage>;
 /** The partitions that a windows process holds, of all partitions of `metrics.samples`. */
 export const WindowsHolding = z.object({
   partitions: z.int().min(1),
-  /** Held by this instance for every stream. */
+  /** Stream processes follow the accounts of these partitions at this process. */
   own: z.array(z.int().min(0)),
-  /** Held in case another instance is unavailable. */
+  /** Held in case the process whose own partitions these are is unavailable. */
   replica: z.array(z.int().min(0)),
 });
 export type WindowsHolding = z.infer<typeof WindowsHolding>;

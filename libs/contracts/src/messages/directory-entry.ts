@@ -38,8 +38,8 @@ export const KeyEntry = z.object({
 export type KeyEntry = z.infer<typeof KeyEntry>;
 
 /**
- * A trading server of an organization, and its address. `configuration` is only its first state:
- * the account service owns it afterwards.
+ * A trading server of an organization, and its address. The account service copies `configuration`
+ * once, when it first reads the server; afterwards it owns the server's configuration.
  */
 export const ServerEntry = z.object({
   kind: z.literal("server"),

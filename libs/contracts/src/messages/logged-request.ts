@@ -47,7 +47,7 @@ export const OmittedRequests = z.object({
 });
 export type OmittedRequests = z.infer<typeof OmittedRequests>;
 
-/** A key that was used since the process published its previous records, and its last use. */
+/** The last use of a key since the process published its previous records. */
 export const KeyUse = z.object({ keyId: z.string(), at: z.iso.datetime(), address: z.string().nullable() });
 export type KeyUse = z.infer<typeof KeyUse>;
 

@@ -7,9 +7,12 @@ import { z } from "zod";
  */
 export const SAMPLE_HEADERS = {
   sequence: "sequence",
-  /** The `to` of the account's previous sample; -1 for the account's first sample. */
+  /**
+   * The `to` of the account's previous sample. -1 for the account's first sample, and for the first
+   * sample after the account moved to another partition (decisions, 28).
+   */
   from: "from",
-  /** Offset in `trading.valuations` of the last valuation of the sample. */
+  /** Position in `trading.valuations` of the last valuation ({@link OFFSETS_PER_GENERATION}). */
   to: "to",
   /**
    * Only on a record without a value: the account was deleted, and later samples are ignored.
@@ -26,7 +29,7 @@ export const SampleCheckpoint = z.object({
   sequence: z.int().min(1),
   /** -1: the account moved to another partition, and has no valuation there yet (decisions, 28). */
   to: z.int().min(-1),
-  /** Offset of the sample in `metrics.samples`; -1: the sample is on a former partition. */
+  /** Position of the sample in `metrics.samples`; -1: the sample is on a former partition. */
   offset: z.int().min(-1),
   window: z.object({ sequence: z.int().min(1), from: z.int().min(-1), offset: z.int().min(-1) }),
   /** The frame, as text. */
@@ -41,8 +44,9 @@ export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCh
 
 /**
  * A position is the generation of a topic times this number, plus the offset: positions stay
- * ordered when the topic is recreated. More than the offsets of any partition: 55 years at 10,000
- * records a second.
+ * ordered when the topic is recreated. All offsets of this file, also `from` and `to`, are
+ * positions. The number is larger than any offset of a partition: 10,000 records a second would
+ * take 55 years.
  */
 export const OFFSETS_PER_GENERATION = 2 ** 44;
 

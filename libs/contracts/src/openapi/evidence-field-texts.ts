@@ -5,9 +5,9 @@ const MONEY = "Decimal text in units of the account's currency, with two decimal
 export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   evidence: "The evidence of the breach.",
   "EvidenceEvent.status":
-    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.status":
-    "`pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.sequence":
     "Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it.",
   "EvidenceEvent.sequence":
@@ -47,7 +47,8 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   netDeposits:
     "Deposits minus withdrawals since the creation, without the initial balance; null if the trading server does not send them.",
   "SampleEvidence.sequence": "Sequence of the sample, as in the live stream.",
-  "SampleEvidence.from": "Offset of the last valuation before the sample; -1 for the first sample.",
+  "SampleEvidence.from":
+    "Offset of the last valuation before the sample; -1 for the first sample of the account in the partition.",
   "SampleEvidence.to": "Offset of the last valuation of the sample.",
   "SampleEvidence.balance": `Balance. ${MONEY}`,
   "SampleEvidence.equity": `Equity. ${MONEY}`,
@@ -85,15 +86,16 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidencePosition.positionId": "Id of the position on the trading server.",
   "EvidencePosition.side": "Side of the position.",
   "EvidencePosition.volume": "Volume that was open, as decimal text.",
-  "EvidencePosition.openPrice": "Price at which it was opened, as decimal text.",
-  "EvidencePosition.price": "Price at which it was valued, as decimal text; null if unknown.",
-  "EvidencePosition.profit": "Its profit at that price, as decimal text; null: kapi does not know it.",
+  "EvidencePosition.openPrice": "Price at which the position was opened, as decimal text.",
+  "EvidencePosition.price": "Price at which the position was valued, as decimal text; null if unknown.",
+  "EvidencePosition.profit": "Profit of the position at `price`, as decimal text; null: kapi does not know it.",
   what: "Which part is missing.",
   reason:
     "`expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large.",
-  "MissingEvidence.from": "Since when it is missing, UTC; null: from the beginning of the interval.",
-  "MissingEvidence.to": "Until when it is missing, UTC; null: to the end of the interval.",
-  algorithm: "Algorithm.",
+  "MissingEvidence.from":
+    "Beginning of the time for which the part is missing, UTC; null: the beginning of the interval.",
+  "MissingEvidence.to": "End of the time for which the part is missing, UTC; null: the end of the interval.",
+  algorithm: "Name of the algorithm of the hashes, or of the signature.",
   headerHash: "SHA-256 of the header in canonical form, as hex.",
   recordHashes: "The hash of each record, chained to the hash before it, as hex.",
   lastHash: "The last hash of the chain, as hex. It changes if any part of the content changes.",

@@ -130,8 +130,8 @@ describe("the OpenAPI document, for generators", () => {
 });
 
 /**
- * Whether an enum needs no name, because it is used in one place only: the `type` of a webhook
- * event, or the codes of an error response.
+ * Whether an enum needs a name and has none. The `type` of a webhook event and the codes of an
+ * error response need none: each is used in one place only.
  */
 function isUnnamed(path: string): boolean {
   const isNamed = /^#\/components\/schemas\/\w+$/.test(path);

@@ -4,7 +4,7 @@ import type { JsonSchema } from "./schemas.ts";
 
 /** The error responses of the document by status: name of the component, and description. */
 const ERROR_RESPONSES = {
-  400: { name: "InvalidRequest", text: "The request is invalid. `issues` names the fields." },
+  400: { name: "InvalidRequest", text: "The request is invalid. If fields are invalid, `issues` names them." },
   401: {
     name: "AuthenticationRequired",
     text: "The management key is missing, unknown, revoked or expired, or is used from a network that it does not allow.",

@@ -54,8 +54,8 @@ export const RISK_SCHEMAS = {
 };
 
 /**
- * JSON Schema of rules that are functions in zod. Not `multipleOf` of amounts and percentages:
- * these schemas also describe answers, and validators reject valid decimals, such as 0.07 for 0.01.
+ * JSON Schema of rules that are functions in zod. Amounts and percentages get no `multipleOf`:
+ * these schemas also describe answers, and for many validators 0.07 is no multiple of 0.01.
  */
 export const RISK_SCHEMA_RULES: readonly (readonly [z.ZodType, Readonly<Record<string, unknown>>])[] = [
   [RiskTemplateSelection.shape.status, { uniqueItems: true }],

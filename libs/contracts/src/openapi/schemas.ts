@@ -330,7 +330,8 @@ export function referenceTo(schema: z.ZodType): JsonSchema {
 
 /**
  * The schema of a query parameter. A query string has only text: fields that are parsed to an
- * integer are described as an integer, all others as the text that is sent.
+ * integer are described as an integer, and enums by a reference. Others are described as they are
+ * sent.
  */
 export function parameterSchema(field: z.ZodType): JsonSchema {
   const name = enumName(field);

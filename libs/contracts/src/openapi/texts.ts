@@ -2,8 +2,8 @@ import type { OperationGroup, OperationId } from "../operations.ts";
 
 /** Opens the reference. Markdown. */
 export const INTRODUCTION = `
-Manage trading accounts on your trading servers from your own backend: accounts, money, history, stored metrics and the
-credits that pay for it.
+Manage trading accounts on your trading servers from your own backend: accounts, money, history and stored metrics.
+Requests are paid with credits.
 
 ## Authentication
 
@@ -27,9 +27,9 @@ answer, retry with the same key.
 
 ## Credits
 
-Every answer has its cost in \`X-Credits-Charged\` and the remaining credits in \`X-Credits-Remaining\`; the latter is absent
-if no wallet was read, as in a 401. Rejected requests (400, 404, 409) and duplicates cost the price of a read; 401,
-402, 403, 429 and 5xx cost nothing. The price of a queued command is reserved, consumed when it succeeds or fails, and
+Every answer has its cost in \`X-Credits-Charged\`. \`X-Credits-Remaining\` has the remaining credits, and is absent if no
+wallet was read, as in a 401. Rejected requests (400, 404, 409) and duplicates cost the price of a read; 401, 402, 403,
+429 and 5xx cost nothing. The price of a queued command is reserved, consumed when it succeeds or fails, and
 released when it expires. A read is also charged if the caller disconnects before the end of the answer.
 
 ## Concurrent requests
@@ -41,8 +41,9 @@ of a server. A request beyond this maximum returns 429 with the code \`TOO_MANY_
 ## Lists
 
 Lists are newest first, unless the operation names another order. A record that is added while you read pages by number
-moves all older records, so that you may read a record twice. To read every record once, pass \`pagination.nextCursor\` of each page as \`cursor\` of the next
-request, until it is null. These pages have every record that existed at the first page, whatever is added meanwhile.
+moves all older records, so that you may read a record twice. To read every record once, pass
+\`pagination.nextCursor\` of each page as \`cursor\` of the next request, until it is null. These pages have every record
+that existed at the first page, whatever is added meanwhile.
 
 ## Live metrics
 
@@ -94,9 +95,9 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   flattenAccount:
     "Positions are closed at the market. While the market of a position is closed, the command is retried until its deadline. If the account still has open positions then, the command fails with `ACCOUNT_HAS_OPEN_POSITIONS`. Positions that it has closed stay closed; `errorMessage` names them. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
   setAccountCloseOnly:
-    "The trading server rejects new positions, new pending orders and more volume from then on, and cancels the pending orders that would open or increase a position. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow more than this status. `result`: `{status, changed, cancelled}`.",
+    "When the account becomes close-only, the trading server cancels the pending orders that would open or increase a position. From then on it rejects new positions, new pending orders and more volume. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow more than this status. `result`: `{status, changed, cancelled}`.",
   setRiskRules:
-    "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period, and its reference if it still measures from the same value. A rule that is removed and added again starts anew. A loss that exceeds a limit already is a breach at once.",
+    "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period, and its reference if it still measures from the same value. A rule that is removed and added again starts anew. A loss that already reaches its limit is a breach at once.",
   deleteRiskRules:
     "`result`: `{version, activeFrom}` of the version without rules. Breaches stay readable. No template applies to the account afterwards. With `useTemplate=true` the account gets the rules of the first template that matches it instead, and follows this template from then on; if none matches, the command fails with `INVALID_STATE_TRANSITION`. The request has no body: `requestId` is in the query.",
   setRiskTemplate:
@@ -112,7 +113,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getBreachEvidence:
     "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
-    "At most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
+    "An interval has at most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
   listTradingAccounts:
     "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:
@@ -148,7 +149,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listCommands:
     "`from` and `to` are inclusive, on `createdAt`. With `wait`, and `bulkIdempotencyKey` or `idempotencyKeyPrefix`, the answer comes when every command of the page is final or the time is over, or at once if too many requests of your organization already wait. Commands that were just accepted may be missing for a moment: compare `pagination.total` with the number of commands that you sent. Commands whose details are no longer kept (after 13 months, unless the operator decides otherwise) are not listed.",
   listAccountMetrics:
-    "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` it is the latest one. These are not live values, and an empty answer does not mean that there is no risk.",
+    "One snapshot per account and minute in which it changed, kept for 30 days, newest first. `since` is inclusive, `until` exclusive. With `accountNumber` and `limit=1` the answer has the latest snapshot of the account. These are not live values, and an empty answer does not mean that there is no risk.",
   createWebhook:
     "Addresses are https, public, on a port that your operator allows (by default 443), and without user name or fragment; the error says why one is rejected (`WEBHOOK_URL_REFUSED`). Without `kinds` every kind except those of commands is sent. An organization has at most 20 endpoints (`TOO_MANY_ENDPOINTS`). Deliveries are signed according to Standard Webhooks: any of its libraries verifies them with `secret`. The events are described below, under webhooks.",
   listWebhookDeliveries:
