@@ -94,6 +94,16 @@ export class ParkedAccounts {
     return all;
   }
 
+  /** The lowest offset of the waiting valuations; null: none waits. */
+  get lowestWaitingOffset(): number | null {
+    let lowest: number | null = null;
+    for (const { waiting } of this.#accounts.values()) {
+      const offset = waiting?.[0]?.offset;
+      if (offset !== undefined) lowest = Math.min(lowest ?? offset, offset);
+    }
+    return lowest;
+  }
+
   /** Removes and returns the next waiting valuation, in log order. */
   next(account: ParkedAccount): ValuationRecord | undefined {
     const valuation = account.waiting?.shift();

@@ -190,7 +190,7 @@ export class PartitionSequencer {
    * is not durable yet.
    */
   commitOffset(next: number): number {
-    let lowest = next;
+    let lowest = Math.min(next, this.#parked.lowestWaitingOffset ?? next);
     for (const writer of this.#open) lowest = Math.min(lowest, writer.firstOpenOffset ?? next);
     return lowest;
   }

@@ -10,7 +10,7 @@ import { SampleWindows } from "../domain/sample-windows.ts";
 import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts";
 import { Rejections } from "./rejections.ts";
 import { SampleLog, type SampleRecord } from "./sample-log.ts";
-import { Sequencer, type RawValuation } from "./sequence-valuations.ts";
+import { MAX_SENDS_IN_FLIGHT, Sequencer, type RawValuation } from "./sequence-valuations.ts";
 import { UnreadableRecords } from "./unreadable-records.ts";
 
 const SERVER = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f";
@@ -36,6 +36,8 @@ class Partition {
   readonly asked: number[] = [];
   /** Whether every call to the account service fails. */
   unavailable = false;
+  /** Keys of accounts whose samples reach the log, but are never acknowledged. */
+  readonly hanging = new Set<string>();
   readonly sequencer: Sequencer;
   readonly #log: SampleLog;
   #fates: Fate[];
@@ -54,6 +56,7 @@ class Partition {
           this.records.push({ key, value: frame, headers, offset: BigInt(this.records.length), timestampMs: 0 });
           setImmediate(() => this.read());
         }
+        if (this.hanging.has(key)) await new Promise<void>(() => undefined);
         if (fate !== "acknowledged") throw new Error("not acknowledged");
       },
       endOf: () => Promise.resolve(BigInt(this.records.length)),
@@ -270,6 +273,30 @@ describe("accounts whose existence is not known yet", () => {
       [3, 8, 5, 3],
     ]);
     expect(partition.rejected).toEqual([]);
+  });
+
+  it("keep the offsets of waiting valuations uncommitted while too many sends are running", async () => {
+    const partition = new Partition([]);
+    const of = (account: number, equities: readonly number[], firstOffset: number): RawValuation[] =>
+      equities.map((equityMinor, index) => {
+        const offset = firstOffset + index;
+        const accountNumber = ACCOUNTS[account] ?? "";
+        const measuredAt = new Date(offset).toISOString();
+        const value = valuation({ serverId: SERVER, accountNumber, equityMinor, balanceMinor: 5_000, measuredAt });
+        return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(offset) };
+      });
+    await partition.sequencer.addValuations(PARTITION, of(0, [1], 0));
+    await eventually(() => partition.accepted.length === 1);
+    partition.unavailable = true;
+    await partition.sequencer.addValuations(PARTITION, of(1, [900, 300, 500], 1));
+    partition.hanging.add(`${SERVER}/${ACCOUNTS[0]}`);
+    const busy = Array.from({ length: MAX_SENDS_IN_FLIGHT }, (_, index) => index + 2);
+    const { commitOffset } = await partition.sequencer.addValuations(PARTITION, of(0, busy, 4));
+    expect(commitOffset()).toBe(1n);
+    partition.unavailable = false;
+    // The first valuation of the parked account is in a sample; the second waits for the sends.
+    await eventually(() => partition.accepted.length === MAX_SENDS_IN_FLIGHT + 2);
+    expect(commitOffset()).toBe(2n);
   });
 
   it("are rejected if they do not exist, and their next valuation causes another call", async () => {

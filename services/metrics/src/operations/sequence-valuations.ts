@@ -14,7 +14,7 @@ import type { SequencerContext, SequencerOptions } from "./sequencer-context.ts"
  * Maximum number of samples that are being sent. At the limit, no valuation is added until at most
  * half as many are being sent.
  */
-const MAX_SENDS_IN_FLIGHT = 5_000;
+export const MAX_SENDS_IN_FLIGHT = 5_000;
 
 const readValuations = counter(
   "metrics.valuations.taken",
