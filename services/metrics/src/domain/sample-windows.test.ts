@@ -72,6 +72,24 @@ describe("the window of an account", () => {
     expect(texts(windows, busy).at(0)).toBe(`sample ${busy.first}`);
   });
 
+  it("stays within the budget while slabs full of newest samples of quiet accounts are freed again and again", () => {
+    const windows = new SampleWindows({ ...LIMITS, maxSamples: 10_000, budgetBytes: 16 * LIMITS.slabBytes });
+    const quiet = Array.from({ length: 66 }, (_, account) => {
+      const window = windows.open();
+      windows.append(window, sample(1, 0, `account ${account}`), 0);
+      return window;
+    });
+    const busy = windows.open();
+    let most = 0;
+    for (let sequence = 1; sequence <= 20_000; sequence += 1) {
+      windows.append(busy, sample(sequence, 0), 0);
+      most = Math.max(most, windows.bytes);
+    }
+    expect(most / LIMITS.slabBytes).toBeLessThanOrEqual(16 + 1);
+    for (const [account, window] of quiet.entries()) expect(texts(windows, window)).toEqual([`account ${account}`]);
+    expect(busy.last - busy.first).toBeGreaterThan(100);
+  });
+
   it("exceeds the budget rather than drop an account's newest sample", () => {
     const windows = new SampleWindows(LIMITS);
     const all = Array.from({ length: 200 }, (_, account) => {

@@ -8,9 +8,9 @@ import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
  *
  * Samples of all accounts are stored in slabs of raw memory in log order, each with its WebSocket
  * frame header. A window has only the addresses of its samples. So a sample costs its bytes, 40
- * bytes before them and an address of 8 bytes, but no object. Above the budget the oldest slab is
- * freed as a whole, so that every account keeps the same period. Before that, newest samples of
- * accounts in that slab are copied to the newest slab.
+ * bytes before them and an address of 8 bytes, but no object. Above the budget the oldest slabs
+ * are freed as a whole, so that every account keeps the same period. Before that, newest samples of
+ * accounts in these slabs are copied to the newest slab.
  *
  * Invariants: the samples kept of an account are consecutive, [first, last]; all their addresses
  * are in existing slabs; a slab without kept samples is freed at once, unless it is the newest.
@@ -23,6 +23,11 @@ import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
 const RECORD_FIELDS = 5;
 const RECORD_BYTES = RECORD_FIELDS * 8;
 const INITIAL_ADDRESSES = 4;
+/**
+ * Maximum number of slabs that are freed when a new one is added. Each may fill another slab with
+ * newest samples, so one freed slab is not always enough.
+ */
+const MAX_FREED_PER_NEW_SLAB = 4;
 
 /** The limits of the windows of a process. */
 export interface WindowLimits {
@@ -30,7 +35,10 @@ export interface WindowLimits {
   readonly maxSamples: number;
   /** Maximum age of a kept sample, except the newest. */
   readonly maxAgeMs: number;
-  /** Memory for all samples; exceeded only if the accounts' newest samples need more. */
+  /**
+   * Memory for all samples; exceeded by a few slabs, and by more only if the accounts' newest
+   * samples need more.
+   */
   readonly budgetBytes: number;
   /** Size of the pieces in which memory is allocated and freed. */
   readonly slabBytes: number;
@@ -249,14 +257,15 @@ export class SampleWindows {
   }
 
   /**
-   * Frees the oldest slab when a new one is added above the budget. The newest samples of accounts
-   * move from the oldest slab to the new one. If they fill the new slab, the budget is exceeded.
+   * Frees the oldest slabs when a new one is added above the budget. The newest samples of accounts
+   * move from the oldest slab to the newest slab, and to a further slab when that one is full.
    */
   #makeRoom(nowMs: number): void {
-    if (this.#makingRoom || this.bytes <= this.#limits.budgetBytes) return;
-    for (const slab of this.#slabs.values()) {
-      if (slab !== this.#newest) this.#freeSlab(slab, nowMs);
-      return;
+    if (this.#makingRoom) return;
+    for (let freed = 0; freed < MAX_FREED_PER_NEW_SLAB && this.bytes > this.#limits.budgetBytes; freed += 1) {
+      const [oldest] = this.#slabs.values();
+      if (oldest === undefined || oldest === this.#newest) return;
+      this.#freeSlab(oldest, nowMs);
     }
   }
 
