@@ -9,9 +9,9 @@ const MANY = 3;
 const SILENCE_MS = 8_000;
 
 /**
- * The windows processes of a trial, of two or three instances, and the stream processes that follow
- * them. While one instance is unavailable, a replica has its partitions. The parameter `instance`
- * of a method is any number: it counts modulo the current number of instances.
+ * The windows processes of a trial, two or three at a time, and the stream processes that use them.
+ * While one windows process is unavailable, a replica has its partitions. The parameter `instance`
+ * of a method is any number: the method takes it modulo the current number of windows processes.
  */
 export class WindowsFleet {
   /** Number of executions of each disturbance. */

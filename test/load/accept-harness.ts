@@ -81,7 +81,7 @@ async function get<T>(harness: AcceptHarness, path: string): Promise<T> {
 
 let repeats = 0;
 
-/** Number of requests that were sent again after a 500 so far. */
+/** Number of repeats of requests so far. A request is repeated after a 500. */
 export function repeatsSoFar(): number {
   return repeats;
 }

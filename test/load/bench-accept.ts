@@ -43,16 +43,19 @@ const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench");
  * deposit takes four times as much processor time of the broker as later.
  */
 const FIRST_WARM_UP_MS = 45_000;
-/** Warm-up of each phase or competitor, in which its processes compile their hot code. */
+/** Warm-up of (d), and of each competitor of (b) and (e): their processes compile hot code. */
 const WARM_UP_MS = 15_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 15_000);
-/** Warm-up of reads. It is longer, because no earlier phase runs the code of reads. */
+/** Warm-up of (c): longer than {@link WARM_UP_MS}, because no earlier phase runs code of reads. */
 const READ_WARM_UP_MS = 2 * WARM_UP_MS;
 const STEADY_PER_SECOND = 50;
 /** Duration of one turn of a competitor. */
 const TURN_MS = MEASURE_MS / 2;
 const TURN_WARM_UP_MS = 1_000;
-/** Measured time while the workers are paused, and its warm-up: less than the session timeout. */
+/**
+ * Measured time while the workers are paused, and the warm-up before it. Together they are shorter
+ * than the session timeout of consumer groups.
+ */
 const PAUSED_MS = 5_000;
 const PAUSED_WARM_UP_MS = 1_000;
 /** The services that a deposit passes before its 202. */
@@ -136,8 +139,8 @@ async function reads(stack: Stack, call: () => Promise<unknown>): Promise<Figure
 }
 
 /**
- * Measures `kapi` and other competitors in turns, after a warm-up of each. Prints the processor
- * time of each process per call of `kapi`, including warm-up.
+ * Measures `kapi` and other competitors in turns. The first turn of each starts with `warmUpMs` of
+ * warm-up. Prints the processor time of each process per call of `kapi`, including warm-up.
  */
 async function inTurns<Name extends string>(
   stack: Stack,

@@ -25,24 +25,25 @@ import { memoryOf, type ProgramUsage, usageOf } from "./program-usage.ts";
 
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-curve");
 const RATES = (process.env["CURVE_RATES"] ?? "0,10,50,100,200,400,800").split(",").map(Number);
-/** Measured time of each rate in each turn. */
+/** Measured time of each rate, and of each number of deposits in flight, in each turn. */
 const HOLD_MS = Number(process.env["CURVE_HOLD_MS"] ?? 15_000);
 /** Whether each service has its own process, as in the chart. By default they share one. */
 const EACH = process.env["CURVE_PROCESSES"] === "each";
 const TURNS = Number(process.env["CURVE_TURNS"] ?? 2);
-/** Java and Node compile hot code in this time; the first turn of a peer needs longer. */
+/** Warm-up of a peer in its first turn, in which Java and Node compile hot code. */
 const FIRST_WARM_UP_MS = Number(process.env["CURVE_WARM_UP_MS"] ?? 45_000);
+/** Warm-up of a peer in each later turn. */
 const WARM_UP_MS = 10_000;
 const IN_FLIGHT_WARM_UP_MS = 3_000;
 const WARM_UP_PER_SECOND = 200;
-/** Pause before a measurement, so that background work of the last rate has ended. */
+/** Pause before a measurement, so that background work of the previous rate has ended. */
 const SETTLE_MS = 2_000;
 const MIB = 1024 * 1024;
 /** The measured numbers of deposits in flight. Every deposit is followed until it is final. */
 const IN_FLIGHT = (process.env["CURVE_IN_FLIGHT"] ?? "64,256,1024").split(",").filter(Boolean).map(Number);
 /** Deposits in flight for one account. */
 const ON_ONE_ACCOUNT = 64;
-/** Characters of a statement in the report. */
+/** Maximum number of characters of a statement in the report. */
 const STATEMENT_CHARACTERS = 110;
 /** Statements with fewer calls for each deposit are not printed. */
 const MIN_STATEMENT_CALLS = 0.05;
@@ -59,7 +60,7 @@ interface Peer extends OpenLoopTarget {
    * learn this.
    */
   whileFollowed(measure: (depositUntilFinal: (account?: string) => Promise<void>) => Promise<void>): Promise<void>;
-  /** Its own processes and the servers that it uses, by name. */
+  /** Process ids of the peer's processes, and of the servers that the peer uses, by name. */
   pids(): Map<string, number>;
 }
 
@@ -278,7 +279,7 @@ function row(name: string, perSecond: number, turns: readonly Measured[]): strin
 const HEADER =
   "  rate | peer | CPU of a core | CPU ms per deposit | time slices per deposit | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits per deposit | WAL bytes per deposit | records per deposit | unsent";
 
-/** Processor time and time slices by program, and records by topic, of one rate. */
+/** Text of one rate: processor time and time slices by program, records by topic, statements. */
 function details(perSecond: number, turns: readonly Measured[]): string {
   const names = [...new Set(turns.flatMap(({ programs }) => [...programs.keys()]))];
   const unit = perSecond === 0 ? 1 : sumOf(turns, ({ deposits }) => deposits);

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- history`: the latency of pages of a long history and of a long list of accounts
  * in the account service, compared with a bare round trip. It also measures the memory of gateway
- * and account service during a list of 100,000 accounts. It writes the query plans of the pages to
- * `history-explain.txt`. It starts separate servers and services.
+ * and account service during a list of 100,000 accounts. It writes the query plans of history
+ * pages to `history-explain.txt`. It starts separate servers and services.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -45,7 +45,9 @@ async function get<T>(pool: Pool, url: string, headers: Record<string, string>):
 const load = (call: () => Promise<unknown>): Promise<Figures> =>
   closedLoop({ concurrency: 1, warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS, call });
 
-/** Part 1: pages of the account with 50,000 deals, one request at a time, from the owner. */
+/**
+ * Measures pages of the account with 50,000 deals: one request at a time, to the account service.
+ */
 async function measurePages(stack: Stack, demo: Demo): Promise<void> {
   const bare = await startProcess<{ url: string }>("bare-select.ts", [], { POSTGRES_URL: stack.servers.postgresUrl });
   const barePool = new Pool(bare.hello.url, { connections: 1 });
@@ -95,7 +97,7 @@ async function measureAccountPages(stack: Stack, demo: Demo): Promise<void> {
   await owner.close();
 }
 
-/** Writes the query plans of the pages, with the connection settings of the service. */
+/** Writes query plans of history pages. `database` has the connection settings of the services. */
 async function explain(database: Database, serverId: string): Promise<void> {
   const parts: string[] = [`${DEALS} deals in the schema, ${DEALS_OF_ONE} on the account that is asked for.`];
   const asked = [
@@ -117,7 +119,7 @@ async function explain(database: Database, serverId: string): Promise<void> {
   writeFileSync(EXPLAIN_FILE, `${parts.join("\n\n")}\n`);
 }
 
-/** Part 2: memory during a list of all accounts, which the gateway streams. */
+/** Measures memory during a list of all accounts, which the gateway streams. */
 async function measureList(stack: Stack, demo: Demo): Promise<void> {
   const api = new Pool(demo.baseUrl, { connections: LISTS_AT_ONCE });
   const headers = { authorization: `Management ${demo.managementKey}` };

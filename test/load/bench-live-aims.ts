@@ -1,4 +1,4 @@
-/** The figures and aims of `bench -- live`, collected from its parts and printed at the end. */
+/** Figures of `bench -- live` and `bench -- risk` with their aims, as text. */
 
 /** A figure, with its aim if there is one. */
 export interface Aim {

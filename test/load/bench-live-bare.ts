@@ -1,6 +1,6 @@
 /**
- * The bare loops of `bench -- live` write each record of Kafka to sockets, without other work. A
- * bare loop has one of three modes:
+ * The bare loops of `bench -- live` write each record of `trading.valuations` to sockets, without
+ * other work. A bare loop has one of three modes:
  *
  * - `each`: a socket has one account, which its path names. The socket of the account gets the
  *   unchanged value.

@@ -38,7 +38,7 @@ export type ClientMethods = {
   mark(_: null): void;
   /**
    * Waits until the server has closed every socket. Then opens all sockets at once and subscribes
-   * again, from `back` sequences before the last received sequence of each account. Resolves when
+   * again. `afterSequence` of an account is its last received sequence minus `back`. Resolves when
    * every handshake was accepted. Returns the number of failed handshakes.
    */
   reconnect(options: { readonly back: number }): Promise<number>;

@@ -82,8 +82,8 @@ export class LiveHarness {
   }
 
   /**
-   * Starts all services in one process, as `npm start` does. Only the existence of accounts comes
-   * from the stub. `metricsEnv` has further variables of metrics. Returns the process id, and the
+   * Starts all services in one process, as `npm start` does. However, metrics asks the stub which
+   * accounts exist. `metricsEnv` has further variables of metrics. Returns the process id, and the
    * port of the live stream.
    */
   static async startWholeStack(

@@ -3,7 +3,7 @@
  *
  * - `sockets`: the memory of a socket, and the time until a restarted process serves all sockets
  *   again.
- * - `restart`: the memory of the windows of an account, and the time until a restarted process is
+ * - `restart`: the memory of an account with its window, and the time until a restarted process is
  *   ready.
  */
 import { freePort } from "@kapi/servers";
@@ -90,7 +90,10 @@ async function openAll(harness: LiveHarness, clients: Clients, metrics: MetricsP
   await until("a sample for every socket", async () => (await figuresOf(clients.workers)).started === count);
 }
 
-/** Measures the memory of account windows, and the time until a restarted process is ready. */
+/**
+ * Measures the memory of accounts with their windows, and the time until a restarted process is
+ * ready.
+ */
 export async function restart(): Promise<Aim[]> {
   const harness = await LiveHarness.start();
   try {

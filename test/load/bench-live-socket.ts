@@ -61,7 +61,7 @@ export class Seen {
   /** Samples since the last `mark`. */
   deliveries = 0;
   total = 0;
-  /** Missing or repeated sequences that no replay notice announced; must stay 0. */
+  /** Samples whose sequence is not the expected next one; must stay 0. */
   gaps = 0;
   /** Samples that notices announced as no longer available. */
   announced = 0;
@@ -87,7 +87,10 @@ let nowOfDayMs = 0;
 export class BenchSocket {
   readonly #plan: SocketPlan;
   readonly #seen: Seen;
-  /** Last sequence of each account; -1 before its first sample. Always 0 for a bare loop. */
+  /**
+   * Last sequence of each account; -1 before its first sample. For a bare loop, 0 after the first
+   * valuation.
+   */
   readonly #last: Int32Array;
   /** Remaining samples of a replay, by account. */
   readonly #replaying: Int32Array;
@@ -136,8 +139,8 @@ export class BenchSocket {
   }
 
   /**
-   * Subscribes to all accounts. With `back`, each replay begins that many sequences before the
-   * account's last one. With null, only the latest sample is sent, then new samples.
+   * Subscribes to all accounts of the socket. `afterSequence` of an account is its last received
+   * sequence minus `back`. With null, the server sends only the latest sample, then new samples.
    */
   subscribe(back: number | null): void {
     const { subscribe, firstAccount, accounts } = this.#plan;

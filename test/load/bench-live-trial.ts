@@ -17,7 +17,7 @@ const WARM_UP_MS = 2_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 6_000);
 const DRAIN_TIMEOUT_MS = 180_000;
 export const AIM_P99_MS = 50;
-/** Share of deliveries that may still be in flight at the end of a measurement. */
+/** A rate is sustained only if at most this share of the deliveries is in flight at the end. */
 const UNDER_WAY = 0.02;
 /** Factor between a sustained rate and the next tried rate. */
 const STEP = 1.5;
@@ -27,7 +27,7 @@ const OVERLOAD = 1.6;
 /** A rate is sustained if this many of {@link TRIES} tries sustain it. */
 const SUSTAINED_TRIES = 3;
 const TRIES = 4;
-/** A process above this share of one processor limits the rate. */
+/** A process that uses at least this share of one processor limits the rate. */
 const BUSY = 0.85;
 
 /** The measured system: a source, clients of every account, and the processes between them. */
@@ -118,8 +118,9 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
 /**
  * Finds the highest sustained rate. A try sustains a rate if no sample is announced as no longer
  * available, 99 % of the samples arrive within 50 ms, and at most {@link UNDER_WAY} of the samples
- * are missing at the end of the measured time. Three of four tries must sustain the rate. Returns
- * the one of these with the middle p99. Prints every try except the warm-up.
+ * are missing at the end of the measured time. A rate is sustained if three of four tries sustain
+ * it. Of the three tries at the highest sustained rate, returns the try with the middle p99. Throws
+ * if no rate is sustained. Prints every try except the warm-up.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);

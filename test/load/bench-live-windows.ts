@@ -58,7 +58,7 @@ export async function windows(): Promise<Aim[]> {
       {
         what: `${what}, while it is busy`,
         figure: textOf(busy),
-        aim: `1/${count} of ${alone.toFixed(2)}`,
+        aim: `<= ${MAX_SHARE} x 1/${count} of ${alone.toFixed(2)}`,
         isMet: most <= (alone / count) * MAX_SHARE,
       },
     );

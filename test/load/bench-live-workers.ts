@@ -22,7 +22,7 @@ interface Answer {
 /** A process that answers calls of the methods `M`. */
 export interface Worker<M extends Methods> {
   readonly pid: number;
-  /** Calls a method. Rejects with its error, or if the process ends before its answer. */
+  /** Calls a method. Rejects with the method's error, or if the process ends before it answers. */
   call<K extends keyof M & string>(method: K, argument: Parameters<M[K]>[0]): Promise<Awaited<ReturnType<M[K]>>>;
   stop(): Promise<void>;
 }

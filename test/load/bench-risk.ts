@@ -33,8 +33,8 @@ const ACCOUNTS = 20_000;
 const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
 /**
- * About 50 losses a second. It has no common factor with the number of accounts, so that each loss
- * is of another account: an account breaches its rules only once.
+ * About 50 losses a second. The number 101 has no common factor with the number of accounts, so
+ * that each loss is of another account: an account breaches its rules only once.
  */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
@@ -42,7 +42,7 @@ const AIM_P99_MS = 250;
 const OVERLOAD_PER_SECOND = 60_000;
 const TURN_WARM_UP_MS = 3_000;
 const TURN_MS = MEASURE_MS / 4;
-/** Slow changes of the machine affect both cases equally. */
+/** In this order of turns, slow changes of the machine affect both cases equally. */
 const TURNS = ["without", "with", "with", "without", "without", "with"] as const;
 const AIM_SHARE = 0.15;
 const FILL_PER_SECOND = 12_000;

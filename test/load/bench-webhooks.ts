@@ -159,7 +159,7 @@ class Bench {
     return figures.perSecond;
   }
 
-  /** Publishes a steady load. Returns all deliveries of events from the measured time. */
+  /** Publishes a steady load. Returns the deliveries of events that occurred after the warm-up. */
   async steady(label: string, audience: Audience): Promise<Arrival[]> {
     const organizations = audience.organizationIds.length;
     const perTick = (STEADY_DELIVERIES / audience.endpoints) * (TICK_MS / SECOND_MS);

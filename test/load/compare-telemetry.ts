@@ -22,6 +22,7 @@ const TURNS = 12;
 const SETTLE_MS = 1_000;
 const READ_COMMANDS = 100;
 
+/** One of the three systems. */
 interface Side {
   readonly label: string;
   readonly harness: AcceptHarness;
@@ -29,7 +30,7 @@ interface Side {
   stop(): Promise<void>;
 }
 
-/** Calls and processor time of one side so far. */
+/** Number of calls and processor time of one system so far. */
 interface Cost {
   calls: number;
   readonly ms: Map<string, number>;

@@ -24,7 +24,7 @@ export class FinalCommands {
   }
 }
 
-/** Reads the final events of commands from Kafka, from now on, and gives them to `finals`. */
+/** Reads the final events of commands from Kafka, from now on. The returned `finals` gets them. */
 export async function readFinals(stack: Stack): Promise<{ finals: FinalCommands; stop: () => Promise<void> }> {
   const finals = new FinalCommands();
   const logger = createLogger({ service: "bench", level: "error" });

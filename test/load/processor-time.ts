@@ -1,4 +1,4 @@
-/** Processor time by process, from Linux's /proc. Other load on the machine hardly changes it. */
+/** Processor time by process, from Linux's /proc. Load of other programs hardly changes it. */
 import { allProcesses } from "./program-usage.ts";
 
 /** Milliseconds of used processor time, by name of the process. */

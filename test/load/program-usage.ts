@@ -10,6 +10,7 @@ const KIB = 1024;
 
 /** The sums over the running processes of one program, since each of them started. */
 export interface ProgramUsage {
+  /** Also of ended child processes. */
   readonly cpuMs: number;
   /** How often the kernel gave a processor to one of the threads that still run. */
   readonly timeSlices: number;

@@ -4,20 +4,23 @@
  */
 import { closedLoop, type Figures } from "./measure.ts";
 
-/** One of the competitors. */
+/** A system or a variant that is measured in turns with others. */
 export interface Competitor {
   /** One call. It rejects for an unexpected answer. */
   readonly call: () => Promise<unknown>;
-  /** Called before each of its turns. */
+  /** Called before each turn of this competitor. */
   readonly before?: () => unknown;
-  /** Called after each of its turns, so that remaining work does not affect the next turn. */
+  /**
+   * Called after each turn of this competitor. It waits for remaining work, so that this work does
+   * not affect the next turn.
+   */
   readonly after?: () => unknown;
 }
 
 /** The load of a turn. */
 export interface TurnOptions {
   readonly concurrency: number;
-  /** Warm-up of each competitor before its first turn. */
+  /** Additional warm-up at the start of the first turn of each competitor. */
   readonly warmUpMs: number;
   readonly turnWarmUpMs: number;
   readonly turnMs: number;

@@ -95,8 +95,8 @@ const fault = fc.record({
 });
 type Fault = typeof fault extends fc.Arbitrary<infer F> ? F : never;
 /**
- * Every run has this fault and the deposit {@link LOST_RESPONSE_REQUEST}, which then makes the most
- * transitions: the deposit is shown as leased, gets no response and returns to queued.
+ * Every run has this fault and the deposit {@link LOST_RESPONSE_REQUEST}. The deposit is shown as
+ * leased. The trading server's response is lost, and the deposit returns to queued.
  */
 const LOST_RESPONSE: Fault = { account: 0, kind: "drop_answer", count: 1, slow: true };
 const LOST_RESPONSE_REQUEST: Request = { account: 0, gateway: 0, operation: "deposit" };
@@ -237,7 +237,7 @@ it(
     );
     // Without these transitions, the runs have tested too little.
     expect(moves).toEqual(expect.arrayContaining(["queued to leased", "leased to queued", "queued to succeeded"]));
-    // The commands of earlier runs have not changed after their final state.
+    // No command of any run has an event with another version after its final state.
     for (const history of events.values()) {
       const end = history.findIndex(({ status }) => isFinal(status));
       expect(history.slice(end).every(({ version }) => version === history[end]?.version)).toBe(true);

@@ -48,7 +48,7 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
   /**
    * Reads a topic. `intervals` are about those with which the replaced service reads this topic
-   * while no caller waits for the effect of its messages.
+   * while no caller waits for the effect of a message.
    */
   readonly consume: (
     topic: TopicContract,

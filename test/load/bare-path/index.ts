@@ -15,7 +15,10 @@ import { startProcess } from "../process.ts";
 import { bareKafka, fatal } from "./bare-process.ts";
 import type { BareFinalEvent } from "./messages.ts";
 
-/** Processes that read topics and streams, and serve no requests. */
+/**
+ * Processes that read topics and streams, and serve no requests. `finance` is started separately,
+ * because it needs the address of the trading server.
+ */
 const READERS = ["organization", "webhooks", "account", "metrics"] as const;
 /** Time for work in flight before the processes are stopped. */
 const DRAIN_MS = 1_000;
