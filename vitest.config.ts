@@ -72,7 +72,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     // Three files at once on two processors: the tests wait for a third of their time, for example
-    // for the session of a killed process to end. With more, they would compete for the processors.
+    // for the session of a killed process to end. More files would compete for the processors.
     maxWorkers: 3,
     passWithNoTests: false,
     sequence: { sequencer: LongestFirst },

@@ -66,11 +66,15 @@ export interface Outcome {
   readonly queued: readonly string[];
 }
 
-/** A valid body of a creation, without the request id. */
+/** A valid body of a creation, without `requestId`. */
 export const CREATION = { accountName: "Scenario", initialBalance: 100, leverage: 100 };
 const creation = { ...CREATION, requestId: "credits" };
 
-/** Returns a request of this kind. `earlier` is a sent request that has an idempotency key. */
+/**
+ * Returns a request of this kind. `earlier` is a sent request: "repeat" returns this request, and
+ * "used idempotency key" a different request with its key. Without `earlier`, both return a deposit
+ * with a new key.
+ */
 export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTarget): CreditRequest {
   const at = `/servers/${serverId}`;
   const of = `${at}/accounts/${account}`;

@@ -28,11 +28,11 @@ const SCENARIOS = Number(process.env["CREDIT_SCENARIOS"] ?? 2);
 const MS_PER_SCENARIO = 150_000;
 const AT_ONCE = 12;
 const ACCOUNTS = 2;
-/** Enough for the first requests; some scenarios run out of credits and buy more. */
+/** Enough for the accounts of a scenario. Later the credits do not suffice in some scenarios. */
 const MIN_CREDITS = 120;
 const MAX_CREDITS = 900;
 const MAX_BOUGHT = 300;
-/** How long a request is retried: after no response, 401 or 5xx. */
+/** Time limit of the retries of one request. */
 const DEADLINE_MS = 60_000;
 const RETRY_PAUSE_MS = 150;
 const SETTLED_MS = 60_000;
@@ -68,7 +68,7 @@ let stack: TestStack;
 let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
-  // The partitions of a killed service are unassigned until this timeout.
+  // Until the session of a killed process times out, no process reads its partitions.
   stack = await startTestStack({
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },
@@ -103,8 +103,8 @@ class Scenario {
   }
 
   /**
-   * Opens the accounts of the scenario. The usage lines of these creations are remembered, because
-   * later checks skip these lines.
+   * Opens the accounts of the scenario. Remembers all usage lines so far, because later checks skip
+   * these lines.
    */
   async begin(): Promise<void> {
     const [client] = this.clients;
@@ -128,7 +128,10 @@ class Scenario {
     return (await reconciliation.lines(this.organizationId)).filter(({ chargeId }) => !this.#before.has(chargeId));
   }
 
-  /** Sends the requests of a burst, with a disturbance in the middle. */
+  /**
+   * Sends the requests of a burst. Meanwhile, the disturbance begins after `afterMs`, and the
+   * credits `bought` are purchased.
+   */
   async run({ requests, disturbance, afterMs, bought }: Burst): Promise<void> {
     const disturbed = delay(afterMs).then(() => this.#disturb(disturbance));
     const sent = inFlight(requests.length, AT_ONCE, async (index) => {
@@ -147,8 +150,8 @@ class Scenario {
       account: this.accounts[pick % ACCOUNTS] ?? "",
       earlier: earlier[pick % Math.max(1, earlier.length)]?.request,
     });
-    // A request without an idempotency key is sent once, a request with one until its response is
-    // not 401 or 5xx.
+    // A request with an idempotency key is repeated after no response, 401 or 5xx. Other requests
+    // are sent once.
     if (request.key === undefined) await this.#send(request, gateway);
     else await this.#sendUntilFinal(request, gateway);
   }

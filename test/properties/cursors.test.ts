@@ -175,7 +175,7 @@ afterAll(async () => {
 
 describe("while records are added to a list", () => {
   it.each(NAMES)(
-    "pages by number of %s miss or repeat records that existed; a walk by cursor has each of them exactly once",
+    "numbered pages of %s miss or repeat existing records; a walk by cursor has each existing record exactly once",
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const list = listOf(name);
@@ -194,7 +194,7 @@ describe("while records are added to a list", () => {
       const readers = [client, other];
       let query: Record<string, string | number> = { limit: LIMIT };
       for (;;) {
-        // The two gateways take turns: each page is read from the other one.
+        // The pages are read through the two gateways in turn.
         const reader = readers[pages.length % 2] ?? client;
         const page = await pageOf(reader, list.path(), list.field, query);
         pages.push(page);
@@ -249,7 +249,7 @@ describe("a filter", () => {
 });
 
 describe("a cursor", () => {
-  it.each(NAMES)("of %s reads the next page too if the client sends page=1 with every request", async (name) => {
+  it.each(NAMES)("of %s reads the next page even if the request has page=1", async (name) => {
     const list = listOf(name);
     const first = await pageOf(client, list.path(), list.field, { page: 1, limit: 1 });
     const query = { limit: 1, cursor: first.pagination.nextCursor ?? "" };

@@ -91,7 +91,7 @@ function requestOf(operation: Operation, account: string): Request {
 }
 
 function send(client: OutsideClient, request: Request, key: string): Promise<Answer<EnvelopeView>> {
-  // The request id only correlates: each attempt of a request has a different one.
+  // Requests that differ only in `requestId` are equal (decisions, 2.3).
   return client.queue(request.method, request.path, { ...request.body, requestId: randomUUID() }, key);
 }
 
@@ -99,8 +99,8 @@ const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[
   everyPage(client, `/commands?idempotencyKey=${encodeURIComponent(key)}`, "commands", 100);
 
 /**
- * One response is 202, and all other responses are duplicates. Credentials are shown once. A reset
- * password is the same in every response.
+ * One response is 202, and all other responses are duplicates. Only the 202 of a creation has
+ * credentials. A reset password is the same in every response.
  */
 function expectOneCommand(operation: Operation, answers: readonly Answer<EnvelopeView>[]): EnvelopeView {
   const firsts = answers.filter(({ status }) => status === 202);

@@ -1,7 +1,8 @@
 /**
- * Compares the alerts, commands and events of the risk service with an oracle that looks at the
- * whole log of valuations again. It reads the service's tables, because only they have the position
- * from which a version of rules was active.
+ * Compares the alerts of the risk service with an oracle that looks at the whole log of valuations
+ * again, and the commands and events of the service with its alerts. The alerts and the versions of
+ * rules are read from the tables of the service. Only these tables have the offset from which a
+ * version of rules was active.
  */
 import {
   accountKey,
@@ -20,7 +21,7 @@ import type { AccountValues } from "../../services/risk/src/domain/evaluation.ts
 import { alertsByWholePast, type Step } from "../../services/risk/test/whole-past.ts";
 
 const MAX_EXAMPLES = 5;
-/** The events of alerts, among those of `risk.events`. */
+/** The types of the events in `risk.events` that announce an alert. */
 const ALERT_EVENTS: ReadonlySet<string> = new Set(["risk.breached", "risk.warning"]);
 
 interface VersionRow {
@@ -57,14 +58,14 @@ const ALERTS = statement<AlertRow>(
    from alerts`,
 );
 
-/** Connections to the service's topics and to its schema, `database`. */
+/** Connections to the topics (`kafka`) and to the schema (`database`) of the risk service. */
 export interface RiskService {
   readonly kafka: KafkaConnection;
   readonly database: Database;
   readonly logger: Logger;
 }
 
-/** Counts of the compared records, and a text for every difference. */
+/** Counts of the compared records, and the differences. One text may report several records. */
 export interface Comparison {
   readonly valuations: number;
   readonly versions: number;
@@ -77,8 +78,8 @@ export interface Comparison {
 }
 
 /**
- * Compares everything in the tables and topics, and returns the differences. No valuation may
- * arrive meanwhile.
+ * Compares all alerts, commands and events, and returns the differences. The caller first waits
+ * until the service has compared every valuation, and sends no further valuations.
  */
 export async function compareWithPast(service: RiskService): Promise<Comparison> {
   const versions = await service.database.query(VERSIONS, []);
@@ -92,7 +93,9 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
     const positions = own.map(({ log_offset: offset }) => offset ?? -1);
     if (positions.includes(-1)) differences.push(`rules of ${key} are not active`);
     if (positions.some((position, index) => position < (positions[index - 1] ?? 0))) {
-      differences.push(`versions of the rules of ${key} are active from ${positions.join(", ")}`);
+      differences.push(
+        `versions of the rules of ${key} are active from offsets in the wrong order: ${positions.join(", ")}`,
+      );
     }
     const { steps, count } = stepsOf(own, log.get(key) ?? []);
     valuations += count;
@@ -106,7 +109,7 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
     return `${row.kind} ${key} ${row.rule_id} (version ${row.rule_since}) ${row.period} at ${row.log_offset ?? "rules"}`;
   });
   const breaches = alerts.filter(({ kind }) => kind === "breached");
-  differences.push(...compare("alerts", expected, found), ...withoutAction(breaches));
+  differences.push(...compare("alerts", expected, found), ...wrongActions(breaches));
   const commands = await sentBy(service, TOPICS.commandsAccount, (json) => {
     const { commandId, createdBy } = CommandMessage.parse(json);
     return createdBy?.type === "system" && createdBy.id === "risk" ? commandId : null;
@@ -154,7 +157,10 @@ async function valuationsOf(
   return log;
 }
 
-/** Versions and valuations in the order in which the service must have compared them. */
+/**
+ * Versions and valuations in the order in which the service must have processed them. `count` is
+ * the number of these valuations.
+ */
 function stepsOf(
   versions: readonly VersionRow[],
   log: readonly Recorded[],
@@ -178,7 +184,8 @@ function stepsOf(
   return { steps, count };
 }
 
-function withoutAction(breaches: readonly AlertRow[]): string[] {
+/** The breaches without the command of their action, and those that only notify but have one. */
+function wrongActions(breaches: readonly AlertRow[]): string[] {
   return breaches
     .filter(({ rule, command_id: id }) => (rule.action === "notify") !== (id === null))
     .map(({ id, rule, command_id: command }) => `breach ${id}: action ${rule.action}, command ${command ?? "none"}`);

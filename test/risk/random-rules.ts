@@ -20,7 +20,7 @@ export interface RuleOptions {
   readonly actions?: readonly RiskAction[];
   /**
    * In units of the currency: the largest limit, and the largest difference of a start value from
-   * the initial balance. Percentages are at most this part of the initial balance.
+   * the initial balance. A limit in percent of the initial balance is at most this amount, too.
    */
   readonly maxAmount: number;
   readonly initialBalance: number;

@@ -1,11 +1,12 @@
 /**
  * `npm run scenario -- risk`: kills and pauses two risk processes while they compare valuations
  * with rules. Random accounts trade, deposit and change their rules. Then the run compares every
- * alert, command and event with an oracle that looks at the whole log again. A run with differences
- * exits with 1.
+ * alert with an oracle that looks at the whole log again, and the commands and events with the
+ * alerts. A run with differences exits with 1.
  * `QUOTES_FILE` names a CSV of recorded quotes; without it the quotes are a random walk.
- * `RISK_VALUATIONS` (100,000) is the maximum number of valuations; the quotes may give fewer.
- * `RISK_PER_SECOND` (1,000) is their rate. `RISK_SEED` determines the random choices.
+ * `RISK_VALUATIONS` (100,000) is the number of valuations after which no further quote is used. The
+ * quotes may give fewer valuations.
+ * `RISK_PER_SECOND` (1,000) is the rate of valuations. `RISK_SEED` determines the random choices.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";

@@ -14,7 +14,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 
 /** One process behind a balancer. */
 export interface Backend {
-  /** Port of its connections. */
+  /** Port to which the balancer connects for its clients. */
   readonly port: number;
   /** Base address of its probes. */
   readonly probes: string;
@@ -22,7 +22,8 @@ export interface Backend {
 
 /**
  * A TCP balancer for a service with several processes. A new connection goes to the next ready
- * process, and stays there until one side closes it.
+ * process, and stays there until one side closes it. If no process is ready, the balancer closes
+ * the connection.
  */
 export class Balancer {
   readonly #server: Server;
@@ -53,7 +54,10 @@ export class Balancer {
     return `${HOST}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Number of checks that left no process ready, after a process had been ready once. */
+  /**
+   * Number of checks after which no process was ready. Checks of a process before its first ready
+   * answer do not count.
+   */
   get failedChecks(): number {
     return this.#failedChecks;
   }

@@ -41,7 +41,10 @@ export interface Cluster {
   readonly first: readonly string[];
   /** The second processes. */
   readonly second: readonly string[];
-  /** Services with two processes that at some time had no ready process. */
+  /**
+   * Balancers that had a ready process and at some later time had none. A balancer has the name of
+   * its service; `live` is the balancer of the live stream.
+   */
   withoutReadyProcess(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }

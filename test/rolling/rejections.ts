@@ -4,7 +4,7 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Logged causes of a late answer, which an overloaded machine explains. */
+/** Errors that a gateway logs if an answer comes too late. An overloaded machine can cause them. */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 

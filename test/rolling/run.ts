@@ -1,9 +1,9 @@
 /**
  * `npm run scenario -- rolling`: restarts the processes of a kapi one after another, under 200
  * mutations a second and 200 live sockets. Every service except the trading simulator has two
- * processes behind one address. Violations are printed. The exit code is 1 after a violation or a
- * late answer. `ROLLING_SEED` determines the random choices, `ROLLING_MUTATIONS` and
- * `ROLLING_SOCKETS` the load.
+ * processes behind one address. Violations are printed. The exit code is 1 after a violation, or if
+ * a request got Retry-After because a service answered the gateway too late. `ROLLING_SEED`
+ * determines the random choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { runScenario } from "./scenario.ts";

@@ -24,9 +24,9 @@ const RESTART = 1012;
 /** Maximum number of printed lines of each process's log. */
 const MAX_WARNINGS = 10;
 /**
- * For this time after a restart of the trading server, the breaker of the account service can still
- * be open: one pause of the breaker, after an outage of a few seconds. Reads that need the trading
- * server are then rejected with Retry-After.
+ * Longer than one pause of the account service's breaker after an outage of a few seconds. The
+ * pause may begin just before the trading server is ready again. During the pause, reads that need
+ * the trading server are rejected with Retry-After.
  */
 const BREAKER_PAUSE_MS = 5_000;
 
@@ -34,16 +34,19 @@ export interface ScenarioSettings {
   readonly seed: number;
   readonly accounts: number;
   readonly sockets: number;
-  /** Requests a second. */
+  /** Mutations a second. */
   readonly mutations: number;
+  /** Reads a second. */
   readonly reads: number;
   readonly report: (text: string) => void;
 }
 
-/** The restart of one process, with the time to its end, and then until it was ready. */
+/** The restart of one process. */
 export interface Restart {
   readonly name: string;
+  /** Time from SIGTERM until the old process ended. */
   readonly stopMs: number;
+  /** Time from this end until the new process was ready. */
   readonly startMs: number;
 }
 
@@ -152,8 +155,8 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
 }
 
 /**
- * Every connection except the last of each client must have been closed with 1012, and no client
- * may have missed samples.
+ * Every connection except the last of each client must have been closed with 1012. Each client must
+ * have received all samples.
  */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {

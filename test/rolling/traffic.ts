@@ -18,7 +18,7 @@ const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
 /** Maximum number of tries, without those that fail because the trading server is unavailable. */
 const MAX_TRIES = 20;
-/** A failure that must be retried: the request needs the unavailable trading server. */
+/** The problem of a request that needs the trading server, which is unavailable. */
 const MUST_WAIT = "the trading server is unavailable";
 const IDS = /[0-9a-f]{8}-[0-9a-f-]{27}|\d{8}/g;
 
@@ -39,9 +39,10 @@ export interface Rejection {
 /**
  * An organization's backend that sends deposits, withdrawals, some exports, and many kinds of
  * reads, without waiting for earlier answers. A request is sent again with the same key after each
- * failure. The first failure is accepted if it is a lost connection or an answer with Retry-After.
- * Any other failure, such as a timeout, and a second failure are violations. A failure because the
- * trading server is unavailable does not count.
+ * failure. The first failure alone is no violation if it is a lost connection or an answer with
+ * Retry-After; `explainRejections` later checks the causes of these answers. Any other failure,
+ * such as a timeout, and a second failure are violations. A failure because the trading server is
+ * unavailable does not count.
  */
 export class Traffic {
   /** `slowestMs` is the longest time of a deposit or withdrawal, with all its tries. */
@@ -159,8 +160,8 @@ export class Traffic {
   }
 
   /**
-   * Returns the successful answer. The tries continue after a violation, because the reconciliation
-   * counts accepted requests.
+   * Returns the successful answer, or null if no try succeeds. The tries continue after a
+   * violation, because the reconciliation counts accepted requests.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];
@@ -175,7 +176,10 @@ export class Traffic {
     return null;
   }
 
-  /** Sends once. Returns the answer or the problem, after the time of Retry-After. */
+  /**
+   * Sends the request once. Returns the answer or the problem. After an answer with Retry-After, it
+   * first waits for the time in this header.
+   */
   async #try<T>(
     what: string,
     send: () => Promise<Answer<T>>,

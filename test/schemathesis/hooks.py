@@ -1,6 +1,6 @@
 """Adapts valid requests to rules that no schema contains.
 
-An idempotency key is used once, and some values depend on server state.
+For example, each request needs a new idempotency key, and some values are valid only in a certain state of kapi.
 
 The hooks change only valid requests, and only within their schema. Schemathesis sends invalid requests unchanged.
 """

@@ -17,12 +17,15 @@ const DEPOSITORS = 4;
 const READERS_OF_EACH_KIND = 64;
 /** Longer than every time limit for an answer of a trading server. */
 const HANG_MS = 20_000;
-/** Pause after a rejected request, and after every deposit. */
+/** Pause after a request that was not answered 2xx, and after every deposit. */
 const PAUSE_MS = 100;
 
 /** A running attack. */
 export interface RunningAttack {
-  /** Number of answers by status; status 0 counts requests without an answer. */
+  /**
+   * Number of answers by status. Repeated requests ({@link flood}) without an answer count as
+   * status 0; other requests without an answer are not counted.
+   */
   readonly statuses: ReadonlyMap<number, number>;
   stop(): Promise<void>;
 }
@@ -109,7 +112,7 @@ export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
 async function createEndpoint(attacker: OutsideClient, name: number): Promise<void> {
   const url = `https://${name}.silent.example/hook`;
   const { status } = await attacker.call("POST", "/webhooks", { body: { url, description: "Attack" } });
-  if (status !== 201) throw new Error(`the endpoint ${url} was answered ${status}`);
+  if (status !== 201) throw new Error(`the creation of the endpoint ${url} was answered ${status}`);
 }
 
 /** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until `stop`. */

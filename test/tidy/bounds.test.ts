@@ -226,7 +226,7 @@ describe("the page of bounds", () => {
     }
   });
 
-  it("has every limit of the code on stored data or data in memory", () => {
+  it("has every limit of the code on stored data or data in memory, and each exception is a limit", () => {
     const { bounds, needless } = limitsOfCode(ROOT);
     const limits = rowsBelow("Memory").map(
       ([, limit = ""]) => LIMIT.exec(limit)?.groups ?? SETTING.exec(limit)?.groups,

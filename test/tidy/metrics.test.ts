@@ -92,7 +92,7 @@ describe("the reference of metrics", () => {
   const found = files.map(metricsOf);
   const metrics = found.flatMap((one) => one.metrics).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-  it("finds every metric, because each is created with literals", () => {
+  it("finds every metric whose name is a literal, because all its texts are literals", () => {
     expect(metrics.length).toBeGreaterThan(10);
     for (const [index, { metrics: read, calls }] of found.entries()) expect(read.length, files[index]).toBe(calls);
   });

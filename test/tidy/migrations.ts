@@ -160,7 +160,7 @@ function fileFaults(text: string, released: ReadonlySet<string>): string[] {
   return faults;
 }
 
-/** Whether the file of a statement creates its table. No process uses a new table yet. */
+/** Whether a statement changes a table that its file creates. No process uses this table yet. */
 function isAboutOwn(sql: string, own: ReadonlySet<string>): boolean {
   const table =
     /^(?:alter table (?:only )?(?:if exists )?|update (?:only )?|delete from (?:only )?|lock table )(\w+)/.exec(

@@ -51,13 +51,14 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["cli", OperatorSettings],
 ]);
 const SERVICES = readdirSync(path.join(ROOT, "services"));
-/** Secrets that Docker Compose and `npm start` generate. */
+/** The variables of the secrets that Docker Compose and `npm start` generate. */
 const generatedOf = (uses: Uses): string[] => [...uses.secrets, ...uses.optionalSecrets].map(variableOf).toSorted();
 const secretsOf = (uses: Uses): string[] => [...generatedOf(uses), ...uses.givenSecrets.map(variableOf)].toSorted();
 const ofUpgrade = (uses: Uses): string[] => uses.upgradeSecrets.map(variableOf);
 const SECRET_VARIABLES = new Set([...PROGRAMS.values()].flatMap((uses) => secretsOf(uses).concat(ofUpgrade(uses))));
-/** Names of variables with secrets. OF_A_SERVER are those of Kafka, Redis and PostgreSQL. */
+/** Matches the names of variables with secrets. */
 const SECRET_NAME = /(?:TOKENS?|KEYS?|SECRETS?|PASSWORDS?|DIGESTS?)$/;
+/** Matches the names of variables for Kafka, Redis and PostgreSQL. */
 const OF_A_SERVER = /^(?:KAFKA|REDIS|POSTGRES)_/;
 
 it("every program is in deploy/programs.json", () => {
@@ -83,14 +84,14 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
     expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
   });
 
-  it("has its secrets, servers and services in Docker Compose, and a volume for its secrets only", () => {
+  it("has its generated secrets, its servers and services in Docker Compose, and only a volume for its secrets", () => {
     const inCompose = usesInCompose(read("docker-compose.yml"), program);
     const secrets = generatedOf(uses);
     expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
     expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
   });
 
-  it("has its secrets except CONTROL_TOKEN, its servers and its services in npm start", () => {
+  it("has its generated secrets except CONTROL_TOKEN, its servers and its services in npm start", () => {
     const environment = programEnvironment(program, {
       servers: { kafkaBrokers: "k:1", postgresUrl: "postgres://p", redisUrl: "redis://r" },
       topicPrefix: "",

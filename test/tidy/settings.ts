@@ -24,7 +24,7 @@ const MACHINE_ONLY = /^libs\/(servers|testkit)\//;
  */
 export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   FAULT_POINT: "For tests: the name of the point at which the process kills itself.",
-  FAULT_POINT_AFTER: "For tests: how often the process passes FAULT_POINT before it kills itself.",
+  FAULT_POINT_AFTER: "For tests: the number of times that the process passes FAULT_POINT before it kills itself there.",
   OTEL_EXPORTER_OTLP_ENDPOINT: "Turns traces on: the address of the collector, by OTLP over HTTP.",
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "Turns traces on: the address of the collector for traces only.",
   OTEL_SDK_DISABLED: "`true` turns traces and metrics off.",
@@ -267,9 +267,10 @@ export function settingsPage(root: string, sections: readonly Section[]): string
   const [everyProcess = "", ...others] = tables;
   return `# Settings
 
-Every setting is an environment variable. A service reads all of them at its start. If one is wrong, it prints a line
-for each problem and ends with exit code 1. An empty variable counts as not set. If \`X\` is not set, \`X_FILE\` may name a
-file with its value, such as a mounted secret. White space around the value in the file is removed.
+Every setting is an environment variable. A service reads its settings at its start. If a setting is wrong, the service
+prints a line for each problem and ends with exit code 1. An empty variable counts as not set. If \`X\` is not set,
+\`X_FILE\` may name a file with the value of \`X\`, such as a mounted secret. White space around the value in the file is
+removed.
 
 This page is made from the schemas and comments in \`services/*/src/config.ts\` and \`libs/runtime/src\` by
 \`npm run settings-reference\`, and a test compares them. Other settings:
@@ -282,8 +283,8 @@ This page is made from the schemas and comments in \`services/*/src/config.ts\` 
 
 ${everyProcess}
 
-A process also reads these variables, without a schema. Other variables of OpenTelemetry work
-[as its documentation says](../../libs/runtime/README.md#telemetry).
+A process also reads these variables, without a schema. Other variables of OpenTelemetry work as its documentation says
+(see [telemetry](../../libs/runtime/README.md#telemetry)).
 
 ${[line(["variable", "meaning"]), line(["---", "---"]), ...outside].join("\n")}
 

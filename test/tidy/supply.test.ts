@@ -62,7 +62,7 @@ describe("packages", () => {
     expect(scripts.filter((file) => UNLOCKED_INSTALL.test(read(file)))).toEqual([]);
   });
 
-  it("are all in the lock file, even those of other platforms, which `npm ci` requires", () => {
+  it("that are optional, such as those of other platforms, are all in the lock file, as `npm ci` requires", () => {
     const packages = lockedPackages();
     const places = new Set(packages.map(([place]) => place));
     const missing = packages.flatMap(([place, { optionalDependencies = {} }]) =>
@@ -73,7 +73,8 @@ describe("packages", () => {
     expect(missing).toEqual([]);
   });
 
-  // Packages of other platforms have no hashes: the registry of the lock file did not have them.
+  // Packages of other platforms have no hashes, because the registry that was used to make the lock
+  // file did not have these packages.
   it("have a hash if an image installs them", () => {
     const installed = lockedPackages().filter(
       ([place, locked]) => place.includes("node_modules/") && locked.link !== true && isForImages(locked),

@@ -40,7 +40,10 @@ export interface Place {
 }
 
 const TEXT = /(\.(ts|tsx|mjs|md|sql|json|ya?ml|tpl|py|css|html|sh)|Dockerfile)$/;
-/** Generated files, history, and the contract with users, whose words are fixed. */
+/**
+ * Generated files, history, patches of packages, these rules, and the contract with users, whose
+ * words are fixed.
+ */
 const EXEMPT =
   /^(package-lock\.json|CHANGELOG\.md|patches\/.*|libs\/client\/src\/generated\/.*|docs\/reference\/(interface\.md|.*\.json)|test\/tidy\/words.*)$/;
 const RULES_FILE = "test/tidy/words.json";
@@ -143,7 +146,7 @@ export function countsOf(places: readonly Place[]): Map<string, Map<string, numb
   return counts;
 }
 
-/** Maximum number of listed places of an area with a count. */
+/** Maximum number of listed places of an area in which `words.json` allows some places. */
 const MAX_LISTED_PLACES = 50;
 
 /** The places of every area that has more places of a rule than its count. */
