@@ -17,7 +17,7 @@ export async function prometheusProgram(name: "prometheus" | "promtool"): Promis
   if (existsSync(unpacked)) return unpacked;
   const packages = new DebianPackages();
   if (!packages.available) return null;
-  console.log("  · fetching Debian's prometheus (once)");
+  console.log("  · fetching Debian's prometheus; later runs use it again");
   mkdirSync(TOOLS, { recursive: true });
   try {
     await packages.unpack(["prometheus"], TOOLS);

@@ -229,7 +229,7 @@ it("the page of a command reads the command until it is final, also after a fail
   expect(reads).toBe(3);
 });
 
-it("a role sees only what it may do", async () => {
+it("the role read_only sees no action, and the role finance sees only deposit and withdrawal", async () => {
   const actions = user.page.getByRole("region", { name: "Actions" });
   await openAs("read_only");
   expect(await actions.count()).toBe(0);
@@ -238,11 +238,11 @@ it("a role sees only what it may do", async () => {
   expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
 });
 
-it("who withdrew 500 is found on the page of commands, which shows the key", async () => {
+it("the page of commands finds a withdrawal by its amount, and shows the key that requested it", async () => {
   await client.withdraw(number, { amount: 500, requestId: "payout" });
   await client.withdraw(number, { amount: 5, requestId: "monthly-charge" });
   await openAs("owner");
-  // Three steps: the operation, the amount, and the search; the list says who.
+  // Three steps: the operation, the amount, and the search; the list shows the key.
   await user.visit("Commands");
   await user.page.getByLabel("Operation").selectOption("finance.withdraw");
   await user.page.getByLabel("Amount (USD)").fill("500");

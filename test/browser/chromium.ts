@@ -3,10 +3,13 @@ import { DebianPackages, findCommand, LocalError } from "@kapi/servers";
 /** Command names of the browser. `CHROMIUM_PATH` overrides them. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 
-/** Time limit for downloading and installing a browser before the first test. */
+/** Time limit of the preparation of a test file, which may have to install a browser. */
 export const INSTALL_DEADLINE_MS = 400_000;
 
-/** Returns the path of the browser. On Debian, root installs a missing browser. */
+/**
+ * Returns the path of the browser. On Debian, a missing browser is installed if this process runs
+ * as root.
+ */
 export async function chromiumPath(): Promise<string> {
   const given = process.env["CHROMIUM_PATH"];
   if (given !== undefined && given !== "") return given;

@@ -57,7 +57,7 @@ it.each([
   expect(await overflowPixels(user.page)).toBe(0);
 });
 
-it("a chosen language stays chosen, by mouse and by keyboard", async () => {
+it("a language is chosen for all examples with the mouse or the keyboard, and stays chosen on other pages", async () => {
   const { page } = user;
   await user.open("/docs/quickstart");
   await page.getByRole("tab", { name: "Python" }).first().click();

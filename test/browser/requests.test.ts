@@ -56,9 +56,7 @@ async function newKey(name: string): Promise<string> {
   return CURL_LINE.exec(line)?.[2] ?? "";
 }
 
-/**
- * Sends a request with its own request id until the gateway knows the key. Returns the request id.
- */
+/** Repeats a request under one request id until the gateway knows the key. Returns this id. */
 async function send(path: string, authorization: string): Promise<string> {
   const requestId = randomUUID();
   const headers = { authorization, "x-request-id": requestId };
@@ -81,8 +79,8 @@ async function shownInList(text: string): Promise<void> {
   );
 }
 
-describe("a request that was refused", () => {
-  it("is found by its status within seconds, and its page explains the error", async () => {
+describe("the request log", () => {
+  it("finds a refused request by its status within seconds, and the page of the request explains the error", async () => {
     const authorization = await newKey(`narrow ${randomUUID().slice(0, 8)}`);
     const requestId = await send(`/servers/${system.demo.serverId}/accounts`, authorization);
     await user.visit("Requests");
@@ -101,7 +99,7 @@ describe("a request that was refused", () => {
     await checkPage(user, "requests");
   });
 
-  it("is not found by another request id, and the empty list offers to show all requests", async () => {
+  it("finds nothing for an unknown request id, and then offers to show all requests", async () => {
     await user.open("/requests?requestId=nothing");
     await user.page.getByText("No request matches.").waitFor();
     await user.page.getByRole("link", { name: "Show all requests" }).click();

@@ -153,7 +153,7 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await checkPage(user, "password-recover-used");
 });
 
-it("an invited colleague joins by the link of a mail, and sees what the role allows", async () => {
+it("an invited colleague joins by the link of a mail, and does not see the page of people", async () => {
   const person = await harness.person();
   const owner = await newWindow();
   await owner.open("/people");

@@ -1,8 +1,8 @@
 /**
  * Ten tasks of the people of an organization in a real browser, with all services of kapi. Each
- * prints its steps and its seconds, and takes a screenshot of its end. A step is a click, a key
- * press, a choice or an entry of a person who is signed in and begins at the overview. Not counted
- * are: refreshing a page until it shows the expected data, and typing into the search.
+ * needs at most five steps, prints its steps and seconds, and ends with a screenshot. A step is a
+ * click, a key press, a choice or an entry of a person who is signed in and begins at the overview.
+ * Not counted are: refreshing a page until it shows the expected data, and typing into the search.
  */
 import { readFileSync } from "node:fs";
 
@@ -87,13 +87,13 @@ async function findAccount(): Promise<void> {
   await user.settled();
 }
 
-/** Runs a task, and prints its steps and seconds. */
+/** Signs in the owner, and then runs a task. */
 async function task(name: string, work: () => Promise<void>): Promise<void> {
   await begin();
   await taskAsIs(name, work);
 }
 
-/** Does the same for a person who is already signed in. */
+/** Runs a task of a person who is signed in, and prints its steps and seconds. */
 async function taskAsIs(name: string, work: () => Promise<void>): Promise<void> {
   const beganMs = performance.now();
   await work();

@@ -190,7 +190,7 @@ describe("a webhook endpoint", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("updates the state of a delivery by itself until the delivery has succeeded, also after a failed read", async () => {
+  it("shows without a reload that a delivery has succeeded, also after a failed read, and so does the page of the event", async () => {
     await addEndpoint("read-again");
     await sendTest();
     await user.row("webhook.test").getByText("succeeded").waitFor();
@@ -204,7 +204,7 @@ describe("a webhook endpoint", () => {
     await user.fact("State").getByText("succeeded").waitFor();
   });
 
-  it("can rotate its secret, signs with both secrets afterwards, and can replay earlier events", async () => {
+  it("can rotate its secret, then gets deliveries signed with both secrets, and can replay earlier events", async () => {
     const former = await addEndpoint("rotated");
     const number = await new OutsideClient(system.demo).openAccount(10);
     const created = (): readonly Received[] =>

@@ -33,6 +33,6 @@ export interface CommandView {
   readonly operation: string;
   readonly status: string;
   readonly errorCode: string | null;
-  /** Null for a command of a release that did not record it. */
+  /** Null if the command is from a release that did not record who created a command. */
   readonly createdBy: { readonly type: string; readonly id: string } | null;
 }

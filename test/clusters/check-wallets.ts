@@ -57,14 +57,14 @@ async function different(
   commands: ReadonlyMap<string, { readonly status: string }>,
 ): Promise<string | null> {
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
-  // No other request runs until the lines are read. So the amounts of the wallet include exactly
-  // the lines up to `askedMs`.
-  const askedMs = Date.now() + LINES_SETTLE_MS / 2;
+  // The organization sends no other request until the lines are read, so the amounts of the wallet
+  // include exactly the lines up to `lastLineMs`.
+  const lastLineMs = Date.now() + LINES_SETTLE_MS / 2;
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();
   for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
     // A line may move to the next page while the pages are read.
-    if (Date.parse(line.at) <= askedMs) lines.set(JSON.stringify(line), line);
+    if (Date.parse(line.at) <= lastLineMs) lines.set(JSON.stringify(line), line);
   }
   const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
   if (availableCredits + reservedCredits + lifetimeConsumed !== lifetimePurchased) return JSON.stringify(wallet);

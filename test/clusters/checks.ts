@@ -122,7 +122,8 @@ async function checkMoney(
     const done = expected.filter(({ commandId }) => commands.get(commandId ?? "")?.status === "succeeded");
     const traded = transactions.filter(({ type }) => TRADING_TYPES.has(type));
     const moved = traded.reduce((minor, { amount }) => minor + minorOf(amount), 0);
-    if (!account.trades && traded.length > 0) return `${traded.length} trades of an account that never traded`;
+    if (!account.trades && traded.length > 0)
+      return `${traded.length} trading transactions, but the account does not trade`;
     const booked = done.reduce((sum, { amountMinor }) => sum + amountMinor, INITIAL_BALANCE_MINOR + moved);
     const sum = transactions.reduce((minor, { amount }) => minor + minorOf(amount), 0);
     const balances = { operationLog: booked, tradingServer: balanceMinor, api: minorOf(details.account.balance), sum };
@@ -159,7 +160,10 @@ async function differentTrades(
     : `${without.length} realized_pnl transactions without their deal, such as ${without[0]?.id}`;
 }
 
-/** Sequences run from 1 without a gap. Each row starts with the final balance of the row before. */
+/**
+ * Sequences run from 1 without a gap. Each row adds up, and starts with the final balance of the
+ * row before.
+ */
 function brokenRow(rows: readonly TransactionView[]): string | null {
   for (const [index, row] of rows.entries()) {
     if (row.sequence !== index + 1) return `transaction ${index + 1} has sequence ${row.sequence}`;

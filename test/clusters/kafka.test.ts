@@ -160,7 +160,7 @@ async function expectAllHandledByNewcomer(acknowledged: readonly string[]): Prom
 
 /**
  * Expects that the group's coordinator knows all members, and that the group has committed the end
- * offset of each partition.
+ * offset of each partition of {@link TOPIC}.
  */
 async function expectAllCommitted(): Promise<void> {
   await eventually(

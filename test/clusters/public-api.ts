@@ -17,11 +17,11 @@ export interface Request {
 /** The outcome of one try. */
 export interface Reply {
   readonly requestId: string;
-  /** Null without an answer. */
+  /** Null without an answer, or if the answer is not JSON. */
   readonly status: number | null;
   /**
-   * `X-Error-Code`, or "". Without an answer: `NO_ANSWER` or `CONNECTION_LOST`. The latter also
-   * stands for an answer that is not JSON.
+   * `X-Error-Code`, or "" if the answer has none. `NO_ANSWER`: the deadline passed.
+   * `CONNECTION_LOST`: the connection failed, or the answer is not JSON.
    */
   readonly code: string;
   readonly retryAfterMs: number | null;

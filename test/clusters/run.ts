@@ -209,7 +209,7 @@ stops.push(
   () => removeRun(stateDir),
   () => record.close(),
 );
-// The oracle simulates other machines, so load on this machine must not delay it.
+// The oracle simulates clients on other machines, so load on this machine must not delay it.
 raisePriority();
 try {
   const clusters = await startTestClusters();

@@ -12,7 +12,7 @@ export interface Received {
   readonly body: string;
 }
 
-/** Answers a request; by default with 200. */
+/** Answers a request. */
 export type Answer = (response: ServerResponse, received: Received) => void;
 
 /** A certificate and its key, as PEM. */
@@ -24,6 +24,7 @@ interface Identity {
 /** A webhook receiver on a real socket. */
 export class Receiver {
   readonly received: Received[] = [];
+  /** The answer to every request, until a test sets another one. */
   answer: Answer = ok;
   /** Number of accepted connections. */
   connections = 0;
@@ -45,7 +46,7 @@ export class Receiver {
     });
   }
 
-  /** @param identity makes the receiver serve https. */
+  /** @param identity makes the receiver serve https only. */
   static async start(identity: Identity | null = null): Promise<Receiver> {
     const receiver = new Receiver(identity);
     await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
@@ -53,6 +54,7 @@ export class Receiver {
     return receiver;
   }
 
+  /** The address over plain HTTP. */
   get url(): string {
     return `http://127.0.0.1:${this.port}/hook`;
   }

@@ -10,7 +10,8 @@ import { anyOwner, transaction } from "./event-messages.ts";
 import { Receiver, status } from "./receiver.ts";
 import { Harness } from "./harness.ts";
 
-const CAUSE = "b7ad6b7169203331";
+/** Span id of the cause. */
+const CAUSE_ID = "b7ad6b7169203331";
 const FIRST_RETRY_DELAY_MS = 5_000;
 
 let harness: Harness;
@@ -38,7 +39,7 @@ const ofTrace = (traceId: string, name: string): KeptSpan[] =>
 
 async function publishTraced(value: object): Promise<string> {
   const traceId = randomBytes(16).toString("hex");
-  const traceparent = `00-${traceId}-${CAUSE}-01`;
+  const traceparent = `00-${traceId}-${CAUSE_ID}-01`;
   await harness.producer.send(TOPICS.financeEvents, { key: "one", value: JSON.stringify(value), traceparent });
   return traceId;
 }
@@ -73,20 +74,22 @@ describe("an attempt to deliver", () => {
     }
   });
 
-  it("of an event without a trace sends no traceparent, even in a batch with a traced event", async () => {
+  it("of an event without a trace sends no traceparent, also if a traced event was published at the same time", async () => {
     await harness.createEndpoint({ url: receiver.url });
     const [traced, other] = [newEvent(), newEvent()];
     const [traceId] = await Promise.all([publishTraced(traced), harness.publish(TOPICS.financeEvents, other)]);
     await eventually(() => expect(receiver.received).toHaveLength(2));
-    const names = new Map(receiver.received.map(({ headers }) => [headers["webhook-id"], headers["traceparent"]]));
-    expect(names.get(traced.eventId)).toContain(traceId);
-    expect(names.get(other.eventId)).toBeUndefined();
+    const traceparents = new Map(
+      receiver.received.map(({ headers }) => [headers["webhook-id"], headers["traceparent"]]),
+    );
+    expect(traceparents.get(traced.eventId)).toContain(traceId);
+    expect(traceparents.get(other.eventId)).toBeUndefined();
   });
 
   it("of a test event is a child span of the request", async () => {
     const { id } = await harness.createEndpoint({ url: receiver.url });
     const traceId = randomUUID().replaceAll("-", "");
-    const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+    const traceparent = `00-${traceId}-${CAUSE_ID}-01`;
     const path = `/internal/organizations/${harness.organizationId}/webhooks/${id}/test`;
     await harness.client.request("POST", path, undefined, { headers: { traceparent } });
     await eventually(() => expect(receiver.received).toHaveLength(1));

@@ -1,5 +1,6 @@
 /**
- * Events that wait for the other source of their account: how long, and which contents are read.
+ * Events that wait for older events of their own source, or for the other source of their account:
+ * how long they wait, and which of their contents the store reads.
  */
 import { randomUUID } from "node:crypto";
 
@@ -78,7 +79,7 @@ it("an account waits once for an unavailable source, not with each event, and wa
   expect(await feedOf(created)).toEqual(idsOf([...sent, ...old, newest, next]));
 });
 
-it("the store finds events overdue for the other source, even if they first waited for their own source", async () => {
+it("the store finds events that have waited too long for the other source, even if they first waited for their own source", async () => {
   const of = eventsOfAccount();
   await harness.recordEvents([of("account", 1, 1, 0)]);
   const [first, second, own] = [of("finance", 1, 2, 1), of("finance", 2, 5, 4), of("finance", 4, 8, 1)];
@@ -111,7 +112,7 @@ function watched(database: Database, watch: Watch): Database {
   };
 }
 
-it("the store reads only the content of the waiting events that it records", async () => {
+it("the store reads the content of a waiting event only if it records the event", async () => {
   const of = eventsOfAccount();
   const created = of("account", 1, 1, 0);
   await harness.recordEvents([created]);
@@ -137,7 +138,7 @@ const INSERT_AS_BEFORE = statement<never>(
    values ($1::uuid, $2::uuid, $3::uuid, $4, $5)`,
 );
 
-it("the store records an event that a build without places stored as waiting", async () => {
+it("the store records a waiting event that release 0.1.0 stored without `through` and `after`", async () => {
   const of = eventsOfAccount();
   const [created, waiting, missing] = [of("account", 1, 1, 0), of("account", 3), of("account", 2)];
   await harness.recordEvents([created]);

@@ -5,7 +5,7 @@ const SERVER = "018f3c8e-1b6c-7c5a-9d2e-0a1b2c3d4e5f";
 
 /**
  * Commands that do not become final, trading servers that do not answer, messages that are not
- * published, and missing events.
+ * published, missing events, and deletions that do not announce the last events of the account.
  */
 export const COMMANDS: readonly AlertCase[] = [
   {

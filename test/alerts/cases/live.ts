@@ -30,7 +30,7 @@ export const LIVE: readonly AlertCase[] = [
   },
   {
     alert: "KapiValuationsLost",
-    when: "retention deletes the first valuations before they are compared with rules",
+    when: "for the first time, retention deletes valuations before they are compared with rules",
     series: { [kapi("risk_valuations_lost_total", { job: "risk" })]: appearing(40) },
     labels: {},
     severity: "critical",
