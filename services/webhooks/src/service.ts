@@ -45,7 +45,7 @@ const SCHEMA: ServiceSchema = {
   schema: "webhooks",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
 };
-/** Interval at which due deliveries are read: retries, and deliveries of killed processes. */
+/** Interval at which endpoints with due deliveries are read. */
 const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
@@ -206,7 +206,7 @@ function startLooking({ logger }: MainContext<Config>, due: DueDeliveries): Star
     round: () => due.poll(),
     pauseMs: LOOK_INTERVAL_MS,
     firstPauseMs: LOOK_INTERVAL_MS,
-    // Retries soon, because deliveries wait for it.
+    // Due deliveries wait for the next round, so a failed round is repeated soon.
     backOff: { firstMs: LOOK_INTERVAL_MS },
     logger,
   });

@@ -1,4 +1,4 @@
-/** Deliveries to receivers that answer in all ways. */
+/** Deliveries to receivers that accept, reject, redirect, pause or do not answer. */
 import { randomUUID } from "node:crypto";
 
 import { TOPICS, WebhookEvent } from "@kapi/contracts";
@@ -155,7 +155,7 @@ describe("a delivery", () => {
     verified(secret, receiver.received[3] ?? expect.fail(), now());
   });
 
-  it("answered 301 fails, and the redirect is not followed", async () => {
+  it("answered 301 has a failed attempt, and the redirect is not followed", async () => {
     const elsewhere = await Receiver.start();
     receiver.answer = status(301, { location: elsewhere.url });
     const { id } = await tested();
@@ -201,7 +201,7 @@ describe("a delivery", () => {
     await elsewhere.stop();
   });
 
-  it("without a response fails at the timeout; an incomplete response counts by its status", async () => {
+  it("without a response has a failed attempt at the timeout; an incomplete response counts by its status", async () => {
     receiver.answer = hang;
     const { id } = await tested();
     const delivery = await harness.attempted(id, 1);
@@ -236,7 +236,7 @@ describe("a delivery", () => {
     expect(written).toBeLessThan(20 * MIB);
   });
 
-  it("to a stopped receiver fails with the reason", async () => {
+  it("to a stopped receiver has a failed attempt with the reason", async () => {
     const { port } = receiver;
     await receiver.stop();
     const { id } = await tested();
@@ -324,7 +324,7 @@ describe("an endpoint", () => {
     expect(receiver.idsAt("/a").toSorted()).toEqual(expected);
   });
 
-  it("with a silent name server delays no other endpoint, also if many endpoints have one", async () => {
+  it("whose name is never resolved delays no other endpoint, even if many endpoints have such names", async () => {
     const silent = Array.from({ length: 16 }, (_, index) => `http://hooks-${index}.silent.example/hook`);
     for (const url of silent) await harness.createEndpoint({ url });
     for (const host of ["localhost", NAME])
@@ -332,7 +332,7 @@ describe("an endpoint", () => {
     const of = owner();
     const published = Array.from({ length: 20 }, () => position("position.closed", of));
     await Promise.all(published.map((event) => harness.publish(TOPICS.accountEvents, event)));
-    // When name resolution blocked libuv's threads, this took longer than the deadline.
+    // If look-ups blocked libuv's threads, this would take longer than the deadline.
     await eventually(
       () => {
         for (const host of ["localhost", NAME]) expect(receiver.idsAt(`/${host}`)).toHaveLength(published.length);

@@ -1,4 +1,4 @@
-/** The DNS resolver against a real name server: a silent name delays no other name. */
+/** The DNS resolver against a real name server: a name without an answer delays no other name. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { FAILURE_TTL_MS, createDnsResolver, parseHosts, shareLookups } from "../src/outbound/http/dns-resolver.ts";
@@ -64,7 +64,7 @@ it("concurrent look-ups of a name are shared, and a failure is cached briefly", 
 });
 
 describe("an endpoint can be saved", () => {
-  it("if only the first name server is silent", async () => {
+  it("if the first name server is silent and the second one answers", async () => {
     names.set("quick.example", { address: PUBLIC });
     const silent = await NameServer.start(() => "silent");
     const guard = createAddressGuard(RULES, await createDnsResolver([silent.address, server.address]));

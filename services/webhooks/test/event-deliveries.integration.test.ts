@@ -33,7 +33,7 @@ async function eventsOf(
 }
 
 describe("an event", () => {
-  it("that did not arrive shows its payload and each attempt, and can be redelivered", async () => {
+  it("that the receiver answered with 500 shows its payload and each attempt, and can be redelivered", async () => {
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const failing = await harness.createEndpoint({ url: `${receiver.url}/failing` });
     const other = await harness.createEndpoint({ url: `${receiver.url}/other`, kinds: ["account.created"] });
@@ -96,7 +96,7 @@ describe("the list for an account", () => {
     expect((await eventsOf({ ...owner, serverId: randomUUID() })).events).toEqual([]);
   });
 
-  it("is filtered by kind and by the time of recording, from inclusive and to exclusive", async () => {
+  it("is filtered by kind and by the time of recording: `from` inclusive, `to` exclusive", async () => {
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const closed = position("position.closed", owner);
     for (const event of [account("account.updated", owner), closed, account("account.updated", owner)]) {

@@ -200,7 +200,7 @@ it.each([
   ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
   ["the feed", "the index by position", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(
-  "%s uses %s, even before PostgreSQL has statistics of the day",
+  "%s uses %s, even before PostgreSQL has statistics of the day's partition",
   async (_what, _way, { name, text }, values, indexes) => {
     const plan = statement<Record<"QUERY PLAN", string>>(`explain_${name}`, `explain ${text}`);
     const rows = await database.query(plan, values);
@@ -263,7 +263,7 @@ it("the store recognizes a repeated event across midnight if the clock of the fi
   expect(await readAll(organizationId, 10)).toEqual([late.eventId]);
 });
 
-it(`the store keeps events for ${KEPT_DAYS} days, and continues after dropped events`, async () => {
+it(`the store keeps events for ${KEPT_DAYS} days, and a cursor of a dropped event stays valid`, async () => {
   const organizationId = randomUUID();
   const old = event(organizationId);
   await recordEvents([old]);

@@ -27,7 +27,10 @@ const READY_TIMEOUT_MS = 40_000;
 
 type NewEndpoint = z.input<typeof CreateWebhookBody>;
 
-/** The service with real Kafka and PostgreSQL, a test clock and no jitter. */
+/**
+ * The service with real Kafka and PostgreSQL: in this process with a test clock and without jitter,
+ * or as child processes.
+ */
 export class Harness {
   readonly scope = new Scope();
   readonly clock = new TestClock(Date.now());

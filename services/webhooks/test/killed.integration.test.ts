@@ -34,7 +34,8 @@ it("a delivery whose process is killed between sending and recording is sent aga
   );
   expect(await exited).toEqual([null, "SIGKILL"]);
   expect(receiver.received).toHaveLength(1);
-  // By the clock of the second process, the lease of the first process is far from expired.
+  // By the clock of the second process, the lease of the first process is far from expired. Only
+  // the clock of the database counts.
   await harness.spawn({ ...QUICK, ...onWrongClock("behind") });
   await eventually(() => expect(receiver.received).toHaveLength(2), { timeoutMs: 15_000 });
   expect(new Set(receiver.idsAt()).size).toBe(1);

@@ -27,8 +27,9 @@ export const MAX_RETRY_AFTER_MS = 24 * HOUR_MS;
 
 /**
  * The delay after a failed attempt, in milliseconds; null after the last attempt.
- * @param failures failed attempts so far, including this one; at least 1.
- * @param retryAfterMs the minimum delay that the receiver requested.
+ * @param failures failed attempts since the delivery was created or last restarted, including this
+ * one; at least 1.
+ * @param retryAfterMs the minimum delay that the receiver requested; null without a request.
  * @param random from 0 (inclusive) to 1.
  */
 export function retryDelayMs(failures: number, retryAfterMs: number | null, random: number): number | null {
@@ -45,8 +46,9 @@ const WHOLE_SECONDS = /^\d{1,9}$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}/;
 
 /**
- * The delay that `Retry-After` requests, in milliseconds; null without a request. Only valid with
- * 429 and 503. The header is seconds or an HTTP date (RFC 9110, 10.2.3).
+ * The delay that `Retry-After` requests, in milliseconds. The header is seconds or an HTTP date
+ * (RFC 9110, 10.2.3). Null if the header is missing or malformed, or if the status is neither 429
+ * nor 503.
  */
 export function retryAfterOf(status: number | null, header: string | undefined, nowMs: number): number | null {
   if ((status !== TOO_MANY_REQUESTS && status !== SERVICE_UNAVAILABLE) || header === undefined) return null;

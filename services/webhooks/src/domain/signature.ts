@@ -1,7 +1,7 @@
 /**
  * Standard Webhooks, version 1: `webhook-signature` is "v1," and the base64 of HMAC-SHA256 over
- * "<webhook-id>.<webhook-timestamp>.<body>". During a rotation it has several signatures, separated
- * by spaces. The key is the base64 text after "whsec_" in the secret.
+ * "<webhook-id>.<webhook-timestamp>.<body>". For 24 h after a rotation, the header has two
+ * signatures, separated by a space. The key is the base64 text after "whsec_" in the secret.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 
@@ -21,7 +21,7 @@ export function generateSecret(): string {
  * The key of a secret. Create it once and reuse it: creating it costs six times as much as signing.
  */
 export function signingKey(secret: string): KeyObject {
-  assert(secret.startsWith(SECRET_PREFIX), "an endpoint secret starts with whsec_");
+  assert(secret.startsWith(SECRET_PREFIX), "an endpoint secret does not start with whsec_");
   return createSecretKey(Buffer.from(secret.slice(SECRET_PREFIX.length), "base64"));
 }
 

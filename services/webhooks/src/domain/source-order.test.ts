@@ -33,7 +33,7 @@ function event(
   return { ...common, type: "margin.call", timestamp: "2026-03-02T10:04:00.000Z", place };
 }
 
-/** The event after a wait. */
+/** The event as a waiting event. */
 function waited(
   { organizationId, eventId, place }: IncomingEvent,
   waitedMs = 0,
@@ -126,7 +126,7 @@ describe("the order of an account's events", () => {
     expect(order(events, recordedUpTo([0, 10]))).toEqual({ ready: ["again", "f11"], early: [] });
   });
 
-  it("follows the trading server between the sources, in any order of arrival", () => {
+  it("merges both sources in the order of the trading server, whatever the order of arrival", () => {
     const created = event("created", "account", 1, { through: 1, after: 0 });
     const initial = event("initial", "finance", 1, { through: 1, after: 1 });
     const deposit = event("deposit", "finance", 2, { through: 2, after: 1 });
@@ -144,7 +144,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("does not wait for an unknown source, or for a source without places", () => {
+  it("does not wait for the other source while its `through` is unknown, as after an event of release 0.1.0", () => {
     const deal = event("deal", "account", 8, { through: 40, after: 39 });
     expect(order([deal], recordedUpTo([7, 3])).ready).toEqual(["deal"]);
     const recorded = recordedUpTo([7, 3], [38, 20]);
@@ -169,7 +169,7 @@ describe("the order of an account's events", () => {
     expect(order([event("a11", "account", 11, { through: 110, after: 109 })], recorded).ready).toEqual(["a11"]);
   });
 
-  it("waits for a given-up source again after its next event, without loss or repeats", () => {
+  it("waits for a given-up source again after the next event of that source, without loss or repeats", () => {
     const recorded = recordedUpTo([10, 4], [100, null]);
     const old = [5, 6].map((sequence) =>
       event(`f${sequence}`, "finance", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
@@ -220,7 +220,7 @@ describe("the order of an account's events", () => {
   });
 });
 
-/** The events that one trading event becomes: 0 or 1 of the account service, 0 to 3 of finance. */
+/** Numbers of events that one trading event causes: 0 or 1 of account, 0 to 3 of finance. */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
 it("in any batches, each event of a history comes once, in the order of the trading server", () => {

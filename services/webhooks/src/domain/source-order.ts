@@ -3,8 +3,8 @@
  *
  * Each source numbers its events of an account from 1 without a gap, in the order of its commits.
  * Kafka delivers them in another order if a publisher was killed or lost a reply. So an event waits
- * for its missing predecessor. Each event also has `after`, a sequence of the trading server. The
- * event waits until everything that the other source publishes up to `after` is recorded.
+ * for its missing predecessor. An event can also have `after`, a sequence of the trading server.
+ * The event then waits until everything that the other source publishes up to `after` is recorded.
  */
 import { accountKey } from "@kapi/contracts";
 
@@ -16,9 +16,9 @@ import type { IncomingEvent, Source, SourcePlace } from "./events.ts";
  */
 export const MAX_WAITING = 500;
 /**
- * How long an event waits for an older event of its source. A frozen publisher keeps rows of its
- * outbox locked for about a minute. An event that is missing for five minutes was lost, or is older
- * than the topic's retention.
+ * How long an event waits for an older event of its source. If a publisher is killed or loses a
+ * reply, its outbox publishes the event seconds later. An event that is missing for five minutes
+ * was lost, or is older than the topic's retention.
  */
 export const MAX_WAIT_MS = 5 * 60_000;
 /**
@@ -36,7 +36,7 @@ const OTHER: Readonly<Record<Source, Source>> = { account: "finance", finance: "
 export interface RecordedSource {
   /**
    * Newest recorded sequence; null if unknown: the next event of this source then waits for no
-   * older event of it.
+   * older event of this source.
    */
   sequence: number | null;
   /**
@@ -95,7 +95,7 @@ export interface OrderedEvents {
   readonly missing: readonly MissingEvents[];
 }
 
-/** Whether the event was stored as waiting, so that its content is not loaded. */
+/** Whether the event was stored as waiting. Its content is then not loaded. */
 export function isWaiting(event: IncomingEvent | WaitingEvent): event is WaitingEvent {
   return "waitedMs" in event;
 }
@@ -122,8 +122,8 @@ export function orderBySource(
     next.set(key, dequeueReady(queues, known, missing));
     early.push(...queues.flatMap((queue) => remainingOf(queue, known)));
   }
-  // The accounts keep their order of arrival: at the place of each event of an account comes the
-  // account's next ready event.
+  // Accounts keep their order of arrival: each event is replaced by the next ready event of its
+  // account.
   const ready = all.flatMap((event): (IncomingEvent | WaitingEvent)[] =>
     isPlaced(event) ? (next.get(keyOf(event))?.splice(0, 1) ?? []) : [event],
   );
@@ -137,13 +137,19 @@ interface SourceQueue {
   readonly source: Source;
   readonly sorted: readonly PlacedEvent[];
   /**
-   * Arrival indexes of the events among those of the account, ascending: not in the order of
-   * `sorted`.
+   * Indexes of these events among all events of the account, in order of arrival. `arrivals[i]`
+   * need not be the index of `sorted[i]`.
    */
   readonly arrivals: readonly number[];
-  /** Up to this sequence, events have waited too long for an older event of their source. */
+  /**
+   * Newest sequence that has waited longer than {@link MAX_WAIT_MS}. Up to this sequence, no event
+   * waits any longer.
+   */
   readonly overdueUpTo: number;
-  /** Up to this sequence, events have waited too long for the other source. */
+  /**
+   * Newest sequence that has waited longer than {@link MAX_OTHER_SOURCE_WAIT_MS}, for whichever
+   * event. Up to this sequence, no event waits only for the other source any longer.
+   */
   readonly otherOverdueUpTo: number;
   /** Number of ready events, at the start of `sorted`: they have left the queue. */
   taken: number;
@@ -248,7 +254,7 @@ function isGivenUpFor(queue: SourceQueue, place: SourcePlace, recorded: Recorded
   return queue.waiting > MAX_WAITING || place.sequence <= upTo;
 }
 
-/** The missing events that `event`, which is recorded now, no longer waits for. */
+/** The missing events that are given up because `event` becomes ready. */
 function missingBefore(queue: SourceQueue, event: PlacedEvent, recorded: RecordedSequences): MissingEvents[] {
   const { serverId, accountNumber, place } = event;
   const missing: MissingEvents[] = [];

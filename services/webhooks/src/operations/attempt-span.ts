@@ -1,7 +1,7 @@
 /**
- * The span of each attempt at a delivery whose event belongs to a trace. Its parent is the span
- * that recorded the event, however old. So a delivery is found in the trace of its cause. A new
- * trace would make its own sampling decision.
+ * The span of each attempt at a delivery whose event belongs to a sampled trace. The parent is the
+ * span that recorded the event, even days earlier. So a delivery is found in the trace of its
+ * cause. A new trace would make its own sampling decision.
  */
 import { ATTRIBUTE, type Span, startSpan } from "@kapi/runtime";
 
@@ -13,8 +13,8 @@ const SUCCESSES = { from: 200, to: 299 };
 const NO_ANSWER = "no_answer";
 
 /**
- * Starts the span of the next attempt; null if the event belongs to no trace. Only the host of the
- * URL is recorded.
+ * Starts the span of the next attempt; null if the event belongs to no sampled trace. Only the host
+ * of the URL is recorded.
  */
 export function startAttempt(
   { traceparent, endpointId, eventId, attemptCount }: LeasedDelivery,

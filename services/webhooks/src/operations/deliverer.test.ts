@@ -39,8 +39,8 @@ function endpointOf(keyring = keys): Endpoint {
 }
 
 /**
- * A deliverer with fake receivers and store. Receivers answer `status` after `answer` resolves; the
- * store fails while `broken`.
+ * A deliverer with fake receivers and stores. Receivers answer `status` after `answer` resolves.
+ * While `broken`, no attempt can be recorded.
  */
 function createHarness(endpoints: readonly Endpoint[]) {
   const clock = new TestClock();
@@ -96,7 +96,7 @@ function createHarness(endpoints: readonly Endpoint[]) {
 }
 
 describe("the deliverer", () => {
-  it("frees a slot once per delivery, even if recording fails for good", async () => {
+  it("frees a slot once per delivery, even if the attempts can never be recorded", async () => {
     const endpoint = endpointOf();
     const { clock, state, deliverer, lease } = createHarness([endpoint]);
     state.broken = true;

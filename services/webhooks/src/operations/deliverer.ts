@@ -22,7 +22,8 @@ import { countDisabled, measureAttempt } from "./metrics.ts";
 /** Maximum number of attempts in one statement. */
 const MAX_BATCH_ATTEMPTS = 500;
 /**
- * How long a stop waits for running attempts, in milliseconds. Then they are aborted and released.
+ * How long a stop waits for running attempts, in milliseconds. Then the attempts are aborted, and
+ * their deliveries are released.
  */
 const STOP_TIMEOUT_MS = 8_000;
 /** Delay before recording an attempt is retried, in milliseconds, while the lease lasts. */
@@ -59,7 +60,7 @@ interface DelivererOptions {
   readonly marginMs: number;
   /** Called when an endpoint may have free capacity. */
   readonly onCapacity: (endpointId: string) => void;
-  /** Called when an endpoint is disabled or deleted. */
+  /** Called for an endpoint that this process disables, or that it finds disabled or deleted. */
   readonly onNotEnabled: (endpointId: string) => void;
   readonly clock: Clock;
   readonly random: () => number;
@@ -68,7 +69,8 @@ interface DelivererOptions {
 
 /**
  * Sends the deliveries that this process has leased. An attempt is recorded after it is made. If
- * the process is killed in between, the lease expires and another attempt is made with the same id.
+ * the process is killed in between, the lease expires and another attempt is made with the same
+ * `webhook-id`.
  */
 export class Deliverer {
   readonly #options: DelivererOptions;
@@ -237,7 +239,10 @@ export class Deliverer {
     };
   }
 
-  /** A lost record means a repeated delivery, so recording is retried while the lease lasts. */
+  /**
+   * A lost record means a repeated delivery. So recording is retried while the lease lasts, unless
+   * the process is stopping.
+   */
   async #recordWithinLease(attempt: AttemptRecord): Promise<void> {
     const { clock, logger } = this.#options;
     const { id, leaseUntilMs } = attempt.delivery;

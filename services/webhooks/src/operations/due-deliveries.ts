@@ -24,9 +24,9 @@ interface DueOptions {
 }
 
 /**
- * Leases due deliveries for the {@link Deliverer}: retries, deliveries beyond its capacity, and
- * deliveries of killed processes. Most new deliveries skip this: the process that records them also
- * leases them.
+ * Leases due deliveries for the {@link Deliverer}: retries, redeliveries, replays, deliveries
+ * beyond its capacity, and deliveries of killed processes. Most new deliveries skip this: the
+ * process that records them also leases them.
  */
 export class DueDeliveries {
   readonly #options: DueOptions;
@@ -60,7 +60,7 @@ export class DueDeliveries {
     this.#wake();
   }
 
-  /** Reads from the database which endpoints have due deliveries. */
+  /** Finds all endpoints with due deliveries, and leases deliveries within the capacity. */
   async poll(): Promise<void> {
     const { deliveries, clock, gauges, deliverer } = this.#options;
     const nowMs = clock.nowMs();
@@ -84,7 +84,7 @@ export class DueDeliveries {
     // The work is for all endpoints, so it belongs to no caller's trace.
     this.#working = inBatchSpan("", [], () => this.#work())
       .catch((error: unknown) => {
-        this.#options.logger.warn({ err: error }, "due deliveries were not leased; the next poll retries");
+        this.#options.logger.warn({ err: error }, "due deliveries were not leased or cancelled; the next poll retries");
         this.#more.clear();
       })
       .finally(() => {
@@ -106,7 +106,7 @@ export class DueDeliveries {
     }
   }
 
-  /** The number of deliveries to lease, for each pending endpoint with capacity. */
+  /** The number of deliveries to lease, for each endpoint of `#more` with capacity. */
   #wanted(): Map<string, number> {
     const wanted = new Map<string, number>();
     const capacity = this.#options.deliverer.capacity();

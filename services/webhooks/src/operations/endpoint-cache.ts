@@ -19,8 +19,9 @@ const MAX_KNOWN = 10_000;
 /** An endpoint with its decrypted secrets. */
 export interface EndpointWithKeys {
   readonly endpoint: Endpoint;
-  /** Null if it cannot be decrypted, for example because its sealing key is not configured. */
+  /** Null if the secret cannot be decrypted: for example, its sealing key is not configured. */
   readonly key: KeyObject | null;
+  /** Null also without a previous secret. */
   readonly previousKey: KeyObject | null;
 }
 

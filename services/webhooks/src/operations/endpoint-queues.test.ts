@@ -138,7 +138,7 @@ describe("the endpoint queues", () => {
     expect(capacityOf(queues, "a", 4_000)).toBeGreaterThan(8);
   });
 
-  it("respect a pause that the receiver asked for, and return its waiting deliveries", () => {
+  it("respect a pause that the receiver asked for, and return the endpoint's waiting deliveries", () => {
     const queues = queuesWith({ a: 9 });
     started(queues);
     expect(queues.finish("a", { ...failed, pausedUntilMs: 5_000 })).toHaveLength(1);

@@ -81,10 +81,10 @@ export interface AttemptResult {
  * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
  * an endpoint will soon send stay in the database.
  *
- * Many hanging endpoints cannot take all slots. Once half of them are in use, each further slot
- * goes to an endpoint without a slot. While failing endpoints have half of them, no failing
- * endpoint gets a further one. Once half of the slots of an organization are in use, each further
- * slot goes to one of its endpoints without a slot.
+ * Many hanging endpoints cannot take all slots. Once half of all slots are in use, each further
+ * slot goes to an endpoint without a slot. While failing endpoints have half of all slots, no
+ * failing endpoint gets a further slot. Once half of the slots of an organization are in use, each
+ * further slot goes to one of its endpoints without a slot.
  */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();
@@ -192,7 +192,7 @@ export class EndpointQueues {
     return paused;
   }
 
-  /** Ends a started delivery that was not sent. */
+  /** Ends a started delivery without a result: it was not sent, or its attempt was aborted. */
   skip(endpointId: string): void {
     this.#settle(endpointId, this.#release(endpointId));
   }
@@ -216,7 +216,10 @@ export class EndpointQueues {
     return Math.max(0, wanted - queue.waiting.length - queue.running);
   }
 
-  /** Without a pause, an endpoint that fails immediately would be tried without end. */
+  /**
+   * The end of the endpoint's pause; 0 after a success. Without pauses, an endpoint that fails
+   * immediately would get all its due deliveries in quick succession.
+   */
   #pauseUntilMs(queue: EndpointQueue, { succeeded, nowMs }: AttemptResult): number {
     if (succeeded) return 0;
     if (nowMs < queue.pausedUntilMs || queue.failures < BREAKER_FAILURES) return queue.pausedUntilMs;
@@ -261,7 +264,7 @@ export class EndpointQueues {
     if (this.#queues.size > MAX_IDLE_QUEUES) this.#forgetOldest();
   }
 
-  /** Deletions are not reported here, so queues of deleted endpoints are dropped by age. */
+  /** Drops the least recently used idle queue. Its endpoint may have been deleted. */
   #forgetOldest(): void {
     for (const [endpointId, { running, waiting }] of this.#queues) {
       if (running > 0 || waiting.length > 0) continue;
@@ -312,7 +315,10 @@ class Counts {
   }
 }
 
-/** The number of deliveries that these slots send within {@link HORIZON_MS}. */
+/**
+ * The number of deliveries that these slots send within {@link HORIZON_MS}: at most {@link
+ * MAX_WAITING_PER_ENDPOINT}, but at least one for each slot.
+ */
 function deliveriesWithinHorizon(slots: number, averageDurationMs: number): number {
   const sent = Math.ceil((slots * HORIZON_MS) / Math.max(1, averageDurationMs));
   return Math.max(slots, Math.min(MAX_WAITING_PER_ENDPOINT, sent));

@@ -23,7 +23,7 @@ const disabled = counter(
   "{endpoint}",
 );
 
-/** Records the outcome and the duration of an attempt; milliseconds. */
+/** Records the outcome and the duration of an attempt. */
 export function measureAttempt(outcome: "succeeded" | "failed", durationMs: number): void {
   attempts.add(1, { outcome });
   duration.record(durationMs / MS_PER_SECOND, { outcome });

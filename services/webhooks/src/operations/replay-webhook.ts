@@ -4,14 +4,14 @@ import { ApiError } from "@kapi/http";
 import type { Replay } from "../domain/ports.ts";
 import { enabledEndpoint, type EndpointName, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Events per statement. */
+/** Maximum number of events per statement. */
 const STEP_EVENTS = 2_000;
 
 /**
- * Sends the events recorded from `since` (inclusive) to `until` (exclusive) again, with the same
- * ids, including events that were never sent to this endpoint. Without `kinds`, it sends the
- * subscribed kinds. Events of servers that the endpoint does not subscribe to, and tests, are not
- * sent.
+ * Sends the events recorded from `since` (inclusive) to `until` (exclusive; by default until now),
+ * with the same ids, whether or not they were sent to this endpoint before. Pending and running
+ * deliveries are unchanged. Without `kinds`, the subscribed kinds are sent. Events of servers that
+ * the endpoint does not subscribe to, and tests, are not sent.
  */
 export async function replayWebhook(
   dependencies: WebhookDependencies,

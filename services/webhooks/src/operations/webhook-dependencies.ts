@@ -18,7 +18,7 @@ export type { EndpointName };
 /** Retry-After of a save above the organization's share, in seconds. */
 const RETRY_AFTER_SECONDS = "1";
 
-/** Dependencies of the management API's operations. */
+/** Dependencies of the operations behind the internal routes. */
 export interface WebhookDependencies {
   readonly endpoints: EndpointStore;
   readonly events: EventStore;

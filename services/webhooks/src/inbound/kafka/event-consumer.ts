@@ -51,7 +51,8 @@ interface EventConsumerDependencies {
 }
 
 /**
- * Records the events of all services. An offset is committed after its events and their deliveries.
+ * Records the events of all services. The offset of a batch is committed after its events and their
+ * deliveries.
  */
 export function startEventConsumer({
   kafka,
@@ -94,7 +95,7 @@ function withTrace(event: IncomingEvent, traceparent: string | undefined): Incom
   return traceparent === undefined ? event : { ...event, traceparent };
 }
 
-/** The event; null if the record needs no event; a text if the record is malformed. */
+/** The event; null if the record needs no event; the reason if the record is malformed. */
 function eventFromWire(value: Buffer, translate: Translate): IncomingEvent | string | null {
   try {
     return translate(JSON.parse(value.toString("utf8")));

@@ -2,8 +2,9 @@
  * Resolves names: first the hosts file, then the name servers, over sockets of this process.
  *
  * `dns.lookup` is not used: while a name server is silent, it blocks one of libuv's four threads.
- * Four silent names would stop every lookup of the process, including those of PostgreSQL and
- * Kafka. Without `dns.lookup`, search domains and other system sources (mDNS, LDAP) are not used.
+ * Four unanswered look-ups would stop every look-up of the process, including those of PostgreSQL
+ * and Kafka. Without `dns.lookup`, search domains and other system sources (mDNS, LDAP) are not
+ * used.
  */
 import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
@@ -12,21 +13,21 @@ import { isIP } from "node:net";
 import { LRUCache } from "lru-cache";
 
 /**
- * Resolves to at least one address. Rejects if the name has no address, and with {@link
- * DnsUnavailableError} if that is unknown.
+ * Resolves to at least one address. Rejects if the name has no address; with {@link
+ * DnsUnavailableError} if it is unknown whether the name has one.
  */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** A look-up fails after this time, in milliseconds. */
 export const RESOLVE_TIMEOUT_MS = 5_000;
 /**
- * The next name server is asked after this time in milliseconds, or after twice this time, because
- * of the timer resolution of c-ares. A save waits 2 s, so it gets past one silent server. A late
- * response still counts.
+ * The next name server is asked after this time in milliseconds, or up to twice this time, because
+ * of the timer resolution of c-ares. A save waits 2 s, so it gets past one silent server. A later
+ * response of that server still counts.
  */
 const QUERY_TIMEOUT_MS = 400;
 /**
- * How often each name server is asked. Each round of all servers waits longer than the round
+ * How many times each name server is asked. Each round of all servers waits longer than the round
  * before. All rounds together last longer than {@link RESOLVE_TIMEOUT_MS}.
  */
 const QUERY_TRIES = 5;
@@ -53,8 +54,8 @@ const LOOPBACK: readonly LookupAddress[] = [
 const NO_ADDRESS: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA", "EBADNAME"]);
 
 /**
- * No address was found, and the question for IPv4 or for IPv6 addresses failed or was not answered
- * in time.
+ * It is unknown whether the name has an address: the question for IPv4 or for IPv6 addresses failed
+ * or was not answered in time.
  */
 export class DnsUnavailableError extends Error {
   override readonly name = "DnsUnavailableError";
@@ -102,8 +103,8 @@ export function shareLookups(resolve: Resolve): Resolve {
 }
 
 /**
- * One resolver per look-up, so that a look-up can be cancelled alone. A resolver asks servers that
- * failed last; failures of other look-ups must not change this order.
+ * One resolver per look-up, so that a look-up can be cancelled alone. A resolver first asks
+ * the servers with the fewest failures; failures of other look-ups must not change this order.
  */
 async function askNameServers(name: string, nameServers?: readonly string[]): Promise<readonly LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -129,7 +130,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 
-/** Parses a text in the format of hosts(5). Returns the addresses of each name in lower case. */
+/** Parses the format of hosts(5). The keys are lower-case names, always with `localhost`. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of text.split("\n")) {

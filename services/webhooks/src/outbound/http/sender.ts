@@ -18,14 +18,17 @@ const MAX_IDLE_CONNECTIONS = 256;
 /** How long an idle connection is kept, in milliseconds. */
 const IDLE_MS = 5_000;
 const USER_AGENT = "kapi-webhooks/1";
-/** Errors of an idle connection that the receiver had closed. */
+/** Error codes of a request on an idle connection that the receiver had closed. */
 const STALE_CODES = new Set(["ECONNRESET", "EPIPE"]);
 
 /** What the sender of deliveries needs. */
 export interface SenderOptions {
   readonly rules: AddressRules;
   readonly resolve: Resolve;
-  /** Time limit of one request, to the end of the reply, in milliseconds. */
+  /**
+   * Time limit of an attempt to the end of the reply, with a repeat on a new connection, in
+   * milliseconds.
+   */
   readonly timeoutMs: number;
 }
 
@@ -52,7 +55,7 @@ export function startSender({ rules, resolve, timeoutMs }: SenderOptions): Start
       exchange({ transport, lookup, aborts, limitMs: timeoutMs - elapsedMs() }, outgoing);
     let answer = await once();
     // The receiver probably closed the idle connection before it read the request. A repeat is
-    // harmless: it has the same id.
+    // harmless: it has the same `webhook-id`.
     if (answer.stale) answer = await once();
     return replyOf(answer, elapsedMs());
   };

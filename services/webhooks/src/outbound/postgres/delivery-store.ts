@@ -65,11 +65,11 @@ export const LEASE = statement<LeasedRow>(
 );
 
 /**
- * $1-$7 attempts, $8 now. The number of attempts is the fencing token: if two processes made an
- * attempt, the second record changes neither the delivery nor the endpoint. The first failure of an
- * endpoint, without a success in the same call, sets `failing_since`; a success clears it. The
- * condition uses the status instead of `due_at`, so that no plan scans all open deliveries of an
- * endpoint.
+ * $1-$7 attempts, $8 now. The number of attempts is the fencing token: if two processes made the
+ * same attempt, the second record changes neither the delivery nor the endpoint. The first failure
+ * of an endpoint, without a success in the same call, sets `failing_since`; a success clears it.
+ * The condition uses the status instead of `due_at`, so that no plan scans all open deliveries of
+ * an endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",
@@ -174,7 +174,10 @@ const COUNT = statement<{ total: number }>(
  */
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
-/** $1 endpoint, $2 delivery, $3 now. Makes the delivery due now, unless it is running. */
+/**
+ * $1 endpoint, $2 delivery, $3 now. Unless the delivery is running, it is due now, and its retry
+ * schedule starts again.
+ */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",
   `update deliveries set status = 'pending', due_at = $3, leased = false, step = 0, completed_at = null

@@ -38,7 +38,8 @@ const FIND = statement<EndpointRow>(
 );
 
 /**
- * $3 to $10: for each field, whether it changes and its new value. Enabling resets `failing_since`.
+ * $3 to $10: for each field, whether it changes and its new value. $11: the new status, or null.
+ * Enabling resets `failing_since`.
  */
 const UPDATE = statement<EndpointRow>(
   "webhooks_update_endpoint",

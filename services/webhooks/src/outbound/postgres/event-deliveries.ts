@@ -41,7 +41,7 @@ const LIST_OF_ACCOUNT = statement<Omit<EventRow, "payload"> & { position: number
    order by listed.position desc limit $5`,
 );
 
-/** $1, $2 deliveries; $3 now. */
+/** $1, $2: recording days and ids of deliveries; $3 now. */
 const LIST_DELIVERIES = statement<DeliveryRow>(
   "webhooks_list_deliveries_of_events",
   `select ${shownColumns("$3::timestamptz")} from unnest($1::date[], $2::uuid[]) as wanted (wanted_day, wanted_id)

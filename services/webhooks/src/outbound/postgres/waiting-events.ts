@@ -126,7 +126,7 @@ export async function deleteWaiting(tx: Transaction, waiting: readonly WaitingEv
   return rows.map(fromContent);
 }
 
-/** Stores new waiting events, and updates events that wait already. */
+/** Stores new waiting events. For events that wait already, updates `for_other_source`. */
 export function storeWaiting(tx: Transaction, early: readonly EarlyEvent[]): void {
   const added: { readonly event: IncomingEvent; readonly isForOtherSource: boolean }[] = [];
   const changed: EarlyEvent[] = [];
