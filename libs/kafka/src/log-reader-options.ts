@@ -17,8 +17,8 @@ export interface LogReaderOptions {
   readonly onBatch: (partition: number, messages: readonly Message[]) => void | Promise<void>;
   readonly logger: Logger;
   /**
-   * Called once if `onBatch` throws, or if a position is beyond the end of the log. The reader has
-   * stopped, and the process should stop.
+   * Called at most once, if `onBatch` throws or a position is beyond the end of the log. The reader
+   * has stopped, and the process should stop. Not called after `stop()`.
    */
   readonly fatal: (error: Error) => void;
   /**

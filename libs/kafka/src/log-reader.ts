@@ -352,12 +352,17 @@ class FetchingReader implements LogReader {
   async #callHandler(partition: number, messages: readonly Message[]): Promise<void> {
     try {
       await this.#options.onBatch(partition, messages);
-    } catch (thrown) {
-      const error = asError(thrown);
-      this.#stopped.abort();
-      this.#options.fatal(error);
+    } catch (error) {
+      this.#fail(asError(error));
       throw error;
     }
+  }
+
+  /** Stops the reader and reports the error, unless the reader has stopped already. */
+  #fail(error: Error): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#stopped.abort();
+    this.#options.fatal(error);
   }
 
   /** Reads the metadata again, and checks the positions if a position was not in the log. */
@@ -375,11 +380,7 @@ class FetchingReader implements LogReader {
         this.#positions.set(partition, position);
       }
     } catch (failure) {
-      if (failure instanceof PositionBeyondEnd) {
-        this.#stopped.abort();
-        this.#options.fatal(failure);
-        return;
-      }
+      if (failure instanceof PositionBeyondEnd) return this.#fail(failure);
       this.#options.logger.warn(
         { topic: this.#topic, error: asError(failure).message },
         "the metadata and offsets could not be read; trying again",

@@ -266,6 +266,27 @@ test("a handler that throws stops the reader and is reported once", async () => 
   await started.stop();
 });
 
+test("a handler that throws after the stop is not reported", async () => {
+  const errors: Error[] = [];
+  const called = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  await producer.value.send(TOPICS.accountEvents, { key: "k", value: "v" });
+  const { started } = await reader({
+    topic: TOPICS.accountEvents,
+    onBatch: async () => {
+      called.resolve();
+      await stopped.promise;
+      throw new Error("the database is closed");
+    },
+    fatal: (error) => void errors.push(error),
+  });
+  await called.promise;
+  const stopping = started.stop();
+  stopped.resolve();
+  await stopping;
+  expect(errors).toEqual([]);
+});
+
 test("the offset of a time is the offset of the first record created then or later", async () => {
   const { partition } = await producer.value.send(TOPICS.deadLetter, { key: "k", value: "v" });
   const hourMs = 3_600_000;
