@@ -17,8 +17,8 @@ export interface Fault {
 }
 
 /**
- * Controls the simulated trading server of a demo organization. Each method except `login` throws
- * for an unexpected status.
+ * Controls the simulated trading server of a demo organization. Each method throws for an
+ * unexpected status.
  */
 export class TradingControl {
   readonly #base: string;
@@ -96,6 +96,7 @@ export class TradingControl {
       signal: AbortSignal.timeout(30_000),
     });
     if (response.status === 401) return null;
+    if (response.status !== 200) throw new Error(`the login of ${accountNumber} was answered ${response.status}`);
     return ((await response.json()) as { access: string }).access;
   }
 

@@ -93,7 +93,8 @@ describe("the page on webhooks", () => {
       expect(new Webhook(secret).verify(body, headers)).toEqual(shown[0]?.example);
       expect(() => eventOf(Buffer.from(`${body} `), headers)).toThrow(/signature/i);
     } finally {
-      process.env["WEBHOOK_SECRET"] = before;
+      if (before === undefined) delete process.env["WEBHOOK_SECRET"];
+      else process.env["WEBHOOK_SECRET"] = before;
       rmSync(folder, { recursive: true });
     }
   });
