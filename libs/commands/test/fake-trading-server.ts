@@ -30,7 +30,7 @@ export class FakeTradingServer {
     this.#behaviours.set(accountNumber, behaviour);
   }
 
-  /** Releases the hanging calls; their changes apply now. */
+  /** Releases the hanging calls: each change applies now, unless its reference was closed. */
   release(): void {
     for (const go of this.#hanging.splice(0)) go();
   }

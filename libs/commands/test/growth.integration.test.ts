@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.stop());
 
-/** Commands of one account whose partition changes. */
+/** Commands of one account that the growth moves to another partition. */
 function commandsThatMove(count: number): AnyCommandMessage[] {
   for (;;) {
     const accountNumber = anyAccountNumber();
@@ -34,7 +34,7 @@ function commandsThatMove(count: number): AnyCommandMessage[] {
   }
 }
 
-it("runs the commands of an account from before and after a growth in the order of their acceptance", async () => {
+it("a worker runs the commands of an account from before and after a growth in the order of their acceptance", async () => {
   const all = commandsThatMove(6);
   const [before, after] = [all.slice(0, 3), all.slice(3)];
   const { serverId, accountNumber } = assertDefined(before[0], "a command");
@@ -64,7 +64,7 @@ it("runs the commands of an account from before and after a growth in the order 
   ]);
 });
 
-it("sends a command that is on a wrong partition to the partition of its account", async () => {
+it("a worker sends a command that is on a wrong partition to the partition of its account", async () => {
   const message = commandMessage();
   await harness.startWorker();
   await harness.publishMisplaced(1 - harness.partitionOf(message), message);
@@ -73,7 +73,7 @@ it("sends a command that is on a wrong partition to the partition of its account
   expect(position?.partition).toBe(harness.partitionOf(message));
 });
 
-it("does not start if another tool than the operator's command has grown the topic", async () => {
+it("a worker does not start if the topic was grown by another tool than the operator's command", async () => {
   await harness.startWorker();
   await harness.stopWorker();
   await harness.growByHand(AFTER);

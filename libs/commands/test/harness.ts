@@ -117,7 +117,7 @@ export class Harness {
     return scope;
   }
 
-  /** Starts a store without a worker, like another process of the service. */
+  /** Starts a store without a worker. The store stands for another process of the service. */
   startStore(): Started<CommandStore> {
     const { database, logger } = this;
     return startCommandStore({ worker: WORKER, database, producer: this.#producer, clock: systemClock, logger });
@@ -173,7 +173,7 @@ export class Harness {
     return growTopics(this.#kafka, partitions);
   }
 
-  /** The partition of a command after a growth. */
+  /** The partition of a command in a topic with `partitions` partitions. */
   partitionAmong(message: AnyCommandMessage, partitions: number): number {
     return partitionOfKey(orderKeyOf(message), partitions);
   }

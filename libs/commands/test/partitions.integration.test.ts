@@ -62,12 +62,13 @@ it("leaves a partition to the member of the later generation, also if the former
   await delay(2 * REOPEN_DELAY_MS);
   expect(await token()).toBe(2);
 
-  // A late assignment of the former generation does not wait for the lease: the next assignment is
-  // handled after it.
+  // A late assignment of the former generation resolves without the lease: otherwise the next
+  // assignment would have to wait.
   await former.assign([PARTITION], 7);
   expect(await token()).toBe(2);
 
-  // The holder stops without releasing its lease. The group is recreated and restarts at 1.
+  // The holder stops without releasing its lease. The group is recreated, so its generations
+  // restart at 1.
   await later.stop();
   await harness.database.query(EXPIRE, [TOPICS.commandsAccount.name]);
   await former.assign([PARTITION], 1);

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** What can cause a change: a management key, a user of the console, kapi itself. */
 export const ACTOR_TYPES = ["key", "user", "system"] as const;
 const MAX_ACTOR_ID_CHARACTERS = 64;
-/** An IPv6 address has at most 45 characters. */
+/** Enough for every network address: an IPv6 address has at most 45 characters. */
 const MAX_ADDRESS_CHARACTERS = 64;
 
 export const ActorType = z.enum(ACTOR_TYPES);
@@ -11,7 +11,7 @@ export const ActorType = z.enum(ACTOR_TYPES);
 /** Who caused a command, a billed request or a transaction (decisions, 3.3). */
 export const Actor = z.object({
   type: ActorType,
-  /** The key id of a key, or the id of a user. */
+  /** The key id of a key, the id of a user, or for `system` a part of kapi, such as `risk`. */
   id: z.string().min(1).max(MAX_ACTOR_ID_CHARACTERS),
 });
 export type Actor = z.infer<typeof Actor>;

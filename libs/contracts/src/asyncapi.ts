@@ -1,6 +1,6 @@
 /**
- * The AsyncAPI 3.0 document of the live stream. It is generated from the schemas that validate its
- * messages. The checked-in copy is `docs/reference/asyncapi.json`; the page for people is
+ * The AsyncAPI 3.0 document of the live stream. It is generated from the schemas that validate the
+ * stream's messages. The checked-in copy is `docs/reference/asyncapi.json`; the page for people is
  * `docs/live-metrics.md`.
  */
 import { HANDSHAKE_HEADERS, handshakeAnswers } from "./asyncapi/handshake.ts";

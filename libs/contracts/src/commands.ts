@@ -15,7 +15,7 @@ import { DateTime } from "./values.ts";
 
 /** Time from acceptance to expiry, in milliseconds (decisions, 3.1). */
 export const COMMAND_DEADLINE_MS = 15 * 60_000;
-/** The same for an export, in milliseconds. */
+/** Time from the acceptance of an export to its expiry, in milliseconds. */
 export const EXPORT_DEADLINE_MS = 60 * 60_000;
 
 /** The contract of one command: a row of the table {@link COMMANDS}. */

@@ -87,7 +87,7 @@ export const LIVE_EXAMPLES = {
     },
     {
       name: "empty",
-      summary: "After `afterSequence` 0 of an account without any sample: the first one will be 1.",
+      summary: "After `afterSequence` 0 of an account without any sample: the first sample will have the sequence 1.",
       payload: replay({
         firstAvailableSequence: 1,
         lastAvailableSequence: 0,
@@ -114,7 +114,7 @@ export const LIVE_EXAMPLES = {
     },
     {
       name: "positionClosed",
-      summary: "The last position was closed: sent at once, without margin in use.",
+      summary: "The last open position was closed: the sample is sent at once, and no margin is in use.",
       payload: sample(LAST + 1, {
         measuredAt: "2026-03-02T10:04:12.950Z",
         balance: 10_098.9,

@@ -16,13 +16,13 @@ import { LIVE_LIMITS } from "./limits.ts";
 export interface LiveMessage {
   readonly from: "client" | "server";
   readonly schema: z.ZodType;
-  /** Its `type` on the wire, or the whole text of a message that is not JSON. */
+  /** The `type` of the message on the wire, or the whole text of a message that is not JSON. */
   readonly name: string;
   readonly title: string;
   /** Markdown. */
   readonly text: string;
   readonly examples: readonly Example[];
-  /** Names of the messages that may answer it. */
+  /** Names in {@link LIVE_MESSAGES} of the messages that may answer this message. */
   readonly replies?: readonly string[];
 }
 

@@ -47,7 +47,7 @@ export function expressionOf(fields: FieldPatterns<string>, start: "{" | ",", op
   return new RegExp(`${start === "{" ? "^\\{" : ","}${members.join("")}\\}$`);
 }
 
-/** The group of each field in the expression. */
+/** The number of each field's group in the expression, from 1. */
 export function groupsOf<Name extends string>(fields: FieldPatterns<Name>): Readonly<Record<Name, number>> {
   const groups = Object.keys(fields).map((name, index) => [name, index + 1] as const);
   return Object.fromEntries(groups) as Record<Name, number>;

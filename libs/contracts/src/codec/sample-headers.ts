@@ -14,7 +14,7 @@ export interface SampleRange {
   readonly to: number;
 }
 
-/** The headers of the record that reports the deletion of its account. It has no value. */
+/** The headers of the record that reports the deletion of its account. This record has no value. */
 export const DELETION_HEADERS: Readonly<Record<string, string>> = { [SAMPLE_HEADERS.deleted]: "1" };
 
 /** The headers of a record of `metrics.samples`. */

@@ -36,7 +36,10 @@ export const VALUATION_FIELDS: FieldPatterns<keyof Valuation> = {
 const NAMES = Object.keys(VALUATION_FIELDS) as (keyof Valuation)[];
 const USUAL = expressionOf(VALUATION_FIELDS, "{", "netDepositsMinor");
 const AT = groupsOf(VALUATION_FIELDS);
-/** Characters before `measuredAt`, without the values of the two fields before it. */
+/**
+ * Number of characters before the value of `measuredAt`, without the values of the two earlier
+ * fields.
+ */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
 
 /** The values of a record of `trading.valuations`, and its position in the log. */

@@ -71,7 +71,10 @@ export type UpdateTradingAccountBody = z.infer<typeof UpdateTradingAccountBody>;
 export const RequestBody = z.object({ requestId: RequestId });
 export type RequestBody = z.infer<typeof RequestBody>;
 
-/** Body of disableAccount; with `flatten` all positions are closed too (decisions, 15.8). */
+/**
+ * Body of disableAccount. With `flatten` all positions are closed and all pending orders are
+ * cancelled too (decisions, 15.8).
+ */
 export const DisableAccountBody = RequestBody.extend({ flatten: z.boolean().optional() });
 export type DisableAccountBody = z.infer<typeof DisableAccountBody>;
 
@@ -94,7 +97,7 @@ export type AccountStatus = z.infer<typeof AccountStatus>;
 
 /**
  * Query of listTradingAccounts (decisions, 4.5); without `page`, `limit` and `cursor`, every
- * account is streamed.
+ * account that matches `status` and `search` is streamed.
  */
 export const ListTradingAccountsQuery = checkedPageQuery(
   z.object({

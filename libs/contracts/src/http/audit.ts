@@ -37,7 +37,7 @@ export const AUDIT_ACTIONS = [
   "webhook.updated",
   "webhook.deleted",
   "webhook.secret_rotated",
-  // Commands, recorded with their outcome: first password resets by people and by keys.
+  // Commands, recorded with their outcome. Password resets are recorded whoever requested them.
   "account.password_reset",
   "account.investor_password_reset",
   // Other commands are recorded only if a person requested them.
@@ -55,7 +55,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** Actors of entries. */
+/** The types of actors in entries. */
 export const AUDIT_ACTOR_TYPES = [...ACTOR_TYPES, "operator"] as const;
 export const AUDIT_SUBJECT_TYPES = ["organization", "user", "key", "server", "webhook", "account"] as const;
 
@@ -72,7 +72,7 @@ const ENTRY_ID = /^[1-9]\d{0,17}$/;
  * with one of these.
  */
 export const AuditEntry = z.object({
-  /** Rises with every entry. Sent as `before`, it requests the page after this entry. */
+  /** Rises with every entry. Sent as `before`, it requests the entries that are older. */
   id: z.string(),
   at: z.iso.datetime(),
   /** Null for failed sign-ins that named no known user. */
@@ -91,8 +91,8 @@ export const AuditEntry = z.object({
   /** Network address of the request; null if unknown. */
   address: z.string().nullable(),
   /**
-   * What was changed, or the user of a failed sign-in. Null for failed sign-ins of unknown or of
-   * several users.
+   * What was changed, or the user of a failed sign-in. Null for failed sign-ins if their user is
+   * unknown, or if the entry counts failures of several users.
    */
   subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }).nullable(),
   details: z.record(z.string(), z.unknown()),
@@ -116,7 +116,10 @@ export const ListAuditQuery = AuditFilters.extend({
   limit: queryInteger(1, MAX_AUDIT_ENTRIES).default(DEFAULT_AUDIT_ENTRIES),
 });
 export type ListAuditQuery = z.infer<typeof ListAuditQuery>;
-/** Query of the audit log as CSV: up to {@link MAX_EXPORTED_AUDIT_ENTRIES}, newest first. */
+/**
+ * Query of the audit log as CSV. The answer has at most {@link MAX_EXPORTED_AUDIT_ENTRIES} entries,
+ * newest first.
+ */
 export const ExportAuditQuery = AuditFilters;
 export type ExportAuditQuery = z.infer<typeof ExportAuditQuery>;
 

@@ -110,7 +110,7 @@ export const ListCommandsQuery = checkedPageQuery(
     idempotencyKey: z.string().min(1).max(104).optional(),
     from: DateTime.optional(),
     to: DateTime.optional(),
-    /** The `Idempotency-Key` of a bulk: the commands of its items. */
+    /** The `Idempotency-Key` of a bulk request: selects the commands of its items. */
     bulkIdempotencyKey: FilterText.optional(),
     idempotencyKeyPrefix: z.string().min(1).max(104).optional(),
     wait: GetCommandQuery.shape.wait,

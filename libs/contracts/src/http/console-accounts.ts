@@ -1,6 +1,6 @@
 /**
- * The console's list of the accounts of a server. Accounts are sorted and filtered by their values
- * of the last stored minute; each is shown with the values of its newest live sample.
+ * The console's list of the accounts of a server. Sorts and filters by a value use the account's
+ * last stored minute. The list shows the values of this minute and of the newest live sample.
  */
 import { minorFromAmount } from "@kapi/kernel";
 import { z } from "zod";
@@ -73,23 +73,23 @@ export const ACCOUNT_FILTERS = {
 const FilterQuery = z.object(ACCOUNT_FILTERS);
 export type AccountFilters = z.infer<typeof FilterQuery>;
 
-const Amount = z.number().optional();
+const Bound = z.number().optional();
 /** The filters of the list as the console sends them to the metrics service. */
 export const AccountFilterValues = z.object({
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),
   createdFrom: z.iso.datetime().optional(),
   createdTo: z.iso.datetime().optional(),
-  balanceMin: Amount,
-  balanceMax: Amount,
-  equityMin: Amount,
-  equityMax: Amount,
-  dailyDrawdownMin: Amount,
-  dailyDrawdownMax: Amount,
-  totalDrawdownMin: Amount,
-  totalDrawdownMax: Amount,
-  marginLevelMin: Amount,
-  marginLevelMax: Amount,
+  balanceMin: Bound,
+  balanceMax: Bound,
+  equityMin: Bound,
+  equityMax: Bound,
+  dailyDrawdownMin: Bound,
+  dailyDrawdownMax: Bound,
+  totalDrawdownMin: Bound,
+  totalDrawdownMax: Bound,
+  marginLevelMin: Bound,
+  marginLevelMax: Bound,
 }) satisfies z.ZodType<AccountFilters>;
 
 const VALUE_FILTERS = (Object.keys(ACCOUNT_FILTERS) as (keyof AccountFilters)[]).filter(
@@ -128,8 +128,8 @@ function hasOwnCursor({ cursor, ...query }: SortedQuery & { readonly cursor?: st
 }
 
 /**
- * Query of GET /servers/:serverId/accounts. A cursor belongs to its sort. `page` is
- * only for the newest first.
+ * Query of GET /servers/:serverId/accounts. A cursor belongs to its sort. A `page` above 1 is
+ * accepted only if {@link isNewestFirst} holds.
  */
 export const ListConsoleAccountsQuery = z
   .object({
@@ -174,8 +174,8 @@ export const ConsoleAccountsAnswer = z.object({
   accounts: z.array(ListedAccount),
   pagination: Pagination,
   /**
-   * The newest stored minute among the listed accounts, for a sort or filter by value; null
-   * otherwise.
+   * The newest stored minute among the accounts of the page; null if {@link isNewestFirst} holds,
+   * or if no account of the page has a stored minute.
    */
   orderedAt: z.iso.datetime().nullable(),
 });
@@ -217,7 +217,7 @@ export type EquityPoint = z.infer<typeof EquityPoint>;
 
 /**
  * Equity of an account over time, from stored minutes. An account has a stored minute only if its
- * values changed in the minute: between two points the equity stays that of the first one.
+ * values changed in the minute: between two points the equity is that of the earlier one.
  */
 export const EquityHistory = z.object({
   from: z.iso.datetime(),

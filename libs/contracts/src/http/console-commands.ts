@@ -17,14 +17,14 @@ const ActorText = z
 
 /**
  * Query of GET /servers/:serverId/commands of the console. With `by` or `amount` the console reads
- * 100 commands at a time and compares each of them. A page ends after the read with which it has
- * `limit` commands, and may have more. It has fewer if the search stopped first: see {@link
- * FoundCommandsAnswer}.
+ * 100 commands at a time, and compares each of them. After each read the page ends if it has at
+ * least `limit` commands, so it may have more. It has fewer at the end of the list, or if the
+ * search stopped at its maximum number of reads.
  */
 export const ConsoleCommandsQuery = ListCommandsQuery.extend({
   /** Who requested the command: `key/<id>`, `user/<id>` or `system/risk`. */
   by: ActorText.optional(),
-  /** The `amount` of its payload, in units of currency. */
+  /** The `amount` of the command's payload, in units of currency. */
   amount: z
     .string()
     .regex(AMOUNT, "must be an amount with at most two decimals")

@@ -23,7 +23,7 @@ const RecordedEvent = z.object({
   accountNumber: z.string().nullable(),
 });
 
-/** A delivery in a list, without all its attempts. */
+/** A delivery in a list, with only the last of its attempts. */
 const ListedDelivery = WebhookDelivery.omit({ attempts: true, eventId: true, type: true }).extend({
   /** Address of the endpoint. */
   url: z.string(),

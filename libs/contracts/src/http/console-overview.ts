@@ -6,7 +6,7 @@ import { AccountStatus } from "./accounts.ts";
 import { StoredAccountValues } from "./console-accounts.ts";
 import { RiskBreach, RiskRule } from "./risk.ts";
 
-/** A part of the overview. `unavailable`: its owner did not answer in time. */
+/** A part of the overview. `unavailable`: the read of the part failed, or was too slow. */
 function partOf<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.discriminatedUnion("status", [
     z.object({ status: z.literal("ok"), ...shape }),
@@ -22,7 +22,7 @@ export const NearLimit = z.object({
   /** The value that is compared, and the value at which the rule is breached. */
   value: z.number(),
   threshold: z.number(),
-  /** The distance between them, in percent of the rule's limit: the loss that breaches the rule. */
+  /** The distance from `value` to `threshold`, in percent of the rule's limit. */
   leftPercent: z.number(),
   measuredAt: z.iso.datetime(),
 });
@@ -32,9 +32,9 @@ export type NearLimit = z.infer<typeof NearLimit>;
 export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
 export type LossRuleType = z.infer<typeof LossRuleType>;
 
-/** The number of servers whose values the overview shows; further servers are only counted. */
+/** Maximum number of servers that the overview shows; further servers are only counted. */
 export const MAX_OVERVIEW_SERVERS = 500;
-/** The number of accounts in each list of the overview. */
+/** Maximum number of rows in each list of accounts, limits or breaches of the overview. */
 export const OVERVIEW_ROWS = 10;
 
 /** Answer of GET /overview. Money in units of currency; days are UTC. */
@@ -55,12 +55,12 @@ export const ConsoleOverview = z.object({
         accounts: z.partialRecord(AccountStatus, z.int().min(0)),
         /** Whether the trading server answers now. */
         answers: z.boolean(),
-        /** When the trading server last answered such a check; null: unknown. */
+        /** When the trading server last answered, as far as kapi checked; null: unknown. */
         answeredAt: z.iso.datetime().nullable(),
       }),
     ),
   }),
-  /** Of all servers, by currency. */
+  /** Sums over the accounts of all servers that are shown, by currency. */
   equity: partOf({
     sums: z.array(
       z.object({

@@ -62,7 +62,7 @@ export const ConsolePeopleAnswer = z.object({
 });
 export type ConsolePeopleAnswer = z.infer<typeof ConsolePeopleAnswer>;
 
-/** Body of POST /people/invitations. An open invitation of the e-mail address is replaced. */
+/** Body of POST /people/invitations. An open invitation to the e-mail address is replaced. */
 export const InvitePersonBody = z.object({ email: Email, name: GivenName, role: ConsoleRole });
 export type InvitePersonBody = z.infer<typeof InvitePersonBody>;
 
@@ -99,7 +99,7 @@ export const SignInOptions = z.object({
   passwordRecovery: z.boolean(),
   /** The provider of OpenID Connect; null: none. */
   provider: z.object({ name: z.string() }).nullable(),
-  /** Whether the password was correct, and a code of the second factor is missing. */
+  /** True after a correct password, until a code of the second factor completes the sign-in. */
   secondFactorPending: z.boolean(),
 });
 export type SignInOptions = z.infer<typeof SignInOptions>;

@@ -6,7 +6,7 @@ import { AccountNumber } from "../values.ts";
 /** Maximum, and default, number of accounts on a page. */
 const MAX_TEMPLATE_ACCOUNTS = 100;
 
-/** Query of a page of accounts; `after` is the last number of the page before. */
+/** Query of a page of accounts; `after` is the last account number of the page before. */
 export const TemplateAccountsQuery = z.object({
   after: AccountNumber.optional(),
   limit: z.coerce.number().int().min(1).max(MAX_TEMPLATE_ACCOUNTS).default(MAX_TEMPLATE_ACCOUNTS),

@@ -67,8 +67,8 @@ export const GivenName = z
 export const UserPassword = z.string().min(MIN_USER_PASSWORD_CHARACTERS).max(MAX_USER_PASSWORD_CHARACTERS);
 
 /**
- * Body of POST /session. An e-mail address of a wrong form, or a password that is too short, counts
- * as wrong. Empty and too long values are invalid.
+ * Body of POST /session. An e-mail address of a wrong form, or a password that is too short, is
+ * answered with 401 like a wrong password. Empty and too long values are answered with 400.
  */
 export const SignInBody = z.object({
   email: z.string().trim().toLowerCase().min(1).max(MAX_EMAIL_CHARACTERS),
@@ -146,7 +146,7 @@ export type DayUsage = z.infer<typeof DayUsage>;
 
 /**
  * Answer of GET /credits/usage-by-day: every requested day, oldest first. Each day has its
- * operations, the most expensive first; a day without use has none. The sums of all days equal the
+ * operations, the most credits first; a day without use has none. The sums of all days equal the
  * sums of the lines of listCreditUsage.
  */
 export const UsageByDayAnswer = z.object({

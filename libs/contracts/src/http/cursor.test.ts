@@ -27,7 +27,7 @@ describe("a cursor", () => {
     }
   });
 
-  it("of another version or list, or with a malformed key, is rejected", () => {
+  it("of another version or list, or with malformed content, is rejected", () => {
     const written = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString("base64url");
     const id = randomUUID();
     expect(decodeCursor("commands", written([1, "commands", "", 2, AT, id]))).not.toBeNull();

@@ -62,7 +62,7 @@ export const ValuationEvidence = z.object({
   netDeposits: MoneyText.nullable(),
 });
 
-/** A sample of the live stream, which subscribers received. */
+/** A sample, as the live stream sends it to subscribers. */
 export const SampleEvidence = z.object({
   kind: z.literal("sample"),
   sequence: z.int().min(1),
@@ -95,8 +95,8 @@ export const EvidenceRule = z.object({
   type: Name,
   action: Name,
   /**
-   * The latest time at which the account's values were measured that kapi had when this version
-   * became active. Valuations that were measured later were compared with this version.
+   * `measuredAt` of the newest values of the account that kapi had when this version became active.
+   * Valuations that were measured later were compared with this version.
    */
   activeFrom: Time,
   limit: EvidenceLimit,
@@ -107,8 +107,8 @@ export const EvidenceRule = z.object({
 /** The value from which a loss or profit counts. */
 export const EvidenceReference = z.object({
   /**
-   * Includes the deposits since `at` until the breach, less the withdrawals; the initial balance
-   * includes those since the account was created.
+   * Includes the deposits minus the withdrawals from `at` to the breach; if the reference is the
+   * initial balance, from the creation of the account to the breach.
    */
   value: MoneyText,
   /** The value of which a limit in percent is a share. */

@@ -45,8 +45,8 @@ export const TIME_FIELDS = { from: DateTime.optional(), to: DateTime.optional() 
 export const FilterText = z.string().min(1).max(100);
 
 /**
- * Rejects `page` together with `cursor`, and `from` after `to`. Page 1 beside a cursor is left out:
- * generated clients send the default with every request (decisions, 14.1).
+ * Rejects a `page` above 1 together with `cursor`, and `from` after `to`. Drops page 1 beside a
+ * cursor: generated clients send the default with every request (decisions, 14.1).
  */
 export function checkedPageQuery<Query extends z.ZodObject>(query: Query): Query {
   return query
@@ -95,7 +95,7 @@ export interface PageStart<List extends CursorList> {
 
 /**
  * Where the page of a query begins. The offset is limited, so that the largest page number is
- * accepted too. The query is valid (see {@link cursorFields}).
+ * accepted too. {@link cursorFields} must have validated the query.
  */
 export function pageStart<List extends CursorList>(
   list: List,

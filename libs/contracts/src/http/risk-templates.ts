@@ -48,7 +48,7 @@ export type RiskTemplateSelection = z.infer<typeof RiskTemplateSelection>;
 export const SetRiskTemplateBody = z.object({
   rules: RiskRules,
   appliesTo: RiskTemplateSelection,
-  /** Whether it applies to accounts that are created, or begin to match, later. */
+  /** Whether the template applies to accounts that are created, or begin to match, later. */
   newAccounts: z.boolean(),
   requestId: RequestId,
 });

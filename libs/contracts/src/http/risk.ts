@@ -12,7 +12,7 @@ const MAX_RULE_ID_CHARACTERS = 64;
 /** Percentages have at most this many decimals, so that limits are computed exactly. */
 export const PERCENT_DECIMALS = 4;
 const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
-/** Accepted difference from {@link PERCENT_DECIMALS} decimals, because JSON numbers are binary. */
+/** Accepted difference from {@link PERCENT_DECIMALS} decimals: parsed numbers are binary. */
 const PERCENT_TOLERANCE = 1e-9;
 
 /**
@@ -54,7 +54,7 @@ export type RiskAction = z.infer<typeof RiskAction>;
 
 /** The value of an account that a rule compares or starts from. */
 export const RiskBasis = z.enum(["equity", "balance"]);
-/** The value at the start of a day from which a daily loss counts; `higher`: of the two. */
+/** The value at the start of a day from which a daily loss counts; `higher`: the higher of both. */
 export const DailyLossBasis = z.enum(["equity", "balance", "higher"]);
 
 /** An IANA time zone that this process knows. */
@@ -64,7 +64,7 @@ export const TimeZone = z
   .refine(isTimeZone, { error: "must be an IANA time zone, such as Europe/London" });
 
 function isTimeZone(name: string): boolean {
-  // Offsets such as "+01:00" have no daylight saving time, and nobody means them.
+  // Offsets such as "+01:00" have no daylight saving time, so they are rejected.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
@@ -85,7 +85,6 @@ export const DailyLossRule = z.object({
   ...COMMON,
   type: z.literal("dailyLoss"),
   limit: RiskLimit,
-  /** The value at the start of the day from which the loss counts; `higher`: of the two. */
   basis: DailyLossBasis,
   timeZone: TimeZone.default("UTC"),
   /** The local time at which a day starts. */
@@ -102,7 +101,7 @@ export const MaxLossRule = z.object({
   limit: RiskLimit,
   /** Absent: the loss counts from `startValue`. Otherwise from the highest equity or balance. */
   trailing: RiskBasis.optional(),
-  /** The value at the start; absent: the initial balance of the account. */
+  /** The value from which the loss counts at first; absent: the initial balance of the account. */
   startValue: Amount.positive().optional(),
   /**
    * Only with `trailing`: the threshold never rises above this equity, plus the deposits minus the
@@ -111,7 +110,10 @@ export const MaxLossRule = z.object({
   lockAt: Amount.optional(),
 });
 
-/** The profit since the start. Reaching the target is reported as a breach, like a loss. */
+/**
+ * The profit above `startValue`; absent: above the initial balance. Reaching the target is reported
+ * as a breach, like a loss.
+ */
 export const ProfitTargetRule = z.object({
   ...COMMON,
   type: z.literal("profitTarget"),
@@ -127,7 +129,7 @@ export const RISK_RULE_TYPES = ["dailyLoss", "maxLoss", "profitTarget"] as const
 export const RiskRule = z.discriminatedUnion("type", [DailyLossRule, MaxLossRule, ProfitTargetRule]);
 export type RiskRule = z.infer<typeof RiskRule>;
 
-/** All rules of an account. Rules that contradict each other are rejected. */
+/** All rules of an account. Rules that contradict themselves or each other are rejected. */
 export const RiskRules = z.array(RiskRule).min(1).max(MAX_RISK_RULES).superRefine(rejectContradictions);
 
 /** Body of setRiskRules. */
@@ -158,7 +160,7 @@ export const AccountRiskRules = z.object({
   commandId: z.uuid().nullable(),
   /** Since when valuations are compared with these rules; null for version 0. */
   activeFrom: z.iso.datetime().nullable(),
-  /** The template that the rules came from; null for rules that were set on the account. */
+  /** The template that the rules came from; null for rules set on the account, or without rules. */
   template: RiskRulesTemplate.nullable(),
 });
 export type AccountRiskRules = z.infer<typeof AccountRiskRules>;
@@ -173,10 +175,10 @@ export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
  */
 export const RiskAlert = z.object({
   id: z.uuid(),
-  /** The rule as it was. */
+  /** The rule in the version that was breached, or that gave the warning. */
   rule: RiskRule,
   ruleVersion: z.int().min(1),
-  /** Local date of a daily rule; `lifetime` of every other rule. */
+  /** Local date of a daily rule; `lifetime` for every other rule. */
   period: z.string(),
   /** The value from which the loss or profit counts. */
   reference: z.number(),
@@ -207,7 +209,10 @@ export const BreachEvidenceState = z.object({
    * sample includes the breach.
    */
   sequence: z.int().min(1).nullable(),
-  /** The value furthest beyond the threshold in the minute after the breach; null unless stored. */
+  /**
+   * The value furthest beyond the threshold in the minute after the breach; null without stored
+   * evidence.
+   */
   extremeValue: z.number().nullable(),
   extremeAt: z.iso.datetime().nullable(),
 });

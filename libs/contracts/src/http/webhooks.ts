@@ -113,8 +113,8 @@ export const CreateWebhookBody = z.object({
 export type CreateWebhookBody = z.infer<typeof CreateWebhookBody>;
 
 /**
- * Body of updateWebhook; missing fields are unchanged. `enabled` restarts the count of failing
- * days.
+ * Body of updateWebhook; missing fields are unchanged. The status `enabled` restarts the count
+ * of failing days.
  */
 export const UpdateWebhookBody = z
   .object({
