@@ -91,6 +91,7 @@ describe("the request log", () => {
       "operation=depositAccountFunds",
       "requestId=refused",
       `serverId=${person.serverId}&accountNumber=10001`,
+      "accountNumber=10001",
       `actor=${KEY}&status=402&operation=depositAccountFunds`,
     ];
     for (const filter of filters) expect([filter, idsOf(await list(filter))]).toEqual([filter, [refused.id]]);

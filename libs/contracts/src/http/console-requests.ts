@@ -26,7 +26,7 @@ export const ListRequestsQuery = z.object({
   actor: z.string().min(1).max(MAX_TEXT_CHARACTERS).optional(),
   requestId: z.string().min(1).max(MAX_TEXT_CHARACTERS).optional(),
   serverId: Guid.optional(),
-  /** To be sent with `serverId`: an account number is unique only on its server. */
+  /** Without `serverId`: accounts with this number on all servers. */
   accountNumber: AccountNumber.optional(),
   from: DateTime.optional(),
   to: DateTime.optional(),

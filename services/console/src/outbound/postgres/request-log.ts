@@ -253,8 +253,10 @@ async function list(
   const fromMs = Math.max(firstMs, query.from === undefined ? firstMs : Date.parse(query.from));
   const endMs = cursor === undefined ? Date.parse(days.at(-1) ?? "") : uuidV7TimeMs(cursor);
   const toMs = query.to === undefined ? endMs + 1 : Math.min(endMs + 1, Date.parse(query.to));
-  const driver = FILTERS.find((filter) => query[filter] !== undefined);
-  const isCompared = FILTERS.filter((filter) => query[filter] !== undefined).length > 1;
+  const given = FILTERS.filter((filter) => query[filter] !== undefined);
+  // The index of account numbers begins with the server.
+  const driver = given.find((filter) => filter !== "accountNumber" || query.serverId !== undefined);
+  const isCompared = given.length > (driver === undefined ? 0 : 1);
   const rows = await database.query(driver === undefined ? LIST_ALL : LIST_BY[driver], [
     organizationId,
     cursor === undefined ? "infinity" : toIso(uuidV7TimeMs(cursor)),
