@@ -68,7 +68,7 @@ test("organizations, people, keys and servers are listed in pages, each list und
   expect((await ask("GET", `${base}/users?limit=0`)).status).toBe(400);
 });
 
-test("no list contains anything of a password or of a key's secret", async () => {
+test("no list has a field with a hash or a secret", async () => {
   for (const list of ["users", "keys", "servers"]) {
     const text = (await client.request("GET", `${base}/${list}`)).body.toString();
     expect(text).not.toMatch(/hash|argon2|secret/i);
@@ -85,7 +85,7 @@ test("the credits are the current wallet", async () => {
   });
 });
 
-test("an unknown organization has no lists, no credits and no people", async () => {
+test("an unknown organization and an unknown user are 404", async () => {
   const nobody = `/internal/organizations/${randomUUID()}`;
   for (const list of ["users", "keys", "servers", "credits"])
     expect((await ask("GET", `${nobody}/${list}`)).status).toBe(404);
@@ -95,7 +95,7 @@ test("an unknown organization has no lists, no credits and no people", async () 
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a user's generated password is shown once and works; an e-mail address belongs to one user, in any letter case", async () => {
+test("a generated password is returned and works, a supplied one is not returned; an e-mail address belongs to one user, in any letter case; invalid fields are rejected", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${base}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
@@ -179,7 +179,7 @@ describe("the audit log", () => {
     const somebody = await harness.person();
     const browser = harness.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
-    // Later failures become one entry after a minute, for which this test does not wait.
+    // The later failures become one entry a minute later. This test does not wait for that entry.
     await eventually(async () => {
       const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
       expect(failures).toMatchObject([
@@ -196,7 +196,7 @@ describe("the audit log", () => {
     });
   });
 
-  it("has the first use of a key once, with its address", async () => {
+  it("has the first use of a key once, with the address of the caller", async () => {
     const { organizationId } = person;
     const made = await ask("POST", `${base}/keys`, { scopes: ["credits:read"], name: "Used" });
     const { keyId } = made.body as { keyId: string };

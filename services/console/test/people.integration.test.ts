@@ -59,7 +59,7 @@ const addPeople = async ({ organizationId }: ConsoleUser, count: number): Promis
 };
 
 describe("an invitation", () => {
-  it("lets a person choose a password and sign in with the role, once", async () => {
+  it("works once: the person chooses a name and a password, and gets the role of the invitation", async () => {
     const owner = await harness.person();
     const browser = await harness.signedIn(owner);
     const email = `${randomUUID()}@example.com`;
@@ -120,7 +120,7 @@ describe("an invitation", () => {
     expect(invitations).toHaveLength(MAX_OPEN_INVITATIONS);
   });
 
-  it("is accepted only up to the limit of active people, also by two people at once", async () => {
+  it("is accepted only up to the limit of active people, also if two people accept at the same time", async () => {
     const owner = await harness.person();
     const browser = await harness.signedIn(owner);
     const emails = [1, 2].map(() => `${randomUUID()}@example.com`);
@@ -146,7 +146,7 @@ describe("an invitation", () => {
     expect(await accept(rejected)).toBe(200);
   });
 
-  it("is refused for the address of a user", async () => {
+  it("is refused for the e-mail address of a user, also of another organization", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(owner);
     const body = { email: other.email, name: "Taken", role: "owner" };
@@ -178,7 +178,7 @@ describe("a role", () => {
     );
   });
 
-  it("cannot be changed by its person, nor by owners of other organizations", async () => {
+  it("is changed in the console only by another owner of the organization, and only such an owner disables a person", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const colleague = await harness.colleague(owner, "owner");
     const browser = await harness.signedIn(owner);

@@ -32,7 +32,7 @@ const recover = (token: string, newPassword = NEW_PASSWORD) =>
   harness.browser().ask("POST", "/password-recovery/complete", { token, newPassword });
 
 describe("a forgotten password", () => {
-  it("is replaced with the link of a mail, which works once; all sessions end", async () => {
+  it("is changed through a link in a mail: the link works once, and all sessions end", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
     expect((await forget(person.email.toUpperCase())).status).toBe(202);
@@ -83,7 +83,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(202);
   });
 
-  it("sends at most three mails to an address, which the answers do not reveal, and limits a network address", async () => {
+  it("causes at most three mails to an e-mail address, with equal answers; requests from one network address are limited", async () => {
     const person = await harness.person();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) statuses.push((await forget(person.email)).status);

@@ -126,7 +126,7 @@ describe.each([
     for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1)
       expect(await attempts.begin(subject)).toBe(0);
     for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
-      // Moves the failure into the future: otherwise a slow machine could pass the wait.
+      // Moves the failure into the future: otherwise the wait could be over on a slow machine.
       await passTime(subject, -AHEAD_MS);
       const end = Number(await redis.commands.hget(signInEmailKey(subject.emailHash), "at")) + seconds * 1_000;
       const before = await redisTime();
@@ -145,7 +145,7 @@ describe.each([
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
   });
 
-  test("a success clears the failures of the e-mail address, and only its own attempt of the network address; an undecided attempt is not counted", async () => {
+  test("a success clears all failures of the e-mail address, but takes only one attempt off the count of the network address; an undecided attempt is not counted", async () => {
     const address = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
       await attempts.begin(newSubject({ address }));

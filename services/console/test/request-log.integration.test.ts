@@ -132,7 +132,7 @@ describe("the request log", () => {
     await eventually(async () => expect((await list(`operation=${operation}`)).requests).toHaveLength(1));
   });
 
-  it("is empty for another organization, which gets 404 for a request in it", async () => {
+  it("shows no requests to another organization, which gets 404 for the id of a request", async () => {
     const own = requestOf({ operation: "own" });
     await log({ requests: [own] });
     await eventually(async () => expect((await list("operation=own")).requests).toHaveLength(1));

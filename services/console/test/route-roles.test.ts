@@ -120,7 +120,7 @@ const isPassed = (status: number): boolean => status !== UNKNOWN && status !== F
 const withSession = (): Route[] => routes.filter(({ name }) => !PUBLIC_ROUTES.includes(name));
 
 describe("the routes of the console", () => {
-  it("are exactly those of the table of roles: a new route needs a decision", () => {
+  it("are exactly those of the table of roles: a new route needs a row there", () => {
     const known = [...Object.keys(ROUTE_ROLES), ...PUBLIC_ROUTES];
     expect(routes.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
     expect(routes.length).toBeGreaterThan(40);

@@ -29,8 +29,8 @@ interface Enrolled {
 }
 
 /**
- * Sets up two-factor authentication. The code is that of the time step before the current one: the
- * test can still use the current one.
+ * Sets up two-factor authentication, with the code of the previous time step. Each code works once:
+ * the test can still use the code of the current step.
  */
 async function enrol(person: ConsoleUser): Promise<Enrolled> {
   const browser = await harness.signedIn(person);

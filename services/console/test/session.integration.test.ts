@@ -164,8 +164,7 @@ describe("signing in", () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         statuses.push((await harness.browser().signIn(email, "wrong password")).status);
       }
-      // Sets the time of these failures, so that the next attempts must wait also on a slow
-      // machine.
+      // Moves these failures into the future: the next attempts must wait also on a slow machine.
       await failNow(email);
       for (let attempt = 0; attempt < 5; attempt += 1) {
         const answer = await harness.browser().signIn(email, "wrong password");

@@ -1,4 +1,4 @@
-/** Stand-ins for the lists about an account: those of account, finance and command-status. */
+/** Stand-ins for the lists that account, finance and command-status serve for one account. */
 import {
   ACCOUNT_ROUTES,
   type Actor,
@@ -27,7 +27,7 @@ const AT = "2026-01-01T00:00:00.000Z";
 export interface RecordData {
   /** Numbers of the existing accounts, per server. */
   readonly accounts: Map<string, string[]>;
-  /** Number of records in each list of an account, by its number. */
+  /** Number of records in each list of an account, by account number. */
   readonly recordCounts: Map<string, number>;
   /** Who requested the transactions and commands of all accounts. */
   recordedBy: Actor | null;
@@ -50,7 +50,7 @@ export function installRecords(app: ReturnType<typeof createHttpServer>, state: 
     recordOf: (number: number) => object,
   ) => {
     const account = parse(AccountPath, params);
-    // Finance does not know which accounts exist.
+    // The finance service answers an unknown account with a page, not with 404.
     const exists = state.accounts.get(account.serverId)?.includes(account.accountNumber) === true;
     if (list !== "transactions" && !exists) throw new ApiError("ACCOUNT_NOT_FOUND");
     const total = state.recordCounts.get(account.accountNumber) ?? 0;

@@ -30,9 +30,9 @@ import { installRecords, type RecordData } from "./stand-in-records.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-const Names = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
+const AccountRefs = z.object({ accounts: z.array(z.object({ serverId: z.guid(), accountNumber: z.string() })) });
 const ServerPath = z.object({ serverId: z.guid() });
-const Numbers = z.object({ accountNumbers: z.array(z.string()) });
+const AccountNumbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
 /** The data of the services that the console calls; tests set it. */
@@ -42,7 +42,7 @@ export interface StandInServices extends RecordData {
   readonly samples: Map<string, AccountMetricsFrame>;
   /** Commands by their id: their organization, and the body of the answer as JSON. */
   readonly commands: Map<string, { organizationId: string; body: string }>;
-  /** Breaches by their id: their account, and the body of their evidence or its error. */
+  /** Breaches by their id: their account, and the evidence as JSON or the error of reading it. */
   readonly breaches: Map<string, { accountNumber: string; evidence: string | ApiError }>;
   /**
    * Webhook endpoints by their id: their organization, and the body of the request that created
@@ -98,7 +98,7 @@ export async function startStandInServices(): Promise<Started<StandInServices>> 
     asked: [],
   };
   app.addHook("onRequest", (request, _reply, done) => {
-    // The console requests these entries once a second in every test.
+    // The console requests entries of the audit log once a second in every test.
     if (!request.url.startsWith("/internal/audit-outbox")) state.asked.push(request.url);
     const isUnanswered = state.unanswered?.test(request.url) === true;
     if (isUnanswered || (state.webhooksUnavailable && request.url.includes("/webhooks"))) request.raw.destroy();
@@ -117,7 +117,7 @@ export async function startStandInServices(): Promise<Started<StandInServices>> 
     return {};
   });
   app.post("/internal/samples/latest", (request) => {
-    const { accounts } = parse(Names, request.body);
+    const { accounts } = parse(AccountRefs, request.body);
     state.sampleRequests.push(accounts.length);
     return { samples: accounts.map(({ accountNumber }) => state.samples.get(accountNumber) ?? null) };
   });
@@ -162,11 +162,11 @@ function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "
   });
   app.post("/internal/servers/:serverId/accounts/records", (request) => {
     const { serverId } = parse(ServerPath, request.params);
-    const { accountNumbers } = parse(Numbers, request.body);
+    const { accountNumbers } = parse(AccountNumbers, request.body);
     return { accounts: accountNumbers.map((accountNumber) => accountOf(serverId, accountNumber)) };
   });
   app.post("/internal/servers/:serverId/accounts/stored-values", (request) => ({
-    values: parse(Numbers, request.body).accountNumbers.map(() => null),
+    values: parse(AccountNumbers, request.body).accountNumbers.map(() => null),
   }));
   // For every sort field, accounts keep their order in `accounts`; a descending sort reverses it.
   app.post("/internal/servers/:serverId/accounts/ranked", (request) => {
@@ -181,14 +181,14 @@ function installAccount(app: App, { accounts, changes }: Omit<StandInServices, "
       total: known.length,
     };
   });
-  // Each history has one point. Its balance is the number of points that the console requests.
+  // Each history has one point. The balance of this point is the number of requested points.
   app.get("/internal/servers/:serverId/accounts/:accountNumber/equity-history", (request): EquityHistory => {
     const { from, to, points } = parse(METRICS_ROUTES.readEquityHistory.query, request.query);
     const values = { equity: 90, balance: points, lowest: 80, highest: 95, drawdown: { from: 95, to: 80 } };
     return { from, to, before: null, points: [{ startsAt: from, endsAt: to, ...values }] };
   });
   app.post("/internal/accounts/existing", (request) => ({
-    existing: parse(Names, request.body).accounts.map(
+    existing: parse(AccountRefs, request.body).accounts.map(
       ({ serverId, accountNumber }) => accounts.get(serverId)?.includes(accountNumber) === true,
     ),
   }));

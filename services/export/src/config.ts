@@ -16,8 +16,8 @@ export const ConfigSchema = z.object({
   /** Base URL of the finance service: transactions. */
   FINANCE_URL: configFields.serviceUrl,
   /**
-   * Deadline of one call to the account or finance service, in milliseconds; above the 2 s that
-   * these wait for a trading server.
+   * Deadline of one call to the account or finance service, in milliseconds. Set it above the 2 s
+   * for which these services wait for a trading server.
    */
   OWNER_TIMEOUT_MS: configFields.integer(100, 60_000).default(10_000),
 });

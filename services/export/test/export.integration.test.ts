@@ -140,7 +140,7 @@ describe("an export of an account's history", () => {
   describe("that is large", () => {
     const ReadLine = z.object({ command: Command });
 
-    /** The command in command-status, once it is `succeeded` there. */
+    /** Waits until the command is `succeeded` in command-status; returns it. */
     async function storedCommand(commandId: string): Promise<z.output<typeof Command>> {
       const { organizationId } = harness.server;
       const body = { reads: [{ organizationId, commandId }] };

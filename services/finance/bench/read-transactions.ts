@@ -22,13 +22,13 @@ const SCHEMA = "finance";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 const ROWS_OF_ACCOUNT = 50_000;
 const OTHER_ACCOUNTS = 950;
-const ROWS_OF_OTHERS = 1_000;
+const ROWS_PER_OTHER_ACCOUNT = 1_000;
 const ROUNDS = 100;
 const START = "2026-01-01T00:00:00Z";
 
 /**
- * $1 server, $2 first account number, $3 number of accounts, $4 number of transactions of each
- * account, a second apart.
+ * Both statements: $1 server, $2 first account number, $3 number of accounts, $4 number of
+ * transactions of each account. The transactions of an account are a second apart.
  */
 const FILL_ACCOUNTS = statement<never>(
   "bench_fill_accounts",
@@ -59,7 +59,7 @@ const pool = await startPool({
 const database = pool.value;
 const serverId = randomUUID();
 for (const values of [
-  [serverId, 20_000_000, OTHER_ACCOUNTS, ROWS_OF_OTHERS],
+  [serverId, 20_000_000, OTHER_ACCOUNTS, ROWS_PER_OTHER_ACCOUNT],
   [serverId, 10_000_000, 1, ROWS_OF_ACCOUNT],
 ]) {
   await database.query(FILL_ACCOUNTS, values);

@@ -18,8 +18,9 @@ export const ConfigSchema = z.object({
   ...connectionFields.tradingServers,
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,
   /**
-   * Deadline of one call to a trading server, in milliseconds. After it the outcome is unknown: the
-   * service asks the trading server for it, or sends the change again.
+   * Deadline of one call to a trading server, in milliseconds. After this time the outcome of a
+   * change is unknown: the service asks the trading server for the outcome, or sends the change
+   * again.
    */
   TRADING_SERVER_TIMEOUT_MS: configFields.integer(100, 30_000).default(5_000),
   DIGEST_GRACE_MS: configFields.digestGraceMs,

@@ -6,7 +6,7 @@ import { type ExportRecord, MAX_COMMAND_EVENT_BYTES } from "@kapi/contracts";
 import { MAX_RESULT_BYTES, mergeHistory, timeOf } from "./history-export.ts";
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
-/** More than the other fields of a command event need. */
+/** The fields of a command event around the records of the result have less than this size. */
 const EVENT_AROUND_BYTES = 64 * 1024;
 const ALL = { from: null, to: null, limit: 1_000 };
 

@@ -7,7 +7,7 @@ import { assert } from "@kapi/kernel";
 /**
  * Maximum size of the records of a result, in bytes of JSON. It is below the limit of
  * `command.events`, with room for the other fields of the event, so that no export blocks later
- * messages. 1,000 of the largest records that the API accepts are 2.7 MB.
+ * messages. 1,000 of the largest records that requests to the API can cause are 2.7 MB.
  */
 export const MAX_RESULT_BYTES = 4_000_000;
 
@@ -34,9 +34,9 @@ export function timeOf(record: ExportRecord): string {
 
 /**
  * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first.
- * Records within one millisecond keep the order of the owners, and the order within an owner. So a
- * deal's transactions come before the deal. Records beyond {@link MAX_RESULT_BYTES} are left out
- * too.
+ * Records within one millisecond keep the order of the owners, and the order within an owner: with
+ * finance as the first owner, a deal's transactions come before the deal. Records beyond {@link
+ * MAX_RESULT_BYTES} are left out too.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners
@@ -56,6 +56,6 @@ function fitting(records: readonly ExportRecord[]): ExportRecord[] {
     bytes += Buffer.byteLength(JSON.stringify(record)) + 1;
     return bytes > MAX_RESULT_BYTES;
   });
-  assert(count !== 0, `a record must have at most ${MAX_RESULT_BYTES} bytes`);
+  assert(count !== 0, `the newest record of an export has more than ${MAX_RESULT_BYTES} bytes`);
   return records.slice(0, count === -1 ? records.length : count);
 }

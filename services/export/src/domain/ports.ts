@@ -11,7 +11,7 @@ export interface HistoryOwner {
   newest(serverId: string, accountNumber: string, query: ExportQuery): Promise<readonly ExportRecord[] | null>;
 }
 
-/** An owner is unavailable, or failed to answer: a retry may succeed. */
+/** An owner cannot answer now: a retry may succeed. */
 export class OwnerUnavailable extends Error {
   override readonly name = "OwnerUnavailable";
 }

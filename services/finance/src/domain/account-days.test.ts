@@ -40,7 +40,7 @@ it("each day has its transactions, and the balance of all up to its end, also if
   );
 });
 
-it("settled transactions need not be added: without them only `hasBegun` of the later days may differ", () => {
+it("transactions that are settled for the first day are not needed for the later days: at most `hasBegun` differs without them", () => {
   fc.assert(
     fc.property(history, (all) => {
       const [first] = daysOf(all, all);

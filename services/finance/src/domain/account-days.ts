@@ -1,6 +1,6 @@
 /**
- * Sorts the transactions of an account into days in UTC. The order in which they are added does
- * not matter: the clock of a trading server may be set back, so times may not follow the sequence.
+ * Sorts the transactions of an account into days in UTC. Transactions may be added in any order. If
+ * the clock of a trading server was set back, a higher sequence can have an earlier day.
  */
 
 /** What the days need to know of a transaction. */
@@ -11,7 +11,7 @@ export interface DatedTransaction {
   readonly day: string;
 }
 
-/** The account and its transactions at one moment. Money in minor units. */
+/** The days, and the balance of the account at one moment, in minor units. */
 export interface DayRange {
   /** The days to compute, in order, without a gap. */
   readonly days: readonly string[];

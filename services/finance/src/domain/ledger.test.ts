@@ -67,7 +67,7 @@ describe("booking", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("places each transaction after the account events before it, including its deal", () => {
+  it("places each transaction after the earlier account events, and after the event of its own deal", () => {
     const start = account();
     const margin = { type: "margin.call" as const, equityMinor: 1, marginMinor: 1, marginLevel: 99 };
     const run = [
@@ -120,7 +120,7 @@ describe("booking", () => {
 });
 
 describe("the postings of an event", () => {
-  it("are the nonzero profit, commission and swap of a deal, with links", () => {
+  it("are the nonzero profit, commission and swap of a deal, with the ids of the order, the position and the deal", () => {
     expect(postingsOf(deal({ realizedPnlMinor: 1_200, commissionMinor: -35, swapMinor: 0 }))).toMatchObject([
       { type: "realized_pnl", amountMinor: 1_200, orderId: "o1", positionId: "p1", dealId: "d1" },
       { type: "commission", amountMinor: -35, dealId: "d1" },

@@ -59,8 +59,8 @@ export interface Discrepancy extends AccountRef {
 }
 
 /**
- * What a run of events makes of an account. The caller writes the new state and the transactions in
- * one transaction of the database, and reports the discrepancies.
+ * The result of booking consecutive events of an account. The caller writes the new state and the
+ * transactions in one transaction of the database, and reports the discrepancies.
  */
 export interface BookingResult {
   readonly account: LedgerAccount;
@@ -69,7 +69,7 @@ export interface BookingResult {
   readonly discrepancies: readonly Discrepancy[];
 }
 
-/** Books the next events of an account, without a gap after the last booked one. */
+/** Books the next events of an account: `run` follows the last booked event without a gap. */
 export function bookEvents(account: LedgerAccount, run: readonly TradingEvent[]): BookingResult {
   const transactions: LedgerTransaction[] = [];
   const discrepancies: Discrepancy[] = [];

@@ -12,7 +12,10 @@ export interface ServerSide {
 export interface LedgerSide extends AccountRef {
   /** Sequence of the last booked event. */
   readonly lastSequence: number;
-  /** Balance after the last booked event up to the server's sequence. */
+  /**
+   * Balance after the last booked event up to the server's sequence; the balance now if the trading
+   * server never had the account.
+   */
   readonly balanceMinor: number;
 }
 

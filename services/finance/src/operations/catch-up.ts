@@ -30,7 +30,9 @@ export async function catchUp(options: CatchUpOptions, account: AccountRef): Pro
   const end = new AbortController();
   const work = bookWhatIsMissing(options, account, end.signal);
   const deadline = delay(CATCH_UP_DEADLINE_MS, end.signal).then(() => {
-    throw new BehindTradingServer(`account ${account.accountNumber} is not booked up to its trading server`);
+    throw new BehindTradingServer(
+      `events of account ${account.accountNumber} are not booked up to the sequence of the trading server`,
+    );
   });
   try {
     await Promise.race([work, deadline]);

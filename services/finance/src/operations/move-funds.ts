@@ -128,7 +128,7 @@ async function conclude(
       case "applied":
         if (bookings[index] === "gap") return { kind: "pending" };
         if (bookings[index] === "booked" || final.has(message.commandId)) return { kind: "finished" };
-        return { kind: "retry", reason: "applied, but its event is not booked" };
+        return { kind: "retry", reason: "the change is applied, but its event is not booked" };
       case "refused": {
         const errorCode = errorCodeOf(answer.code, known.has(message.commandId));
         return { kind: "failed", errorCode, errorMessage: answer.message, effect: null };

@@ -18,8 +18,8 @@ interface RouteDependencies extends TransactionDependencies {
 }
 
 /**
- * Registers the routes. Every read of an account is 404 once the account is deleted;
- * `findTransaction` then finds none of its transactions.
+ * Registers the routes. Every read of a deleted account is 404, and `findTransaction` finds none of
+ * the transactions of a deleted account.
  */
 export function registerTransactionRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>

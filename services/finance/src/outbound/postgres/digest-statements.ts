@@ -25,7 +25,7 @@ export interface TransactionDigestRow {
   readonly closing_balance_minor: number;
   readonly revision: number;
   readonly created_at: Date;
-  /** Null if the digest was never changed. */
+  /** Null for revision 1. A digest that was added for a late record begins with revision 2. */
   readonly revised_at: Date | null;
 }
 
