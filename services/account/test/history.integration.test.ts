@@ -66,7 +66,7 @@ describe("the history of an account", () => {
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
     const { records } = (await env.get(account, "/history?limit=100")).body;
     expect(records.find(({ kind }: { kind: string }) => kind === "position")).toEqual({ kind: "position", ...closed });
-    // As written by a process of 0.1.0.
+    // A process of release 0.1.0 writes the row without `opened_volume`.
     await env.database.query(FORGET_OPENED, [env.serverId, account]);
     expect(await all(account, "positions", "&status=closed")).toEqual([closed]);
   });
@@ -212,7 +212,7 @@ describe("the history of an account", () => {
     await eventually(() => expect(env.eventsOf(account)).toHaveLength(30));
   });
 
-  it("recovers from a lost event by itself", async () => {
+  it("recovers from lost events by itself", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     await env.stopConsumer();
@@ -230,7 +230,7 @@ describe("the history of an account", () => {
     expect(accountEvents.map(({ accountSequence }) => accountSequence)).toEqual([1, 2, 3]);
   });
 
-  it("keeps events of an account that is not known yet", async () => {
+  it("books the events of an account that was not known when they arrived", async () => {
     const account = await env.openAccount({ known: false });
     await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.1 });
     await eventually(async () =>

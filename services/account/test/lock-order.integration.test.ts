@@ -74,8 +74,8 @@ async function twoAccounts(status: string): Promise<Two> {
 }
 
 /**
- * Locks accounts as booking does: first the account with the lower number. Locks the other account
- * while `competitor` waits for the first one.
+ * Locks accounts as booking does: first the account with the lower number. Locks the account with
+ * the higher number once `competitor` waits for a lock.
  */
 async function bookBeside({ serverId, low, high }: Two, competitor: () => Promise<unknown>): Promise<void> {
   let competitors: Promise<unknown> = Promise.resolve();
@@ -128,14 +128,14 @@ it("booking and a transaction that first locks all its accounts do not deadlock"
   );
 });
 
-it("applying a command that was carried out in part and booking do not deadlock", async () => {
+it("recording a partly executed command and booking do not deadlock", async () => {
   const two = await twoAccounts("active");
   const repository = createAccountRepository(database);
   const numbers = [two.low.accountNumber, two.high.accountNumber];
   const accounts = await repository.read(two.serverId, numbers);
-  // The command on the account with the lower number has closed only some of its positions.
+  // The first command has closed only some positions of the account with the lower number.
   const applied = accounts.map((account, index): FinalOutcome<ChangeEffect> => {
-    assert(account !== null, "both accounts exist");
+    assert(account !== null, "an account is missing");
     const { serverId, accountNumber } = account;
     const message = commandMessage({
       serverId,
@@ -150,7 +150,7 @@ it("applying a command that was carried out in part and booking do not deadlock"
       outcome: index === 0 ? { kind: "failed", ...failure, effect } : { kind: "succeeded", result: {}, effect },
     };
   });
-  const none = (): Promise<never> => Promise.reject(new Error("not called"));
+  const none = (): Promise<never> => Promise.reject(new Error("unexpected call"));
   const changes: ChangeCommandsOptions = {
     changeTradingAccounts: none,
     settleTradingAccounts: none,
@@ -167,7 +167,7 @@ it("applying a command that was carried out in part and booking do not deadlock"
     passwordOf: () => "",
     clock: systemClock,
   };
-  const changer = { settle: () => Promise.reject(new Error("not used")) };
+  const changer = { settle: () => Promise.reject(new Error("unexpected call")) };
   const executor = createAccountCommands({
     creations,
     changes,

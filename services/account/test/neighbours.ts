@@ -12,7 +12,10 @@ export interface Neighbours {
   stop(): Promise<void>;
 }
 
-/** Starts both on free ports. They accept deletions, and have no sample of any account. */
+/**
+ * Starts both stand-ins on free ports. They accept deletions unless they are in `unavailable`, and
+ * have no sample of any account.
+ */
 export async function startNeighbours(): Promise<Neighbours> {
   const deleted: string[] = [];
   const unavailable = new Set<"finance" | "metrics">();

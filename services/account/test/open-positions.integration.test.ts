@@ -1,4 +1,4 @@
-/** The positions that were open at a time, compared with a replay of the account's events. */
+/** The positions that were open at a given time, compared with a model of the account. */
 import type { OpenPosition, TradingEvent } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { eventEnvelope } from "@kapi/testkit";
@@ -10,17 +10,17 @@ import { HistoryHarness } from "./history-harness.ts";
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
 const RUNS = 10;
 const PROPERTY_TIMEOUT_MS = 60_000;
-/** Lots are multiples of this step. */
-const STEP = 0.01;
+/** Sizes of the model are integers: hundredths of a lot. */
+const SIZE_UNITS_PER_LOT = 100;
 
-/** What happens next: a position is opened, or a part of an open position is closed. */
+/** What happens next: a position is opened, or an open position is closed in part or completely. */
 interface Step {
-  /** Since the previous step; often 0. */
+  /** Time since the previous step. */
   readonly delayMs: number;
   readonly opens: boolean;
-  /** Chooses the open position, modulo their number. */
+  /** Index of the position to close among the open positions, modulo their number. */
   readonly choice: number;
-  /** In steps of {@link STEP}. A close of at least the rest closes the position. */
+  /** Size to open or to close. A size of at least the open rest closes the position completely. */
   readonly size: number;
 }
 
@@ -31,7 +31,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   size: fc.integer({ min: 1, max: 12 }),
 });
 
-/** A position of the model: its size at opening, and its closes. In steps of {@link STEP}. */
+/** A position of the model: its size at opening, and its closes. */
 interface Modelled {
   readonly id: string;
   readonly openedMs: number;
@@ -41,7 +41,7 @@ interface Modelled {
 
 const leftOf = ({ openedSize, closes }: Modelled, atMs = Infinity): number =>
   closes.reduce((left, { ms, size }) => left - (ms <= atMs ? size : 0), openedSize);
-const lots = (size: number): number => Math.round(size) / 100;
+const lots = (size: number): number => Math.round(size) / SIZE_UNITS_PER_LOT;
 
 interface History {
   readonly events: TradingEvent[];
@@ -122,7 +122,7 @@ describe("the positions that were open at a time", () => {
 
   const openAt = (account: string, at: string) => env.get(account, `/open-positions?at=${encodeURIComponent(at)}`);
 
-  /** An account with these events after its creation. */
+  /** Opens an account, and books the events of `steps` after its creation. */
   async function accountWith(steps: readonly Step[]): Promise<History & { readonly account: string }> {
     const account = await env.openAccount();
     await env.booked(account);
@@ -180,7 +180,7 @@ describe("the positions that were open at a time", () => {
   });
 
   it("are at most 5,000, the newest first, with the number of all", async () => {
-    const opens = Array.from({ length: 5_001 }, () => ({ delayMs: 0, opens: true, choice: 0, size: 100 * STEP }));
+    const opens = Array.from({ length: 5_001 }, () => ({ delayMs: 0, opens: true, choice: 0, size: 1 }));
     const { account } = await accountWith(opens);
     const { body } = await openAt(account, toIso(NOON_MS));
     expect(body.positionCount).toBe(5_001);
@@ -197,7 +197,7 @@ describe("the positions that were open at a time", () => {
     expect((await openAt(account, toIso(NOON_MS))).status).toBe(404);
   });
 
-  it("do not include a position whose close is earlier than its opening, and it is booked", async () => {
+  it("do not include a position whose close is earlier than its opening; booking its events does not fail", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     const envelope = (sequence: number) => eventEnvelope({ serverId: env.serverId, accountNumber: account, sequence });

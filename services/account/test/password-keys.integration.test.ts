@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { Harness } from "./harness.ts";
 
-/** More attempts than a command has if each of them ends with an unexpected error. */
+/** A command that fails because of unexpected errors has at most three attempts. */
 const LATE_ATTEMPT = 4;
 let env: Harness;
 beforeAll(async () => {
@@ -24,8 +24,8 @@ describe("a rotation of the password derivation keys", () => {
     const reset = await env.publish(account, "account.password_reset");
     await env.died();
     const rotated = `newer:${randomBytes(32).toString("base64")},${env.stack.secrets.passwordDerivationKeys}`;
-    // By the clock of this process, both commands are long past their deadlines. The service uses
-    // the database's clock.
+    // By the clock of the restarted process, both commands are long past their deadlines. The
+    // service uses the database's clock.
     await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: rotated, ...onWrongClock("ahead") });
     const created = String((await env.final(creation)).result?.["accountNumber"]);
     expect(await env.final(reset.commandId)).toMatchObject({ status: "succeeded" });
@@ -34,7 +34,7 @@ describe("a rotation of the password derivation keys", () => {
     expect(await env.login(account, env.generated(reset.commandId, "trading"))).toBe("trading");
   });
 
-  it("fails no command whose key the process does not have yet; the command completes after a restart", async () => {
+  it("fails no command whose key the process does not have yet; the command completes after a restart with the key", async () => {
     const account = await env.account();
     await env.restart(undefined, { PASSWORD_DERIVATION_KEYS: `other:${randomBytes(32).toString("base64")}` });
     const creation = await env.publishCreation();

@@ -11,7 +11,7 @@ import { type Answer, Harness } from "./harness.ts";
 let harness: Harness;
 beforeAll(async () => {
   harness = await Harness.create();
-  // The trading server knows the server once the service has sent the configuration.
+  // The trading simulator knows the server once the account service has sent the configuration.
   await eventually(async () => (await harness.control("GET", "/prices")).status === 200);
 });
 afterAll(async () => {
@@ -50,7 +50,7 @@ describe("quotes of a trading server", () => {
     expect((await read({ symbols: "EURUSD", at: "2026-01-01T00:00:00Z" })).body).toEqual({ quotes: [] });
   });
 
-  it("are null if the trading server does not have the route, which does not open its breaker", async () => {
+  it("are null if the trading server does not have the route; its breaker stays closed", async () => {
     // As a bridge of release 0.1.0: it does not know the route.
     const bridge = createServer((request, response) => {
       response.writeHead(request.method === "GET" ? 404 : 200).end("{}");

@@ -129,7 +129,7 @@ describe("a rebuild of the history", () => {
     expect(body.pagination.total).toBe(15 + 30);
   });
 
-  it("stops at the booked event, so that later events are still published", async () => {
+  it("stops at the last booked event, so that later events are still published", async () => {
     const account = await tradedAccount();
     await eventually(() => expect(harness.eventsOf(account)).toHaveLength(EVENTS));
     await harness.stopConsumer();

@@ -77,7 +77,7 @@ describe("the configuration of a server", () => {
     const faults = `/control/v1/servers/${serverId}/faults`;
     const json = { "content-type": "application/json" };
     const fault = JSON.stringify({ kind: "unreachable", operation: "configure", count: null });
-    // The fault is accepted once the trading server knows the server.
+    // The trading simulator accepts the fault once it knows the server.
     await eventually(async () => {
       const set = await fetch(harness.stack.tradingServerUrl + faults, { method: "POST", headers: json, body: fault });
       expect(set.ok).toBe(true);

@@ -26,7 +26,7 @@ it("a status that a breach of a risk rule causes has a reason, which the next ch
   expect(await reason()).toContain(breach);
   await env.run(account, "account.enable");
   expect(await reason()).toBeNull();
-  // A caller gives no reason.
+  // A status that a caller sets has no reason.
   await env.run(account, "account.disable");
   expect(await reason()).toBeNull();
 });

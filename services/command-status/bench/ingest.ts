@@ -1,7 +1,7 @@
 /**
  * Measures the cost of ingesting commands, one message and one final event each. The statements of
- * this release and of release 0.1.0 run in turns, each on a database of its own, which is empty at
- * first. The first turn is not measured. Usage:
+ * this release and of release 0.1.0 run in turns, each release on a database of its own, which is
+ * empty at first. The first turn for each batch size is not measured. Usage:
  * `POSTGRES_URL=… node services/command-status/bench/ingest.ts`.
  * BENCH_TURNS (20) and BENCH_COMMANDS_PER_TURN (4,000) set the load.
  */
@@ -24,7 +24,7 @@ const SERVER_URL = process.env["POSTGRES_URL"] ?? "";
 /** Number of servers that the commands are spread over, each of its own organization. */
 const SERVERS = 20;
 const servers = Array.from({ length: SERVERS }, () => commandMessage());
-/** Indexes of the processor times in `/proc/<pid>/stat`, after the name. */
+/** Indexes of the processor times among the fields of `/proc/<pid>/stat` after the name. */
 const USER_TIME = 11;
 const SYSTEM_TIME = 12;
 const TICK_US = 10_000;
@@ -88,7 +88,8 @@ async function openReleases(): Promise<readonly Release[]> {
 const PID = statement<{ pid: number }>("bench_pid", "select pg_backend_pid() as pid");
 
 /**
- * Processor time so far of the release's database connection, whose server runs on this machine.
+ * Processor time so far, in clock ticks, of the process that serves the release's database
+ * connection. PostgreSQL must run on this machine.
  */
 async function ticksOf({ database }: Release): Promise<number> {
   const [{ pid } = { pid: 0 }] = await database.query(PID, []);

@@ -125,7 +125,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is complete if its message and its final event arrive together", async () => {
+  it("is complete after its message and its final event", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     const finalEvent = eventOf(message, { accountNumber: "10000008", result: { accountNumber: "10000008" } });
     await publishMessage(message);

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import net from "node:net";
 
 /**
- * A TCP proxy that can hold bytes back. Held bytes reach the server when they are released, also
- * while the sender is paused. They are lost if the sender has closed its connection.
+ * A TCP proxy that can hold back what its clients send. Held bytes reach the server when they are
+ * released, also while the client is paused. They are lost if the client has closed its connection.
  */
 export class LateConnection {
   readonly #server: net.Server;

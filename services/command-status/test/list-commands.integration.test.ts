@@ -346,7 +346,8 @@ describe("waiting for a command", () => {
     await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
     const left = new AbortController();
     const { organizationId, commandId } = message;
-    // One more than the limit: the first answer rejects it, once the others hold all slots.
+    // One wait above the limit: once the other waits hold all slots, it is rejected. The other
+    // waits last longer, so the first answer is this rejection.
     const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION + 1 }, () =>
       fetch(`${running.url}/internal/commands/wait`, {
         method: "POST",

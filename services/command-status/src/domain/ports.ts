@@ -57,8 +57,8 @@ export interface CommandRepository {
   ingestEvents(events: readonly CommandEvent[], positions: readonly LogPosition[]): Promise<readonly IngestedCommand[]>;
   /**
    * Returns one entry per id, in order; null for a command that cannot be read (yet). The total
-   * size of large results is bounded: `later` replaces a command that exceeds it. The first large
-   * result always fits, so a caller that requests the rest again makes progress.
+   * size of large results is limited: `later` replaces each command whose large result is over the
+   * limit. The first large result always fits, so a caller that requests the rest makes progress.
    */
   byIds(commandIds: readonly string[]): Promise<readonly (StoredCommand | "later" | null)[]>;
   /** The commands of `organizationIds` that are not final. */
@@ -75,7 +75,7 @@ export type MonthDrop = "dropped" | "open" | "used";
 
 /** The partitions of commands by month. A month is its first day (UTC), as YYYY-MM-DD. */
 export interface MonthRepository {
-  /** Creates the partitions of the current month, by the database's clock, and of the next ones. */
+  /** Creates the partitions of the current month (by the database's clock) and of later months. */
   createPartitions(): Promise<void>;
   /**
    * Copies some ids of the table `commands` of release 0.1.0 into `command_ids`. Returns whether
@@ -89,15 +89,15 @@ export interface MonthRepository {
   findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
    * Copies the outcomes, which are kept after the month is dropped, from some pages of the month's
-   * table into `command_ids`, beginning with page `firstPage`. Returns the page after them, null at
-   * the end.
+   * table into `command_ids`, beginning with page `firstPage`. Returns the page to continue with;
+   * null at the end.
    */
   archiveOutcomes(month: string, firstPage: number): Promise<number | null>;
   /** Drops the details of a month. */
   drop(month: string): Promise<MonthDrop>;
 }
 
-/** More commands match `idempotencyKeyPrefix` than a list counts. */
+/** More than `PREFIX_MATCHES` keys of the server begin with `idempotencyKeyPrefix`. */
 export class TooManyMatches extends Error {
   override readonly name = "TooManyMatches";
 }

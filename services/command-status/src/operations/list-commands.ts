@@ -9,7 +9,7 @@ const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
 
 /**
  * Returns the body of listCommands in pieces of JSON text: a page of a server's commands, newest
- * first, and the pagination (decisions, 3.6). Another organization's server has no commands.
+ * first, and the pagination (decisions, 3.6). The list of another organization's server is empty.
  */
 export async function streamCommands(lists: CommandLists, query: CommandListQuery): Promise<AsyncGenerator<string>> {
   const page = await lists.list(query);

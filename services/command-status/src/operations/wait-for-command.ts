@@ -5,7 +5,7 @@ import type { FinalCommandRepository, CommandRead, CommandRepository, IngestedCo
 
 /**
  * Maximum number of concurrent waits in this process; further ones are rejected. Every poll looks
- * up each of them by key.
+ * up each awaited command by its id.
  */
 export const MAX_WAITERS = 2_000;
 /**
@@ -48,7 +48,7 @@ export class CommandWaiters {
     for (const { commandId, final, readable } of rows) if (readable) this.#wake(commandId, final);
   }
 
-  /** Looks up once which of the awaited commands are final, and wakes their waiters. */
+  /** Looks up, in one statement, which awaited commands are final, and wakes their waiters. */
   async poll(finalCommands: FinalCommandRepository): Promise<void> {
     if (this.#waiting.size === 0) return;
     for (const commandId of await finalCommands.findFinal([...this.#waiting.keys()])) this.#wake(commandId, true);
@@ -84,8 +84,8 @@ export class CommandWaiters {
 }
 
 /**
- * Polls until it is stopped. While PostgreSQL is unavailable no waiter wakes, and every wait ends
- * at its timeout.
+ * Polls until it is stopped. While PostgreSQL is unavailable no waiter wakes: a wait ends at its
+ * timeout, or when its caller disconnects.
  */
 export function startPolling(
   waiters: CommandWaiters,
@@ -138,7 +138,7 @@ export async function waitForCommand(
   const startedMs = clock.nowMs();
   const body = async (): Promise<string | null> => {
     const [command] = await repository.byIds([commandId]);
-    assert(command !== "later", "one command always fits");
+    assert(command !== "later", "a read of a single command returned `later`");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
   // Begins before the look-up, because the command may still be in the log.

@@ -3,7 +3,7 @@ import { delay } from "@kapi/kernel";
 import type { CommandRepository, TopicIdRepository, LogEndOffsets, LogPosition } from "../domain/ports.ts";
 import { assertSameTopics } from "./check-topics.ts";
 
-/** Maximum wait of a caller, for everything. */
+/** Maximum wait of a caller, for all steps together. */
 const CAUGHT_UP_DEADLINE_MS = 10_000;
 /** Interval between reads of the positions. */
 const POLL_INTERVAL_MS = 50;

@@ -22,11 +22,11 @@ import type { CommandIngestion } from "../../operations/ingest-commands.ts";
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_PARTITIONS_PER_STATEMENT = 4;
 /**
- * Minimum interval between batches while no caller waits for a command. States appear later by up
- * to this time, and batches and statements are fewer and larger.
+ * Minimum interval between batches while no caller waits for a command or for `caught-up`. States
+ * appear later by up to this time, and batches and statements are fewer and larger.
  */
 const UNHURRIED_INTERVAL_MS = 200;
-/** Minimum interval between batches under load, while a caller waits for a command. */
+/** Minimum interval between batches under load, also while a caller waits. */
 const BUSY_INTERVAL_MS = 15;
 
 interface ConsumerDependencies {
@@ -114,13 +114,13 @@ function startIngestionConsumer<T>(
   });
 }
 
-/** The records of one partition. */
+/** The valid records of a batch, and the position after the batch. */
 interface PartitionBatch<T> {
   readonly values: readonly T[];
   readonly position: LogPosition;
 }
 
-/** Returns a function that ingests one partition. Concurrent partitions share one statement. */
+/** Returns a function that ingests a batch. Concurrent calls share one statement. */
 function batchPartitions<T>(ingest: Ingest<T>): (batch: PartitionBatch<T>) => Promise<void> {
   return batcher<PartitionBatch<T>, void>({
     load: async (batches) => {

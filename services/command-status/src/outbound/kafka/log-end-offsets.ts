@@ -6,7 +6,7 @@ import type { LogEndOffsets, LogPosition } from "../../domain/ports.ts";
 
 const ALL_TOPICS: readonly TopicContract[] = [...COMMAND_TOPICS, TOPICS.commandEvents];
 
-/** Reads the end offsets of every topic that this service ingests, without empty partitions. */
+/** Reads end offsets (without empty partitions) and ids of the topics that this service ingests. */
 export function createLogEndOffsets(kafka: KafkaConnection): LogEndOffsets {
   return {
     current: async () => (await Promise.all(ALL_TOPICS.map((topic) => endsOf(kafka, topic)))).flat(),

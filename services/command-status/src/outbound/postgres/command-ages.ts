@@ -8,9 +8,9 @@ export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
   /**
-   * Time since the oldest of them was accepted, in seconds; 0 without one. Of a command whose
-   * message has not arrived, the time since its newest event. A command that closes positions does
-   * not count once its first attempt has begun: it may wait for a market to open (decisions, 15.8).
+   * Time since the oldest of them was accepted, in seconds; 0 if none counts. If the message of a
+   * command has not arrived: time since its newest event. A command that closes positions does not
+   * count once its first attempt has begun: it may wait for a market to open (decisions, 15.8).
    */
   readonly oldest_seconds: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Where the details of a command are. `command_ids` has the month of each command, and is never
- * deleted from. The details are in the partition of that month until it is dropped.
+ * Where the details of a command are. `command_ids` has the month of each command, and its rows are
+ * never deleted. The details are in the partition of that month until the partition is dropped.
  */
 
 /** The partition of the commands of release 0.1.0, which has no months. */

@@ -11,9 +11,9 @@ import { COMMAND_COLUMNS, type CommandRow, fromRow, lacksResult, largeResults } 
  * Lists of a server's commands. The statement of a list has only the conditions that its query
  * gives, so that no plan has to serve absent filters. There are fewer than 6,400 such statements.
  *
- * A page is found by index-only scans of all months, and only its own rows are read. `total` comes
- * from the counters (see migrations/0002) where they suffice, else from a count in the index of the
- * filter.
+ * A page is found in the index of its filter, in all months; then its rows are read. `total` comes
+ * from the counters (`command_counts_by_month`) where they suffice, else from a count in the index
+ * of the filter.
  */
 
 const FIND_FINAL = statement<{ command_id: string }>(
@@ -127,7 +127,7 @@ function totalOf(database: Database, query: CommandListQuery): Promise<Total[]> 
   const listed = counted(sql, query, organization, server);
   if (status === undefined)
     return database.query(prepared<Total>("counted_commands", sql, `select ${listed} as total`), sql.values);
-  // Nearly all commands are succeeded: counting the other states is cheaper.
+  // Nearly all commands have succeeded: counting the other states is cheaper.
   sql.parts.push("succeeded");
   const others = (["queued", "leased", "failed", "expired"] as const).map((other) => {
     const rest = conditions(new NamelessSql(sql), { ...query, status: other }, organization, server);
@@ -164,7 +164,8 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
   const whole = `(select coalesce(sum(commands), 0)::bigint from command_counts_by_month
     where organization_id = ${organization} and server_id = ${server}${ofDays}${ofOperation})`;
   if (ofDays === "") return whole;
-  // The counts of other states in the statement (see `totalOf`) depend on which bounds are given.
+  // The name of the statement has the bounds, because each bound adds a condition to the counts of
+  // the other states (`totalOf`).
   if (from !== undefined) sql.parts.push("from");
   if (to !== undefined) sql.parts.push("to");
   const owned = ownedBy(organization, server);

@@ -69,8 +69,8 @@ export function createCommandRepository(database: Queryable): CommandRepository 
 }
 
 /**
- * Stores a batch. Creates the partition of a month if it is missing. Skips commands whose month was
- * dropped: they have been final for months.
+ * Stores a batch. Creates the partition of the current month if it is missing. Skips commands whose
+ * month was dropped: they are final.
  */
 async function ingest<T extends { readonly commandId: string }>(
   database: Queryable,
@@ -108,7 +108,7 @@ function fitting(asked: readonly (CommandRow | null)[]): boolean[] {
   });
 }
 
-/** The order of PostgreSQL, on which the ingest statements rely. */
+/** PostgreSQL's order of UUIDs, on which the ingest statements rely. */
 function byCommandId(left: { commandId: string }, right: { commandId: string }): number {
   return left.commandId.toLowerCase() < right.commandId.toLowerCase() ? -1 : 1;
 }

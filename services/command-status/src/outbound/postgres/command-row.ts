@@ -29,7 +29,7 @@ export interface CommandRow {
   readonly idempotency_key: string;
   readonly fingerprint: string;
   readonly derivation_key_id: string | null;
-  /** Null where release 0.1.0 accepted the command. */
+  /** Null if release 0.1.0 accepted the command. */
   readonly created_by: string | null;
   /** Null after the retention. */
   readonly payload: string | null;
@@ -87,11 +87,14 @@ export async function largeResults(
 }
 
 /**
- * Renders the row as the JSON of a command (interface, "Command"). `largeResult` is the result of a
- * row that was read without one.
+ * Returns the command of a row, with its JSON (interface, "Command"). `largeResult` is the result
+ * of a row that was read without its result.
  */
 export function fromRow(row: CommandRow, largeResult?: string): StoredCommand {
-  assert(lacksResult(row) === (largeResult !== undefined), "a large result is given where the row lacks it");
+  assert(
+    lacksResult(row) === (largeResult !== undefined),
+    "a large result is missing, or was given for a row that has its result",
+  );
   const json = row.payload === null ? shortJson(row) : fullJson(row, largeResult ?? row.result ?? "null");
   const { command_id: commandId, organization_id: organizationId, fingerprint } = row;
   return {

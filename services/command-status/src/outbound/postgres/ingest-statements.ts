@@ -5,9 +5,9 @@ import { MONTH_OF_NEW, OLD_MONTH, PLACEMENT } from "./command-details.ts";
 
 /**
  * The statements that ingest batches. Lock order: rows of `command_ids` by id, rows of details by
- * id, counters, positions. The ids of a batch are sorted and unique, and all arrays of its columns
- * have their order. An earlier part of the statement finds the month of each command. It returns
- * the months sorted by id, so this array has the same order.
+ * id, counters, positions. The ids of a batch are sorted and unique, and the arrays of all columns
+ * have the order of the ids. The part `batch` of a statement returns the months of the commands,
+ * also in the order of the ids.
  */
 
 /** The state of a row after its batch. */
@@ -20,8 +20,8 @@ export interface IngestedRow {
 
 /**
  * Positions are written by the statement that ingests the batch, and only rise. A process that lost
- * its partitions while it was paused may still write. Its position is lower than the new owner's,
- * and is ignored (README, "Positions").
+ * its partitions while it was paused may still write. If its position is lower than the stored
+ * position, it is ignored (README, "Positions").
  */
 const MOVE_POSITION = `
   with position as (
@@ -33,10 +33,10 @@ const MOVE_POSITION = `
   )`;
 
 /**
- * The row of a message exists if an event came first, or if the message was published again. The
- * message then sets only missing columns, and raises `messages`. Complete rows are written too, so
- * that they are returned: after a crash between the commit and `forget`, the repeated batch must
- * call `forget` again.
+ * The row exists already if an event came first, or if the message was published again. The message
+ * then sets only missing columns, and raises `messages`. Complete rows are written too, so that
+ * they are returned: after a crash between the commit and `forget`, the repeated batch must call
+ * `forget` again.
  *
  * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
  * it again. All rows are locked before the first counter, so two statements wait for each other in
@@ -100,7 +100,7 @@ export const INGEST_MESSAGES = statement<IngestedRow>(
 /**
  * `excluded.version = commands.version` returns the row of a repeated event, which is written
  * unchanged. A command without a row of `command_ids` gets one. If another process inserts that row
- * at the same time, its month applies.
+ * at the same time, the month of that process applies.
  */
 export const INGEST_EVENTS = statement<IngestedRow>(
   "take_in_events",

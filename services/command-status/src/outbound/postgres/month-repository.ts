@@ -9,7 +9,7 @@ const BACKFILL_ROWS = 1_000;
 /** Number of pages (8 KiB) of an expired month that one statement reads. */
 const OUTCOME_PAGES = 250;
 
-// Begins with `with`, because the pool treats statements that begin with `select` as reads.
+// Statements with effects begin with `with`, because the pool treats `select` as a read.
 const CREATE_PARTITIONS = statement<Record<string, never>>(
   "command_months_make",
   `with months as (

@@ -17,8 +17,8 @@ const MAX_WAITING = 100_000;
 
 /**
  * The idempotency records in Redis. Commands whose Redis node does not answer are queued in memory
- * and retried; they delay no other commands. A process that stops loses its queue: those records
- * expire.
+ * and retried; they delay no other commands. A process that stops loses its queue: the records of
+ * these commands expire 24 h after the request.
  */
 export function startIdempotencyRecords(redis: RedisConnection, logger: Logger): Started<IdempotencyRecords> {
   const waiting = new Map<string, CommandRef>();
