@@ -30,6 +30,11 @@ const SYSTEM_TIME = 12;
 const TICK_US = 10_000;
 const logger = createLogger({ service: "bench", level: "error" });
 
+const ALLOW_OLD_RELEASE = statement<Record<string, never>>(
+  "allow_old_release",
+  "update command_placement set monthly_from = now() + interval '1 day'",
+);
+
 interface Release {
   readonly name: string;
   readonly database: Database;
@@ -70,6 +75,8 @@ async function openDatabase(
 
 async function openReleases(): Promise<readonly Release[]> {
   const before = await openDatabase("bench_before", false);
+  // An empty database stores commands by month at once, and then rejects release 0.1.0.
+  await before.database.query(ALLOW_OLD_RELEASE, []);
   const old = oldStore(before.database);
   const now = await openDatabase("bench_now", true);
   await createMonthRepository(now.database).createPartitions();
