@@ -1,7 +1,8 @@
 /**
- * The statements with which release 0.1.0 ingests commands, and its read by ids, with two columns
- * only. During a rollout its processes run beside those of this release. Delete this file with the
- * tables of that release, `commands` and `command_counts`.
+ * The statements with which release 0.1.0 ingests commands, and a statement that reads two columns
+ * of commands by id. During a rollout, processes of release 0.1.0 run beside processes of this
+ * release. Delete this file together with `commands` and `command_counts`, the tables of release
+ * 0.1.0.
  */
 import { type CommandEvent, type AnyCommandMessage, isFinal } from "@kapi/contracts";
 import { type Queryable, statement } from "@kapi/postgres";

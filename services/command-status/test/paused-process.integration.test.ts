@@ -1,6 +1,6 @@
 /**
- * A process is paused for longer than its session, with a statement on its way to the database.
- * Another process takes over its partitions; then the statement arrives.
+ * A process is paused for longer than its Kafka session timeout, with a statement on its way to the
+ * database. Another process takes over the partitions; then the statement arrives.
  */
 import { type AnyCommandMessage, TOPICS } from "@kapi/contracts";
 import { createKafka, startProducer } from "@kapi/kafka";
@@ -69,7 +69,7 @@ async function startPublishing(): Promise<{
   return { publish, stop };
 }
 
-it("a late write of a paused process lowers no position, and is not lost", async () => {
+it("a late write of a paused process lowers no position, and no command is lost", async () => {
   const publishing = await startPublishing();
   const paused = stack.process("command-status");
   const [first, held, next] = [commandMessage(), commandMessage(), commandMessage()];

@@ -19,7 +19,7 @@ import { createMonthsDatabase, logger, type MonthsDatabase } from "./months-data
 import { oldStore } from "./old-release.ts";
 
 const OLD_MONTH = "0001-01-01";
-/** More than one piece of the backfill. */
+/** More commands than one call of `backfillIds` handles. */
 const EARLIER_COMMANDS = 2_500;
 const server = (({ organizationId, serverId }) => ({ organizationId, serverId }))(commandMessage());
 const anyCommand = (): AnyCommandMessage => commandMessage({ serverId: server.serverId });
@@ -60,7 +60,7 @@ const isOneRowOf = async (message: AnyCommandMessage, month: string): Promise<vo
 const keep = (keptMonths = 13): Promise<void> =>
   maintainMonths({ months, keptMonths, logger, signal: new AbortController().signal });
 
-it("for a day both releases store commands in the old table, and read each other's commands", async () => {
+it("for a day after the migration, both releases store commands in the old table, and read each other's commands", async () => {
   const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
     { length: 6 },
     anyCommand,
@@ -144,7 +144,7 @@ it("after that day release 0.1.0 can change only commands of the old table, so t
   expect(await repository.byIds([unknown.commandId])).toMatchObject([{ isFinal: true }]);
 });
 
-it("the old table is dropped like a month once it is past the retention", async () => {
+it("the old table is dropped after the retention; its commands are still found, and new commands are stored", async () => {
   await keep(2);
   expect(await rowsOf(earlier[0] ?? anyCommand())).toHaveLength(1);
   const later = "(date_trunc('month', now()) + interval '4 months')::date";
@@ -167,8 +167,8 @@ it("retries a batch that conflicts with a concurrent statement of release 0.1.0"
   const race = await createMonthsDatabase();
   try {
     await race.migrateTo("0003");
-    // Index entries are written in the order in which the indexes were created. Release 0.1.0
-    // pauses between its primary key and `commands_place`.
+    // Index entries are written in the order in which the indexes were created. The insert of
+    // release 0.1.0 pauses after the entry of the primary key, before that of `commands_place`.
     await race.sql(`create function pause(id uuid) returns uuid language plpgsql immutable as $$
       begin perform pg_advisory_xact_lock_shared(1); return id; end $$`);
     await race.sql("create index commands_pause on commands (pause(command_id))");

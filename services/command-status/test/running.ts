@@ -7,7 +7,7 @@ import { startOwnerClient, createTestEnvironment, type TestEnvironment } from "@
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 
-/** command-status in this process, its own Kafka, PostgreSQL and Redis, a producer and a client. */
+/** command-status in this process, with its test environment, a producer and a client. */
 export interface Running {
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;

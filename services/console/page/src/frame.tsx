@@ -1,4 +1,4 @@
-/** What is around every page: the header with search and time zone, and the navigation. */
+/** The frame of all pages after the sign-in: header with search and time zone, and navigation. */
 import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 

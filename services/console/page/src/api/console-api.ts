@@ -297,8 +297,9 @@ export class ConsoleApi {
   }
 
   /**
-   * Commands that were requested `by` a person, a key or the risk service, or that have this
-   * `amount`. The other filters are those of `commands`.
+   * Commands that were requested `by` a person, a key or the risk service, and commands with an
+   * `amount`. If both filters are given, both must match. The other filters are those of
+   * `commands`.
    */
   findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
     return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });

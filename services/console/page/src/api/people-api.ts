@@ -1,4 +1,7 @@
-/** Requests about people, and about the own sign-in (contracts, `http/console-people.ts`). */
+/**
+ * Requests about the people of the organization, and about the sign-in of the person at the page
+ * (contracts, `http/console-people.ts`).
+ */
 import { type Client, queryOf } from "./client.ts";
 import type {
   ConsoleInvitation,

@@ -31,7 +31,7 @@ export class RiskApi {
     });
   }
 
-  /** Requests a change of a template. Every attempt has the same key, so it is carried out once. */
+  /** Requests a change of a template. Each attempt has the same key, so the change is made once. */
   changeTemplate(
     serverId: string,
     name: string,

@@ -3,8 +3,8 @@ import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
 import type { Samples } from "./samples.ts";
 
 /**
- * If two live samples are further apart, the equity was unchanged until this long before the later
- * sample.
+ * If more than this time lies between two live samples, the chart shows the equity as unchanged
+ * until this time before the later sample.
  */
 const STEP_MS = 1_000;
 /**
@@ -65,8 +65,9 @@ export function equityRows(
     rows.push({ atMs, equity, balance, lowest: equity, peak, drawdown: { from: peak, to: equity } });
   };
   /**
-   * Adds rows for an unchanged equity from the last row to `untilMs`. If the time is long enough, a
-   * row one step after the last row ends the extremes of the last row in the chart.
+   * Adds rows for an unchanged equity from the last row to `untilMs`. If `untilMs` is more than one
+   * step later, the first of these rows is one step after the last row. Without it, the chart would
+   * draw the extremes of the last row until `untilMs`.
    */
   const addPause = (untilMs: number): void => {
     const lastMs = rows.at(-1)?.atMs ?? untilMs;

@@ -23,9 +23,9 @@ const MAX_POINTS = 60;
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
 
 /**
- * The compared value from a minute before a breach to a minute after it, the threshold, and the
- * reference: the value from which the rule counts the loss or profit. Paper has a chart of its own,
- * in light colours and as wide as the paper.
+ * The value that the rule compares (equity or balance) from a minute before a breach to a minute
+ * after it, the threshold, and the reference: the value from which the rule counts the loss or
+ * profit. Paper has a chart of its own, in light colours and as wide as the paper.
  */
 export function EvidenceChart({ document }: { readonly document: BreachEvidence }) {
   const lines = useMemo(() => evidenceLines(document), [document]);

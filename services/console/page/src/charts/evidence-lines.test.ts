@@ -10,10 +10,10 @@ const DOCUMENT = JSON.parse(
 ) as BreachEvidence;
 const START_S = Date.parse("2026-11-26T09:30:00.000Z") / 1_000;
 
-/** The document with other valuations: seconds after its start, equity and net deposits. */
+/** The document with other valuations. `second` counts from START_S. The last one is the breach. */
 function withValuations(...given: [second: number, equity: string, netDeposits: string | null][]): BreachEvidence {
   const [first] = DOCUMENT.records;
-  if (first?.kind !== "valuation") throw new Error("the document begins with a valuation");
+  if (first?.kind !== "valuation") throw new Error("the first record of the document is not a valuation");
   const records = given.map(([second, equity, netDeposits], index) => ({
     ...first,
     offset: index,
@@ -38,7 +38,7 @@ describe("the chart of evidence", () => {
     expect(lines.amounts[1]).toBeGreaterThan(10_000);
   });
 
-  it("moves threshold and reference with deposits and withdrawals, so that no payout looks like a loss", () => {
+  it("moves threshold and reference with known net deposits, so that no payout looks like a loss", () => {
     const lines = evidenceLines(
       withValuations([0, "10100.00", "0.00"], [5, "9600.00", "-500.00"], [9, "9500.00", "-500.00"]),
     );

@@ -36,8 +36,9 @@ export interface EvidenceLines {
 
 /**
  * The lines of a document. Deposits and withdrawals move the threshold and the reference, because
- * they are neither profit nor loss. A valuation that is older than the valuation before it is left
- * out: trading servers repeat valuations.
+ * they are neither profit nor loss. If the net deposits are unknown, both stay where they were at
+ * the breach. A valuation that is older than the valuation before it is left out: trading servers
+ * repeat valuations.
  */
 export function evidenceLines({ breach, records, from, to }: BreachEvidence): EvidenceLines {
   const valuations = records.filter((record) => record.kind === "valuation");

@@ -9,12 +9,12 @@ export type Samples = readonly AccountMetricsFrame[];
 export const NO_SAMPLES: Samples = [];
 
 /**
- * The samples with a newer one appended; the same samples if it is not newer. Drops the oldest
- * above the limit.
+ * Returns the samples with `sample` appended, without the oldest above the limit. If `sample` is
+ * not newer than the last one, returns `samples` itself.
  */
 export function keptWith(samples: Samples, sample: AccountMetricsFrame): Samples {
   const last = samples.at(-1);
-  // A reopened stream starts with the newest sample, which may be known.
+  // A reopened stream starts with the newest sample, which `samples` may already have.
   if (last !== undefined && sample.sequence <= last.sequence) return samples;
   return [...samples.slice(Math.max(0, samples.length + 1 - MAX_SAMPLES)), sample];
 }

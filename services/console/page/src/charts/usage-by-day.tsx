@@ -14,7 +14,8 @@ const NUMBERS_PX = 52;
 const DAYS_PX = 32;
 
 /**
- * Credits used by day and operation: a stacked chart, its legend, and the same numbers as a table.
+ * Credits used by day and operation: a stacked chart, its legend, and a table of exact numbers,
+ * which can be negative on a day with refunds.
  */
 export function UsageByDay({ days }: { readonly days: readonly DayUsage[] }) {
   const layers = stack(days);

@@ -16,7 +16,8 @@ interface AccountActionsProps {
 
 /**
  * The actions that the person's role and the state of the account allow, and the outcome of the
- * last action. The next action has to wait until this outcome is known.
+ * last action. The next action has to wait until this outcome is known, or until the person
+ * closes the message of an overdue action.
  */
 export function AccountActions({ account, onChanged }: AccountActionsProps) {
   const api = useApi();

@@ -2,10 +2,10 @@
 
 const DECIMALS = 2;
 const MINOR_UNITS = 10 ** DECIMALS;
-/** An amount with at most two decimals, after a comma or a point. */
+/** An amount below 10^12 with at most two decimals, after a comma or a point. */
 const AMOUNT = /^(\d{1,12})(?:[.,](\d{1,2}))?$/;
 
-/** The amount of a text, in minor units; null if the text is not a positive amount. */
+/** The amount of a text, in minor units; null if the text does not match `AMOUNT`, or is 0. */
 export function minorUnits(text: string): number | null {
   const [, whole, fraction = ""] = AMOUNT.exec(text.trim()) ?? [];
   if (whole === undefined) return null;

@@ -62,7 +62,7 @@ it.each([
   },
 );
 
-it("an outcome is decided a minute after the deadline of the command, also of an unknown command", () => {
+it("an outcome is due a minute after the deadline of the command; for an unknown command, 16 minutes after the last attempt", () => {
   const intent: Intent = createIntent("withdraw", {}, NOW_MS);
   expect(decidedAtMs(intent)).toBe(NOW_MS + 16 * 60_000);
   const deadlineAt = "2026-11-27T12:15:00.000Z";

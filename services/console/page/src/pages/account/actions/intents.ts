@@ -53,14 +53,15 @@ export function isRefused({ status }: Pick<Failure, "status">, before: Intent["s
 }
 
 /**
- * From this time on, a command that is not known does not exist. A known command is final, unless
- * its outcome on the trading server cannot be determined yet (decisions, 3.1).
+ * From this time on, a read that does not find the command proves that no attempt was accepted. A
+ * command that exists is final, unless its outcome on the trading server cannot be determined yet
+ * (decisions, 3.1).
  */
 export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;
 }
 
-/** The key under which an intent is stored. `subject` names what it changes within the server. */
+/** The key under which an intent is stored. `subject`: see `IntentTarget`. */
 export function intentStorageKey(userId: string, serverId: string, subject: string): string {
   return `kapi.action ${userId} ${serverId} ${subject}`;
 }

@@ -21,8 +21,8 @@ interface ProgressProps {
 }
 
 /**
- * The progress of the last action. It is called done only after its command has succeeded. Screen
- * readers announce each change.
+ * The progress of the last action. The action is called done only after its command has succeeded.
+ * Screen readers announce each change.
  */
 export function Progress({ serverId, current, what: nameOf, result }: ProgressProps) {
   const { intent, command } = current;
@@ -118,7 +118,7 @@ function TransactionLink({ command: { id, operation, serverId, accountNumber } }
 
 /**
  * The new password of a reset. It is shown to the person who reset it, and never stored. After a
- * reload, the same request is sent again to get it.
+ * reload, a button sends the same request again to get the password.
  */
 function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: CurrentIntent }) {
   const again = useAction(current.sendAgain);
@@ -141,8 +141,8 @@ function NewPassword({ intent, current }: { readonly intent: Intent; readonly cu
   }
   return (
     <p class="new-password">
-      New password: <code>{current.password}</code> <Copy text={current.password} what="the password" /> It is valid
-      once the reset is done. Copy it before you close this message: afterwards it cannot be shown again.
+      New password: <code>{current.password}</code> <Copy text={current.password} what="the password" /> It is valid as
+      soon as the reset is done. Copy it before you close this message: afterwards it cannot be shown again.
     </p>
   );
 }

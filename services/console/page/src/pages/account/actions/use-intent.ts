@@ -40,8 +40,8 @@ export interface CurrentIntent {
   /** The new password of a reset; null if there is none, and after a reload. */
   readonly password: string | null;
   /**
-   * Why the newest attempt failed of which it is unknown whether it was accepted. Null if there is
-   * no such attempt, or if a later attempt was accepted.
+   * The last failure of an attempt that left the outcome of the intent unknown. Null if there is no
+   * such failure, or if a later attempt was accepted.
    */
   readonly failure: Failure | null;
   /**
@@ -52,8 +52,8 @@ export interface CurrentIntent {
   /** Sends a new intent. Rejects with a Failure if the intent was certainly not accepted. */
   readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;
   /**
-   * Sends the same intent again, under the same key. Rejects with a Failure if the intent was
-   * certainly not accepted, or was accepted before and this attempt failed.
+   * Sends the same intent again, under the same key. If the intent was accepted before and this
+   * attempt fails, rejects with a Failure.
    */
   readonly sendAgain: () => Promise<void>;
   /** Forgets the intent. */
@@ -178,8 +178,8 @@ function readCommand(
 }
 
 /**
- * Reads a command until it is final, until an answer after `untilMs` shows that it is not, or until
- * `signal` aborts.
+ * Reads a command until it is final, until an answer after `untilMs` shows that the command is not
+ * final or does not exist, or until `signal` aborts.
  */
 async function watch(
   read: () => Promise<Command | null>,
