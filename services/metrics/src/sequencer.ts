@@ -30,7 +30,7 @@ const WRITE_INTERVAL_MS = 2_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 /** Time limit for a stopping process that waits for the recreation of a deleted topic. */
 const RECREATED_TIMEOUT_MS = 3_000;
-/** Sweeps in a coalescing interval; the time between two sweeps is within the bounds below. */
+/** Number of sweeps in a coalescing interval. The bounds below limit the time between sweeps. */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
 const MAX_SWEEP_MS = 50;
@@ -133,7 +133,10 @@ export async function prepareSequencer(
   return { checkpoints, start, writeLastCheckpoints };
 }
 
-/** Starts the readers and timers that store snapshots, behind the live stream. */
+/**
+ * Starts the consumers and timers that store snapshots and the statuses of accounts. The live
+ * stream does not wait for them.
+ */
 export async function startSnapshots(
   context: Context,
   dependencies: {

@@ -70,15 +70,15 @@ const SLAB_BYTES = 1_024 * 1_024;
 const MIB = 1_024 * 1_024;
 /** Interval at which the memory of samples that are too old is freed. */
 const EXPIRE_INTERVAL_MS = 5_000;
-/** Interval at which partitions that were released long ago are dropped. */
+/** Interval of the checks whether released partitions are to be dropped. */
 const DROP_INTERVAL_MS = 5_000;
 /** Interval at which accounts that were deleted long ago are forgotten. */
 const FORGET_DELETED_INTERVAL_MS = 3_600_000;
 /** Time limit for a call to the account service. */
 const ACCOUNT_TIMEOUT_MS = 2_000;
-/** Time limit for the newest samples of another metrics process. */
+/** Time limit for a call that reads the newest samples from another metrics process. */
 const HELD_SAMPLES_TIMEOUT_MS = 1_000;
-/** Interval at which names and creation times of new accounts are read. */
+/** Pause before the next read of names and creation times that are not stored yet. */
 const DESCRIBE_PAUSE_MS = 1_000;
 
 type Context = MainContext<Config>;

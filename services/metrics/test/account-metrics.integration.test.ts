@@ -55,7 +55,7 @@ async function connect(to: MetricsProcess): Promise<LiveClient> {
   return client;
 }
 
-/** A valuation `seconds` after the base minute. */
+/** Publishes a valuation that was measured `seconds` after {@link baseMs}. */
 function value(account: string, seconds: number, equity: number, change: Partial<Valuation> = {}): Promise<void> {
   const measuredAt = new Date(baseMs + seconds * 1_000).toISOString();
   return harness.value(account, [equity], { measuredAt, ...change });
@@ -157,7 +157,7 @@ describe("the stored snapshots of an account", () => {
     expect(await list({ accountNumber: running })).toEqual([]);
   });
 
-  it("show the status of the account's newest event", async () => {
+  it("show the status of the account's event with the highest version", async () => {
     const account = harness.account();
     const event = (version: number, status: "active" | "archived" | "disabled"): AccountEvent => ({
       type: "account.updated",
@@ -189,7 +189,7 @@ describe("the stored snapshots of an account", () => {
 });
 
 describe("the snapshots of a server", () => {
-  it("come newest first, in a minute by account number, from `since` to before `until`, at most `limit`", async () => {
+  it("are sorted by minute, newest first, then by account number; from `since` to before `until`, at most `limit`", async () => {
     const server = serverEntry({ organizationId: harness.organizationId });
     await harness.putDirectory(server);
     const { serverId } = server;

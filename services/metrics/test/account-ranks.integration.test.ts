@@ -86,7 +86,7 @@ function accountsFrom(first: number, count: number): Map<string, Values> {
   return new Map(Array.from({ length: count }, (_, index) => [String(first + index), randomValues()]));
 }
 
-/** The value of a sort, computed from the values alone; null: none. */
+/** Computes the value by which `sort` orders an account with these values; null: none. */
 function valueOf(sort: AccountSort, values: Values): number | null {
   const { equityMinor, balanceMinor, dayStartMinor, dayLowMinor, peakMinor, lowMinor } = values;
   switch (sort) {

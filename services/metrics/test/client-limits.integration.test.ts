@@ -145,7 +145,7 @@ describe("2,000 subscribes at once", () => {
 });
 
 describe("messages that wait for the account service", () => {
-  it("are kept up to a maximum number; then the socket is not read until they are answered", async () => {
+  it("stop the reading of their socket at a maximum number, until they are answered; none is lost", async () => {
     const narrow = await harness.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
     const account = harness.account();
     const { serverId } = harness;

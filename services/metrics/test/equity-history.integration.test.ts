@@ -37,7 +37,10 @@ interface Minute {
   readonly lowest: number;
 }
 
-/** Writes a sample for each minute, with the lowest equity since the sample before. */
+/**
+ * Stores minutes of an account. Each minute has one sample, with the lowest equity since the sample
+ * before.
+ */
 class Writer {
   readonly account: AccountRef = { serverId: randomUUID(), accountNumber: "10000001" };
   #aggregator = new MinuteAggregator(this.account, null);
@@ -141,7 +144,7 @@ it("keeps the lowest equity and the deepest drawdown of every point, however lon
   for (const range of ranges) expect(await read(writer.account, range)).toEqual(expected(minutes, range));
 });
 
-it("stores as many hours if a new process writes each minute; the history is right if earlier hours are missing", async () => {
+it("a new process for each minute stores as many rows of hours as one process for all; missing rows do not change the history", async () => {
   const minutes = randomMinutes();
   const [steady, restarted] = [new Writer(), new Writer()];
   const half = Math.floor(minutes.length / 2);

@@ -1,7 +1,7 @@
 /**
  * Runs the client of `docs/examples` as its own process against a metrics process, over a
- * connection that is cut. The client reconciles with two routes of the gateway. Their first request
- * fails; later requests get the examples of the reference.
+ * connection that is cut. The client reconciles with two routes of the gateway. The first request
+ * to these routes fails; later requests get the examples of the reference.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -85,7 +85,8 @@ it("the example gets every sample once, across cuts and its own restart, and rec
   expect(reconciled).toMatchObject({ sequence: 81, reconciled: { account: { openPositionCount: 1 }, open: [{}] } });
   expect(after.map(({ sample }) => sample?.sequence)).toEqual(range(82, 381));
   const shown = ACCOUNT_PATH.replace(":serverId", harness.serverId).replace(":accountNumber", account);
-  // The first answer was a failure: the client resumed at its last sequence, with a second notice.
+  // After the failed first request the client reconnects. The replay notice of the new connection
+  // starts the requests again.
   expect(asked).toEqual([shown, shown, `${shown}/positions?status=open&limit=100&page=1`]);
   expect(readFileSync(journalOf(account), "utf8")).not.toContain("tradingPasswordSet");
 });

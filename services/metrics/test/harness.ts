@@ -148,7 +148,8 @@ export class Harness {
   }
 
   /**
-   * Stops every running metrics process gracefully, so that the consumer group waits for no member.
+   * Stops every running metrics process gracefully. After a kill, the consumer groups would wait
+   * for the session timeout of their members.
    */
   async endProcesses(): Promise<void> {
     for (const one of this.#processes) one.signal("SIGCONT");

@@ -1,6 +1,5 @@
 /**
- * The documents of the live stream show examples that this service sends, and limits that are its
- * defaults.
+ * The documents of the live stream show messages that this service sends, and its limits.
  */
 import { LIVE_LIMITS, LIVE_MESSAGES } from "@kapi/contracts/asyncapi";
 import { minorFromAmount } from "@kapi/kernel";

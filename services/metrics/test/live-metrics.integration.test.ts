@@ -45,7 +45,7 @@ describe("a valuation", () => {
     expect(first?.eventId).toBe(uuidV5(harness.serverId, `${account}/metrics/1`));
   });
 
-  it("is in the log with consecutive sequences, on its partition, with the same bytes as the client got", async () => {
+  it("is in the log with the next sequence, on the account's partition, with the same bytes as the client got", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);
@@ -107,7 +107,7 @@ describe("a client that reconnects", () => {
     expect(notice).toMatchObject({ firstAvailableSequence: 1, replayTruncated: false, accountNumber: account });
   });
 
-  it("gets a truncated replay if afterSequence is above the last sample", async () => {
+  it("gets a notice of a truncated replay if afterSequence is above the last sample", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 7);
@@ -122,7 +122,7 @@ describe("a client that reconnects", () => {
     await client.until(() => client.sequences(account).length === 1);
   });
 
-  it("gets only the last 300 samples, with a truncated replay notice", async () => {
+  it("gets only the last 300 samples, with a notice of a truncated replay", async () => {
     const account = harness.account();
     await harness.value(account, range(1, 450));
     // The log may have a sample before the process has applied it, so wait until another client

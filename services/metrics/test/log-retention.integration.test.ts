@@ -79,8 +79,8 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
 }
 
 /**
- * Repeats `write` until compaction has kept only the `wanted` checkpoints. For an account whose
- * value in `wanted` is null, no record may be left. Only a write closes a segment.
+ * Repeats `write` until compaction has left only the `wanted` record of each of these accounts, and
+ * no record of an account whose value is null. Each round writes: only a write closes a segment.
  */
 async function compactedTo(wanted: ReadonlyMap<string, string | null>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
@@ -162,7 +162,7 @@ describe("a compacted metrics.latest", () => {
 });
 
 describe("logs whose old segments the broker has deleted", () => {
-  /** Publishes the `n`th valuation of its account, at a fixed time. Valuations are 5 s apart. */
+  /** Publishes the `n`th valuation of an account, measured `n` times 5 s after {@link pastMs}. */
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
@@ -218,7 +218,7 @@ describe("logs whose old segments the broker has deleted", () => {
     await late.until(() => late.last(idle) === 4);
   });
 
-  it("let the snapshots continue from the remaining samples", async () => {
+  it("do not stop the snapshots: a later sample becomes a snapshot", async () => {
     const account = harness.account();
     await valueAt(account, 1);
     const query = new URLSearchParams({ organizationId: harness.organizationId, accountNumber: account }).toString();
@@ -234,7 +234,7 @@ describe("logs whose old segments the broker has deleted", () => {
   });
 });
 
-describe("a Kafka that hangs for longer than all timeouts", () => {
+describe("a Kafka that hangs until a produce request has failed", () => {
   it("only delays the samples: sockets stay open, no sequence is missing or sent twice", async () => {
     const account = harness.account();
     const client = await connect();

@@ -61,7 +61,7 @@ export class RawClient {
   readonly socket: Socket;
   /** The received texts, in order. */
   readonly texts: string[] = [];
-  /** The payloads of the received pongs, in order. */
+  /** The payloads of the received pong frames, in order. */
   readonly pongs: string[] = [];
   closeCode: number | null = null;
   #answer: HandshakeAnswer | null = null;
@@ -125,7 +125,10 @@ export class RawClient {
     await eventually(what, { timeoutMs: WAIT_MS });
   }
 
-  /** Resolves with the code of the server's close frame, once the connection has ended. */
+  /**
+   * Waits for the end of the connection. Resolves with the code of the server's close frame, or
+   * null without such a frame.
+   */
   async closed(): Promise<number | null> {
     await this.until(() => this.#ended);
     return this.closeCode;
@@ -161,7 +164,10 @@ export class RawClient {
     this.#answer = { status, headers, body: isJson ? (JSON.parse(text) as unknown) : text };
   }
 
-  /** Removes one frame from the received bytes. The server's frames are short and unmasked. */
+  /**
+   * Removes one frame from the received bytes; returns false if they have no whole frame. The
+   * server's frames are unmasked and shorter than 64 KiB.
+   */
   #readFrame(): boolean {
     const [first = 0, short = 0] = this.#unread;
     const at = short === LENGTH_IN_16_BITS ? 4 : 2;

@@ -290,7 +290,7 @@ describe("a metrics process with open sockets", () => {
     client.close();
   });
 
-  it("closes a client that stays stalled with 4408, and serves other clients meanwhile", async () => {
+  it("closes with 4408 a client that stays stalled, and serves other clients meanwhile", async () => {
     const metrics = await harness.metrics({ STUCK_TIMEOUT_MS: "1500" });
     const accounts = Array.from({ length: 40 }, () => harness.account());
     const [stuck, other] = [

@@ -84,7 +84,7 @@ it("does not drop a day that is in use, blocks no reader, and drops the day at t
   expect(await store.dropDaysBefore(kept)).toBe(1);
 });
 
-it("reads lists along the indexes of the day partitions, newest first", async () => {
+it("PostgreSQL reads the list of a server along the indexes of the day partitions, without a sort", async () => {
   const plan = statement<{ "QUERY PLAN": string }>(
     "test_plan",
     `explain select * from account_metric_snapshots

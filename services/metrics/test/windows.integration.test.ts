@@ -173,7 +173,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     windows[0]?.signal("SIGSTOP");
     try {
       await harness.value(number, [1, 2]);
-      // A client that was connected to a process that is not behind knows sequence 3 already.
+      // As if this client had got sequence 3 from a process that is not behind.
       later.subscribe(harness.serverId, number, 3);
       await delay(SILENCE_MS);
       await one.until(() => one.last(number) === 3);

@@ -16,7 +16,10 @@ import type { UnreadableRecords } from "./unreadable-records.ts";
 const RECORDS_PER_TURN = 50;
 /** Maximum number of snapshots that are not stored yet; above it no more samples are read. */
 const MAX_UNWRITTEN = 50_000;
-/** How long after a minute's end its samples may still arrive for its snapshot. */
+/**
+ * How long a minute stays open after its end, for late samples. A sample of a later minute closes
+ * the minute earlier.
+ */
 export const MINUTE_GRACE_MS = 10_000;
 /** Minimum time between two computations of the offset to commit. */
 const OFFSET_INTERVAL_MS = 1_000;
@@ -24,8 +27,8 @@ const DAY_MS = 86_400_000;
 /** Retention of snapshots (decisions, 9). */
 export const KEPT_DAYS = 30;
 /**
- * How many days ahead partitions are created. A sample that was measured after these days is from a
- * wrong clock, and its snapshot is not stored.
+ * How many days ahead the day partitions of the tables are created. A sample that was measured
+ * after these days is from a wrong clock, and its snapshot is not stored.
  */
 const DAYS_AHEAD = 2;
 
@@ -38,8 +41,8 @@ export interface SnapshotsOptions {
   /** Reads the end of each partition of `metrics.samples`. */
   readonly ends: () => Promise<ReadonlyMap<number, bigint>>;
   /**
-   * Whether topics are being drained before they grow. Then a minute is stored before its end, once
-   * its partition is read to the end: later samples come from another partition.
+   * Whether topics are being drained before they grow. If so, the open minutes of a partition that
+   * is read to its end are stored at once: later samples come from another partition.
    */
   readonly isDraining: () => boolean;
   readonly unreadable: UnreadableRecords;
@@ -50,26 +53,26 @@ export interface SnapshotsOptions {
 interface Partition {
   /** By account key. */
   readonly aggregators: Map<string, MinuteAggregator>;
-  /** Minutes that are not stored yet. */
+  /** Closed minutes that are not stored yet. */
   closed: ClosedMinute[];
   /** The offset after the last record that was read. */
   next: number;
   /** The time of that record. */
   lastRecordMs: number;
-  /** The lowest offset that is not stored, and when it was computed. */
+  /** The offset below which all samples are stored, and when that offset was computed. */
   openFrom: number;
   openFromAtMs: number;
 }
 
 /**
- * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. It has its
- * own reader, behind the live stream, so that neither a slow database nor a restart loses a minute.
- * An offset is committed only if all samples before it are stored. The stored state of an account
- * has the sequence of its last stored sample.
+ * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. Snapshots
+ * have their own consumer group, which can lag behind the live stream. So neither a slow database
+ * nor a restart loses a minute. An offset is committed only if all samples before it are stored.
+ * The stored state of an account has the sequence of the newest sample that the state includes.
  *
- * The acceptance rule starts from the stored state. The log may no longer have the next sample: the
- * log was lost, or was not read for longer than its retention. Then the account continues from a
- * sample that {@link SampleLog} has accepted.
+ * The acceptance rule starts from the stored state. If the log no longer has the next sample, the
+ * account continues from a sample that {@link SampleLog} has accepted. The log loses samples if it
+ * is not read for longer than its retention, or if the topic is recreated.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -81,15 +84,18 @@ export class Snapshots implements SampleListener {
     this.#options = options;
   }
 
-  /** Replaces the assigned partitions. Samples that are not stored must be read again. */
+  /**
+   * Replaces the assigned partitions, and drops all minutes that are not stored. The caller must
+   * read each partition from its committed offset.
+   */
   assign(partitions: readonly number[]): void {
     this.#partitions = new Map(partitions.map((number) => [number, emptyPartition()]));
   }
 
   /**
    * Adds records of one partition, in log order.
-   * @returns a function: a call returns the offset below which all samples are stored at the time
-   * of the call.
+   * @returns a function that returns an offset below which all samples are stored, computed at most
+   * {@link OFFSET_INTERVAL_MS} ago.
    * @throws RetryableError if the partition is not assigned, or while the database is unavailable
    * or too slow.
    */
@@ -111,8 +117,9 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Closes the minutes that have ended, and stores all closed minutes. A call during a running
-   * write waits for that write. Rejects on failure.
+   * Closes the minutes that ended at least {@link MINUTE_GRACE_MS} ago (while topics are drained,
+   * also open minutes), and stores all closed minutes. A call during a running write waits for that
+   * write. Rejects on failure.
    */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {
@@ -122,8 +129,8 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Creates the partitions from yesterday to {@link DAYS_AHEAD} days ahead, and drops partitions
-   * past their retention.
+   * Creates the day partitions of the tables from yesterday to {@link DAYS_AHEAD} days ahead, and
+   * drops day partitions past their retention.
    */
   async keepDays(): Promise<void> {
     const { store, clock, logger } = this.#options;
@@ -138,7 +145,7 @@ export class Snapshots implements SampleListener {
     for (const partition of this.#partitions.values()) partition.aggregators.delete(key);
   }
 
-  /** Creates aggregators for new accounts, from their stored state. */
+  /** Creates an aggregator, from the stored state, for each account in `records` that has none. */
   async #open(partition: Partition, records: readonly SampleRecord[]): Promise<void> {
     const { store, log } = this.#options;
     const keys = new Set(
@@ -180,8 +187,8 @@ export class Snapshots implements SampleListener {
     const ends = await this.#options.ends();
     const todayMs = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     for (const [number, partition] of this.#partitions) {
-      // When caught up, minutes close by the clock; otherwise by the log, so that a late read
-      // stores the same snapshots.
+      // In a partition that is read to its end, minutes close by the clock. Otherwise they close by
+      // the time of the last record that was read, so that a late read stores the same snapshots.
       const caughtUp = BigInt(partition.next) >= (ends.get(number) ?? 0n);
       const nowMs = isDraining() ? Number.POSITIVE_INFINITY : clock.nowMs();
       const horizonMs = (caughtUp ? nowMs : partition.lastRecordMs) - MINUTE_GRACE_MS;
@@ -219,7 +226,7 @@ export class Snapshots implements SampleListener {
 
 /**
  * Returns the days (UTC) of these snapshots from `firstMs` to before `beforeMs`. There are such
- * days only if the log is read late.
+ * days if the log is read late, or if a valuation has an old `measuredAt`.
  */
 function oldDays(closed: readonly ClosedMinute[], firstMs: number, beforeMs: number): Set<number> {
   const days = closed.map(({ snapshot }) => Math.floor(snapshot.measuredAtMs / DAY_MS) * DAY_MS);

@@ -45,7 +45,7 @@ it("before the process ends, waits until a deleted topic is recreated, but no lo
   expect(await never.watch.recreated(1)).toEqual([]);
 });
 
-it("sends one request at a time, and answers a call with a request that started after it", async () => {
+it("sends one request at a time, and answers each check from a request that started after the check", async () => {
   const answers = [deferred<Ids>(), deferred<Ids>()];
   let asked = 0;
   const { watch } = await start(() => answers[asked++]?.promise ?? Promise.reject(new Error("asked too often")));
@@ -61,7 +61,7 @@ it("sends one request at a time, and answers a call with a request that started 
   expect(asked).toBe(2);
 });
 
-it("ends the process with a reader's own error if no topic was recreated, otherwise with the topic's", async () => {
+it("ends the process with a reader's error if no topic was recreated, otherwise with the error about the topic", async () => {
   const errors: Error[] = [];
   const { watch, changes } = await start(async () => FIRST);
   await watch.fail(new Error("broken"), (error) => void errors.push(error));

@@ -7,8 +7,8 @@ import { firstPosition, type TopicPositions } from "../domain/topic-position.ts"
 /** How often a process checks the ids of the topics. */
 export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 /**
- * How old a new generation must be before it is read: by then every process has noticed it and
- * written its last checkpoints.
+ * Age from which a recreated topic is read without waiting: by then every process has noticed the
+ * recreation and written its last checkpoints. A start that finds a younger topic waits this long.
  */
 const SETTLE_MS = 10_000;
 /** Interval of the checks while a stopping process waits for the recreation of a topic. */
@@ -28,14 +28,15 @@ export interface TopicWatchOptions {
   readonly ids: () => Promise<Readonly<Record<WatchedTopic, string | null>>>;
   /** The names of the topics, for messages. */
   readonly names: Readonly<Record<WatchedTopic, string>>;
-  /** Called once, with the reason, when a topic was recreated: the process must end. */
+  /** Called at most once, with the reason, if a topic was recreated: the process must end. */
   readonly changed: (error: Error) => void;
   readonly logger: Logger;
 }
 
 /**
- * Detects recreated topics by their ids. A process that continued would compare restarted offsets
- * with earlier ones. So the process ends, and restarts in the next generation.
+ * Detects recreated topics by their ids. A process that continued would compare offsets of the
+ * recreated topic with offsets of the deleted topic. So the process ends, and restarts in the next
+ * generation.
  */
 export class TopicWatch {
   readonly #options: TopicWatchOptions;
@@ -68,8 +69,9 @@ export class TopicWatch {
   }
 
   /**
-   * Registers the current topics. If a topic was recreated in the last 10 s, waits 10 s, so that
-   * the processes that used the deleted topic write their last checkpoints.
+   * Registers the ids of the current topics. If the id of a recreated topic was first registered
+   * less than 10 s ago, waits 10 s, so that the processes that used the deleted topic write their
+   * last checkpoints.
    * @throws if a topic does not exist.
    */
   static async start(options: TopicWatchOptions): Promise<TopicWatch> {
@@ -129,8 +131,8 @@ export class TopicWatch {
   }
 
   /**
-   * Handles a reader's fatal error. If a topic was recreated, `changed` ends the process. Otherwise
-   * calls `fatal` with the error.
+   * Handles a reader's fatal error. If a topic was recreated, `changed` ends the process. If none
+   * was recreated, calls `fatal` with the error. A check that fails is repeated.
    */
   async fail(error: Error, fatal: (error: Error) => void): Promise<void> {
     this.#options.logger.warn({ err: error }, "a reader has stopped");

@@ -17,8 +17,9 @@ function record(sequence: number): SampleRecord {
 }
 
 /**
- * Starts to write checkpoints. `latest` has the written records in order; `readBack` passes the new
- * ones to the writer. `home` is the partition of the account.
+ * Creates a writer of checkpoints for {@link PARTITION}. `latest` has the written records in order;
+ * `readBack` passes the records since the last `readBack` to the writer. `home` is the partition of
+ * the account.
  */
 function start(home = PARTITION) {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1 << 20, slabBytes: 1 << 16 };
@@ -47,7 +48,7 @@ function start(home = PARTITION) {
   return { log, latest, checkpoints, readBack };
 }
 
-it("replaces a stale checkpoint that it reads back; the marker has the offset up to which it had read back", async () => {
+it("replaces a stale checkpoint that it reads back; the marker has the offset up to which metrics.latest was read back", async () => {
   const { log, latest, checkpoints, readBack } = start();
   log.apply(PARTITION, [record(1)]);
   await checkpoints.write();

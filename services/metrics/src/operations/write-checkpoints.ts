@@ -30,7 +30,7 @@ export interface CheckpointsOptions {
  */
 export class Checkpoints implements SampleListener {
   readonly #options: CheckpointsOptions;
-  /** Accounts with samples after their checkpoint, by partition. */
+  /** Accounts whose checkpoint is to be written, by partition. */
   #changed = new Map<number, Map<string, AccountStream>>();
   /** Accounts whose tombstone is not written yet, by partition. */
   #deleted = new Map<number, Set<string>>();
@@ -87,7 +87,10 @@ export class Checkpoints implements SampleListener {
     this.#readTo.set(partition, offset);
   }
 
-  /** Writes changed accounts. A call during a write waits for that write. */
+  /**
+   * Writes the checkpoints of changed accounts, the tombstones, and the markers. A call during a
+   * write waits for that write. Failures are logged, and the next write includes the same accounts.
+   */
   write(): Promise<void> {
     return this.#running ?? this.#run(this.#options.partitions());
   }
@@ -145,7 +148,7 @@ export class Checkpoints implements SampleListener {
       await sink.write(partition, markerKey(partition), encodeMarker({ samplesOffset, latestOffset }));
       this.#marked.set(partition, samplesOffset);
     } catch (error) {
-      logger.warn({ err: error, partition }, "checkpoints were not written; they are written in the next interval");
+      logger.warn({ err: error, partition }, "checkpoints were not written; the next write includes them");
       for (const stream of changed.values()) if (log.find(stream.key) === stream) this.#change(stream);
       for (const key of deletedKeys) this.#deleted.set(partition, (this.#deleted.get(partition) ?? new Set()).add(key));
     }

@@ -35,9 +35,9 @@ const SORTS: Readonly<Record<AccountSort, { readonly value: string; readonly typ
   marginLevel: { value: MARGIN_LEVEL, type: "float8" },
 };
 
-// The pool's settings are for statements that read along an index. The statements here read all
-// accounts of a server: they are planned for their values, and may use sequential scans and hash
-// joins.
+// The pool's settings are for statements that read along an index. A statement that reads all
+// accounts of a server gets these settings: it is planned for its parameters, and can use
+// sequential scans and hash joins.
 const SETTINGS = statement<unknown>(
   "ranks_settings",
   `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'on', true),
@@ -136,7 +136,7 @@ export function createAccountRanks(database: Database): AccountRanks {
       const values = [...filterValues(query), ...start, limit];
       const withValues = hasOnlyRanges(query.filters) ? RANKS_WITH_VALUES.get(sort) : undefined;
       let rows = withValues === undefined ? [] : await readAll(database, withValues, values);
-      // Accounts without a value follow those with a value: only the source ALL has them.
+      // Accounts without a value come last, and only the source ALL has such accounts.
       if (rows.length < limit) {
         rows = await readAll(database, assertDefined(RANKS.get(sort), "a statement for each sort"), values);
       }

@@ -40,7 +40,7 @@ interface Join {
 
 /**
  * SQL that joins the segments of each part to one segment. `max(array[a, b])` is the array of the
- * row with the highest a, and of equal ones with the highest b.
+ * row with the highest a. If several rows have this a, the one with the highest b is used.
  */
 export function joinedSegments({ segments, partition, peak }: Join): string {
   return `select part, min(first_at) as first_at, max(last_at) as last_at,

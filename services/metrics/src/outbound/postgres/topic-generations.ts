@@ -4,7 +4,7 @@ import type { TopicGeneration, TopicGenerationStore } from "../../domain/ports.t
 
 const MAX_TRIES = 5;
 
-// If two processes register at the same time, only one gets the number, and the other one retries.
+// If two processes register at the same time, one inserts the next number, and the other retries.
 const INSERT_GENERATION = statement(
   "topic_generations_insert",
   `insert into topic_generations (topic, topic_id, generation)

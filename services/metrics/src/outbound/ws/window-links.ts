@@ -25,7 +25,7 @@ export interface WindowLinksOptions {
   readonly urls: readonly string[];
   /** The headers that authenticate this service. */
   readonly credentials: Readonly<Record<string, string>>;
-  /** Called once it is known which partitions the process holds. */
+  /** Called when the windows process has sent which partitions it holds. */
   readonly connected: (link: WindowLink) => void;
   /** Called when a connection that was `connected` has ended. */
   readonly disconnected: (link: WindowLink) => void;
@@ -76,7 +76,7 @@ async function keepConnected(
 }
 
 class Connection implements WindowLink {
-  /** Resolves with the reason once the connection has ended. */
+  /** Resolves with the reason when the connection has ended. */
   readonly ended: Promise<string>;
   readonly #ws: WebSocket;
   readonly #options: WindowLinksOptions;
