@@ -18,7 +18,8 @@ export class ReadBreakers {
   }
 
   /**
-   * Returns the result of `read`.
+   * Returns the result of `read`, or rejects with its error. Every error but an ApiError counts as
+   * unanswered.
    * @throws TradingServerUnreachable without calling `read` while the server's breaker allows no
    * read.
    */

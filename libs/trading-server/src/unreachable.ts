@@ -1,6 +1,6 @@
 /**
- * The trading server could not be reached, or gave no clear answer: whether a change applied is
- * unknown.
+ * The trading server could not be reached, gave no clear answer, or was not called, for example
+ * because its address is unknown. If a change was sent, it is unknown whether it applied.
  */
 export class TradingServerUnreachable extends Error {
   override readonly name = "TradingServerUnreachable";
@@ -8,8 +8,8 @@ export class TradingServerUnreachable extends Error {
 
 /**
  * A change or a settlement was not sent, because too many calls of its organization wait for the
- * same address. It says nothing about the trading server, and nothing about earlier calls with the
- * same references.
+ * same address. This error says nothing about the trading server, and nothing about earlier calls
+ * with the same references.
  */
 export class TradingServerCallNotSent extends Error {
   override readonly name = "TradingServerCallNotSent";

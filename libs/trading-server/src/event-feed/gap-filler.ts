@@ -1,7 +1,8 @@
 /**
  * Fills gaps: an account that misses events gets them from the history of the trading server. Gaps
- * are stored as rows, so that no gap is lost. A new gap is filled at once, other gaps when they are
- * due. Other accounts do not wait.
+ * are stored as rows, so that no gap is lost. A new gap is filled at once if fewer than
+ * {@link MAX_FILLS} fills are running. Every other gap is filled after it is due. Other accounts do
+ * not wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey, type AccountRef } from "@kapi/contracts";
@@ -46,7 +47,7 @@ class Filler implements GapFiller {
   readonly #options: GapFillerOptions;
   readonly #running = new Map<string, Promise<void>>();
   readonly #polling: StartedRepetition;
-  /** Whether the last read returned as many gaps as the limit. */
+  /** Whether more gaps are possibly due than the last read returned. */
   #moreMayBeDue = false;
   #stopped = false;
   readonly #endCount: () => void;
@@ -55,7 +56,7 @@ class Filler implements GapFiller {
     this.#options = options;
     this.#endCount = observed(
       "trading_events.gaps",
-      "Accounts whose later events wait for missing ones",
+      "Accounts whose next events cannot be booked now, for example because an earlier event is missing",
       "{account}",
       async () => [{ value: await options.gaps.count(MAX_COUNTED) }],
     );

@@ -15,9 +15,9 @@ import type { Logger, Started } from "@kapi/runtime";
 
 import type { BookingQueue } from "./booking-queue.ts";
 
-/** Minimum time between two fetches while no caller waits for the topic, in milliseconds. */
+/** Minimum time from the start of a batch to the next fetch while no caller waits for events. */
 const UNHURRIED_INTERVAL_MS = 200;
-/** Minimum time between two fetches while a caller waits, in milliseconds. */
+/** Minimum time from the start of a batch to the next fetch while a caller waits for events. */
 const MIN_INTERVAL_MS = 25;
 
 /** How one service reads the topic, and the queue that books its events. */
@@ -39,8 +39,8 @@ interface TradingEventsOptions {
 }
 
 /**
- * Books the events of the topic. An event is done when it is booked, dropped or in the topic
- * `dead-letter`, or when the gap before it is recorded.
+ * Books the events of the topic. The offset of an event is committed only after the event is
+ * booked, dropped or in the topic `dead-letter`, or after a gap of its account is recorded.
  */
 export function startTradingEventConsumer(options: TradingEventsOptions): Promise<Started<Consumer>> {
   return startConsumer(options.kafka, {
@@ -68,7 +68,7 @@ async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Ba
   throw failure.reason;
 }
 
-/** The event; null: already booked, by an answer or the history; a text: why it is invalid. */
+/** The event; null: it is already booked; a text: why the message is invalid. */
 function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): TradingEvent | string | null {
   let json: unknown;
   try {
@@ -81,7 +81,7 @@ function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): Trad
   return parsed.success ? parsed.data : `not a trading event (${parsed.error.issues.length} invalid fields)`;
 }
 
-/** Cheap check before the whole event is parsed. */
+/** Whether the event is already booked. This is cheaper than to validate the whole event. */
 function isKnown(json: unknown, queue: Pick<BookingQueue, "isBooked">): boolean {
   if (typeof json !== "object" || json === null) return false;
   if (!("serverId" in json && "accountNumber" in json && "sequence" in json)) return false;

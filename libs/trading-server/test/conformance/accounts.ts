@@ -266,7 +266,7 @@ function addHistoryTests(bench: Bench): void {
       expect(events.at(-1)?.sequence).toBe(lastSequence);
     });
 
-    it("has the event of a change exactly as the answer to the change has it", async () => {
+    it("has the event that the answer to a change has", async () => {
       const account = await bench.account();
       const outcome = await bench.change(account, deposit(5));
       const { events } = await bench.client.history(bench.serverId, account, 1, 10);
@@ -278,7 +278,7 @@ function addHistoryTests(bench: Bench): void {
 /** A bridge without quotes answers 404 to each read, and passes. */
 function addQuoteTests(bench: Bench): void {
   describe("quotes, if the server gives them,", () => {
-    it("are of requested symbols, at or before the time", async () => {
+    it("are of known requested symbols, and none before the first quote", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const { events } = await bench.client.history(bench.serverId, account, 0, 1_000);

@@ -100,8 +100,8 @@ export function withdrawal(amountMinor: number): Body {
 }
 
 /**
- * An outcome as text: the event's type, "unchanged", the rejection's code, "closed" or
- * "incomplete".
+ * An outcome as text: the event's type, "unchanged", the rejection's code, "closed", "incomplete"
+ * or "no outcome".
  */
 export function resultOf(outcome: Outcome | undefined): string {
   if (outcome === undefined) return "no outcome";

@@ -58,7 +58,10 @@ export type ChangePlan =
 
 /** The effect of an applied change on the account's row. Omitted fields are unchanged. */
 export interface AccountEffect {
-  /** Whether the trading server changed something, also if the row already has these values. */
+  /**
+   * Whether the trading server changed a field or password of the account, also if the row already
+   * has the new values. Closed positions and cancelled orders do not count.
+   */
   readonly made: boolean;
   readonly at: string;
   readonly accountName?: string;
@@ -67,7 +70,7 @@ export interface AccountEffect {
   /** Why the account has this status; a new status without a reason clears the earlier reason. */
   readonly statusReason?: string;
   readonly passwordKind?: PasswordKind;
-  /** What the change closed and cancelled, if its result reports it. */
+  /** What the change closed and cancelled, if the command's result reports it. */
   readonly flattened?: Partial<Flattened>;
 }
 
@@ -89,7 +92,10 @@ export type ChangeEventType =
 /** A queued operation on one existing account. A deletion changes no field: it marks the row. */
 export interface QueuedOperation {
   readonly operation: CommandOperation;
-  /** Null for the deletion: its event is recorded when the account is marked `deleted`. */
+  /**
+   * Null for a deletion and a flatten. The event of a deletion is recorded when the account is
+   * marked `deleted`. A flatten has only events of the history.
+   */
   readonly eventType: ChangeEventType | null;
   /**
    * Whether the change also makes events of the history, such as cancelled orders. The command

@@ -37,7 +37,8 @@ export function valuesFromValuation(valuation: Valuation, metricsSequence: numbe
 }
 
 /**
- * The values of an account without a sample: its initial balance once it was opened, zero before.
+ * The values of an account without a sample: the initial balance if the account was opened, else
+ * zero.
  */
 export function initialValues(account: Account): AccountValues {
   const opened = account.activatedAt === null ? 0 : amountFromMinor(account.initialBalanceMinor);

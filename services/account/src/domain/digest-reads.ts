@@ -14,10 +14,10 @@ export interface DealDigest extends DealsDigest {
  */
 export interface DealDigestReader {
   /**
-   * Of the digests of the day: `made`: all exist. `pending`: they will be made later. `none`: the
-   * server has no digests of this day.
+   * `made`: all digests of the day exist. `pending`: they will be made later. `none`: the server
+   * has no digests of this day.
    */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
-  /** The digests of these accounts, in any order; an account without deals has none. */
+  /** The digests of these accounts, in any order; none for an account without deals on this day. */
   find(serverId: string, day: string, accountNumbers: readonly string[]): Promise<DealDigest[]>;
 }

@@ -75,11 +75,11 @@ export interface HistoryReader {
   bookedSequences(accounts: readonly AccountRef[]): Promise<(number | null)[]>;
 }
 
-/** Books events of an account that the topic may not have delivered yet. */
+/** Books events of an account without waiting for the topic. */
 export interface FeedSource {
   /**
-   * Sequence of the account's last event on the trading server; 0 without events. Rejects if the
-   * trading server gives no clear answer.
+   * Sequence of the account's last event on the trading server; 0 if the trading server has no
+   * events of the account. Rejects if the trading server gives no clear answer.
    */
   lastSequence(account: AccountRef): Promise<number>;
   /** Books the next page of events after `bookedSequence`. */
@@ -92,7 +92,10 @@ export interface FeedSource {
 export type Replacement =
   /** Replaced; `different`: the number of rows that differed. */
   | { readonly kind: "replaced"; readonly feed: Feed; readonly different: number }
-  /** The staged history does not end at the last booked event; the live history is unchanged. */
+  /**
+   * The staged history does not end at the last booked event, or nothing is booked and no `lostAt`
+   * is given. The live history is unchanged.
+   */
   | { readonly kind: "moved" }
   /** The account does not exist, or is deleting or deleted; its staged history is dropped. */
   | { readonly kind: "gone" };
@@ -100,8 +103,8 @@ export type Replacement =
 /** Stages rebuilt histories until they replace live ones. A staged history survives a restart. */
 export interface StagedHistory {
   /**
-   * Accounts of a server with numbers above `after`, in order; `hasFeed`: some of their events are
-   * booked.
+   * Accounts of a server with numbers above `after`, in order, without deleting and deleted ones.
+   * `hasFeed`: events of the account are booked.
    */
   accounts(
     serverId: string,
@@ -114,13 +117,13 @@ export interface StagedHistory {
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;
   forgetDone(serverId: string): Promise<void>;
-  /** Sequence of the last live event; null if nothing is booked. */
+  /** Sequence of the last booked event; null if nothing is booked. */
   bookedSequence(account: AccountRef): Promise<number | null>;
   /** Sequence of the last staged event; 0 if nothing is staged. */
   stagedSequence(account: AccountRef): Promise<number>;
   /**
-   * Stages the next events; returns the sequence of the last staged one, 0 if the account is
-   * deleting or deleted.
+   * Stages the next events; returns the sequence of the last staged one, 0 if the account does not
+   * exist, or is deleting or deleted.
    */
   stage(account: AccountRef, events: readonly TradingEvent[]): Promise<number>;
   /** Drops the staged history. */

@@ -147,6 +147,7 @@ describe("booking the history of an account", () => {
       expect(bookHistory(NEW_FEED, [event], NOTHING).accountEvents).toHaveLength(isAnnouncedByAccount(event) ? 1 : 0);
     }
     expect(isAnnouncedByAccount(accountCreated())).toBe(true);
+    expect(bookHistory(NEW_FEED, [accountCreated()], NOTHING).accountEvents).toEqual([]);
   });
 
   it("computes the difference of volumes without floating-point noise", () => {

@@ -42,8 +42,8 @@ export type OpeningOutcome =
   | { readonly kind: "closed" };
 
 /**
- * Opens accounts on trading servers. Both methods reject if the trading server gives no clear
- * answer.
+ * Opens accounts on trading servers. Both methods reject if the call is not sent, or if the trading
+ * server gives no clear answer.
  */
 export interface AccountOpener {
   /** Opens accounts; returns their outcomes, in order. A repeated opening has its first outcome. */
@@ -104,8 +104,8 @@ export interface ServerRepository {
   /** Stores a newer entry. Only the first entry of a server sets its configuration. */
   save(entry: ServerEntry): Promise<void>;
   /**
-   * Ids of up to 100 servers whose current configuration was not sent to the trading server: the
-   * first ones after the id `after`, in the order of ids. Null: from the first server.
+   * Ids of up to 100 servers whose current configuration is to be sent, without removed servers:
+   * the first ones after the id `after`, in the order of ids. `after` null: from the first server.
    */
   unconfigured(after: string | null): Promise<string[]>;
   /**
@@ -171,9 +171,9 @@ export interface AccountRepository {
   /** The accounts, including deleted ones, in order; null for unknown ones. */
   read(serverId: string, accountNumbers: readonly string[]): Promise<(Account | null)[]>;
   /**
-   * Writes effects in the transaction that makes their commands final. Returns the accounts with
-   * their effects, by command id. Left out are commands without an effect, and commands on pending,
-   * deleting and deleted accounts, which stay unchanged.
+   * Writes effects in the transaction that makes their commands final. Returns each account as it
+   * is after its effect, by command id. Left out are commands without an effect, and commands on
+   * pending, deleting and deleted accounts, which stay unchanged.
    */
   finishCommands(
     transaction: WorkTransaction,
@@ -182,8 +182,8 @@ export interface AccountRepository {
 }
 
 /**
- * Changes accounts on trading servers. Both methods reject if the trading server gives no clear
- * answer.
+ * Changes accounts on trading servers. Both methods reject if the call is not sent, or if the
+ * trading server gives no clear answer.
  */
 export interface AccountChanger {
   /**

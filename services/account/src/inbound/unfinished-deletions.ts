@@ -1,6 +1,7 @@
 /**
- * Resumes deletions of failed requests and killed processes. A failed deletion is retried with
- * increasing delay; a failure of the database only delays the round.
+ * Resumes unfinished deletions: after a failed request, a failed attempt at a command, or the end
+ * of a process. A failed deletion is retried with increasing delay. A failure of the database only
+ * delays the round.
  */
 import { repeat, type Repetition } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
@@ -11,12 +12,12 @@ const LOOK_INTERVAL_MS = 2_000;
 
 const unannounced = counter(
   "account.deletions.unannounced",
-  "Deletions that went on without the account's last events, as these could not be booked; the log names the account",
+  "Deletions that continued without the account's last events, which could not be booked; the log names the account",
   "{deletion}",
 );
 
 interface UnfinishedDeletionsOptions {
-  /** Resumes due deletions and reports failures. */
+  /** Resumes due deletions; reports failures and skipped events. */
   readonly resume: (reports: DeletionReports) => Promise<void>;
   readonly logger: Logger;
 }

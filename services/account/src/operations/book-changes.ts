@@ -95,7 +95,8 @@ class ChangeBooking {
   }
 
   /**
-   * Books each change that is next in its account; returns those with missing events before them.
+   * Books each event that is next in its account. Returns the changes whose event must wait for
+   * missing earlier events.
    */
   async #withoutBooked(changes: readonly BookableChange[]): Promise<BookableChange[]> {
     const { reader, feed } = this.#dependencies;

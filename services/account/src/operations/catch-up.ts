@@ -14,7 +14,7 @@ import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 const MAX_WAIT_MS = 2_000;
 /** Pause after a page without progress; doubled after each further one. */
 const FIRST_PAUSE_MS = 50;
-/** Gives up after this many pages without progress: 1.6 s with the pauses. */
+/** Gives up after this many pages in a row without progress; the pauses take 1.6 s in all. */
 const MAX_IDLE_ATTEMPTS = 6;
 
 /**

@@ -10,7 +10,7 @@ const MAX_CHECKED_SERVERS = 1_000;
 
 interface ServerCheck {
   readonly answers: boolean;
-  /** When the server last answered, as far as this process keeps its checks; null: unknown. */
+  /** When the server last answered a check by this process; null: unknown. */
   readonly answeredAt: string | null;
 }
 
@@ -26,7 +26,10 @@ export class TradingServerChecks {
   /** The last check of each server, oldest first. */
   readonly #checked = new Map<string, Checked>();
 
-  /** `ask` rejects if the server does not answer. */
+  /**
+   * `ask` rejects if the server does not answer. It rejects with ApiError
+   * TOO_MANY_CONCURRENT_REQUESTS if the server was not asked.
+   */
   constructor(ask: (serverId: string) => Promise<unknown>, clock: Clock) {
     this.#ask = ask;
     this.#clock = clock;

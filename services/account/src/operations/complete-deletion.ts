@@ -11,8 +11,8 @@ import type { ExternalAccountData, DeletionRepository } from "../domain/ports.ts
 import { catchUp } from "./catch-up.ts";
 
 /**
- * Maximum number of concurrent deletions of a batch. After this many failures the batch tries no
- * further ones.
+ * Maximum number of concurrent deletions of a batch. After this many failures the batch only marks
+ * the remaining accounts `deleting`.
  */
 const MAX_CONCURRENT_DELETIONS = 8;
 /** Why a command is retried whose deletion or catch-up was not tried in its batch. */
@@ -24,8 +24,8 @@ export const NOT_TRIED = "not tried, because other commands of its batch failed"
  */
 const MAX_BOOKING_MS = 8_000;
 /**
- * Maximum number of the service's own attempts that book nothing, over about 5 minutes. Then the
- * deletion continues without the events.
+ * Maximum number of the service's own attempts in a row that book nothing, over about 5 minutes.
+ * Then the deletion continues without the events.
  */
 const MAX_STALLED_ATTEMPTS = 5;
 
@@ -40,7 +40,7 @@ export interface DeletionPorts {
 
 /**
  * Books the events of an account up to its last one on the trading server, so that closing deals
- * and cancelled orders are published before the deletion. Rejects if that takes too long.
+ * and cancelled orders are published before the deletion. Rejects as {@link catchUp} does.
  */
 export async function bookLastEvents({ repository, feed }: DeletionPorts, account: Account): Promise<void> {
   await catchUp({ reader: repository, feed }, account, MAX_BOOKING_MS);
@@ -85,8 +85,9 @@ export async function removeAccountData({ repository, externalData }: DeletionPo
 
 /**
  * Carries out all steps of a deletion before the final state of its command, for accounts that the
- * trading server has deleted. Returns null for each account, or the reason why its command is
- * retried. The service also resumes such a deletion by itself.
+ * trading server has deleted. Returns one result for each account, in order: null if all steps are
+ * done, else the reason why its command is retried. The service also resumes such a deletion by
+ * itself.
  */
 export async function completeDeletions(
   ports: DeletionPorts,

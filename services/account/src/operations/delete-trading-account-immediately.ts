@@ -106,7 +106,7 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
   faultPoint("account.deletion-marked");
   // A pending creation or change could otherwise apply after the deletion.
   const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
-  // The trading server created the account, but the command did not complete: publish the creation
+  // The trading server created the account. If the creation was not published yet, publish it
   // before the closing deals.
   const isCreated = settled?.kind === "applied" && settled.event?.type === "account.created";
   if (isCreated) await ports.announceCreation(account.id, settled.event.occurredAt);

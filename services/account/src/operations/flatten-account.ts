@@ -22,7 +22,7 @@ export const flattenAccount: QueuedOperation = {
     if (event?.type !== "account.flattened") return { made: false, at };
     return { made: false, at, flattened: { closed: event.closed, cancelled: event.cancelled } };
   },
-  // Some positions may be closed: their events are booked before the command fails.
+  // Some positions were perhaps closed: their events are booked before the command fails.
   partialEffect: (_message, errorCode, nowIso) =>
     errorCode === "ACCOUNT_HAS_OPEN_POSITIONS" ? { made: false, at: nowIso } : null,
   result: (_after, { flattened = { closed: [], cancelled: [] } }) => ({ ...flattened }),

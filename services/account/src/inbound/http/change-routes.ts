@@ -18,8 +18,9 @@ interface ChangeRouteOperations {
 }
 
 /**
- * Registers the two routes. They answer 404 for an unknown server or account, and 400 with `issues`
- * for an invalid configuration. Other errors of the operations pass through.
+ * Registers the two routes. They answer 404 for an unknown or removed server and for an account
+ * that never existed, and 400 with `issues` for an invalid configuration. Other errors of the
+ * operations pass through.
  */
 export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRouteOperations): void {
   serve(app, ACCOUNT_ROUTES.updateServerConfiguration, async ({ params: { serverId }, body }, { headers }) => {

@@ -26,9 +26,9 @@ interface AccountRouteDependencies extends AccountDetailsDependencies {
 }
 
 /**
- * Registers the reads. An unknown server or account of the path is 404, except in the two reads of
- * selected accounts, which find nothing. A batch has an entry for each item, also for an unknown
- * one.
+ * Registers the reads. An unknown server or account of the path is 404. Only the two reads of
+ * selected accounts answer 200 for an unknown server, with 0 or an empty list. The answer to a
+ * batch has an entry for each item, also for an unknown one.
  */
 export function registerAccountRoutes(app: FastifyInstance, dependencies: AccountRouteDependencies): void {
   serve(app, ACCOUNT_ROUTES.getServerConfiguration, async ({ params }) => {

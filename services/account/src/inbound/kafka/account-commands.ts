@@ -37,7 +37,7 @@ export interface AccountCommandsOptions {
   readonly changer: Pick<AccountChanger, "settle">;
   /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
-  /** Whether a call of the trading server failed before it was sent. */
+  /** Whether a call to the trading server failed before it was sent. */
   readonly isNotSent: (error: unknown) => boolean;
 }
 

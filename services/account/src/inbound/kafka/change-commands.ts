@@ -57,8 +57,9 @@ export function settleChanges(
 }
 
 /**
- * Writes the effects of commands and their events. Returns results by command id, of the succeeded
- * commands whose rows were written; every other command keeps the result of its outcome.
+ * Writes the effects of commands and their events, and marks the accounts of succeeded deletions
+ * `deleted`. Returns results by command id, of the succeeded commands whose rows were written;
+ * every other command keeps the result of its outcome.
  */
 export async function applyChanges(
   options: ChangeCommandsOptions,
