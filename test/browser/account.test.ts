@@ -171,3 +171,12 @@ describe("the tabs of an account", () => {
     user.complaints.splice(0);
   });
 });
+
+it("the role read_only sees no action, and the role finance sees only deposit and withdrawal", async () => {
+  const actions = user.page.getByRole("region", { name: "Actions" });
+  await openAs("read_only");
+  expect(await actions.count()).toBe(0);
+  await user.button("Sign out").click();
+  await openAs("finance");
+  expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
+});

@@ -89,6 +89,11 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
     setOverdue(false);
   };
 
+  const show = (found: Command): void => {
+    setCommand(found);
+    if (found.status === "succeeded") done.current();
+  };
+
   /** Whether the command was found while an attempt was running. */
   const isFound = (): boolean => (loadIntent(sessionStorage, storageKey)?.commandId ?? null) !== null;
 
@@ -102,7 +107,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
         const answer = await target.send(sent);
         setFailure(null);
         setPassword(answer.password ?? null);
-        setCommand(answer.command);
+        show(answer.command);
         keep(acceptedAs(sent, answer.command));
         return;
       } catch (error) {
@@ -136,8 +141,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
           keepIntent(sessionStorage, storageKey, accepted);
           setIntent(accepted);
         }
-        setCommand(found);
-        if (found.status === "succeeded") done.current();
+        show(found);
       },
       overdue: () => setOverdue(true),
     });
