@@ -5,8 +5,8 @@
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
   /**
-   * The status of the response, if the error is about this status, or about JSON that does not match
-   * the schema.
+   * The status of the response, if the error is about this status, or about JSON that does not
+   * match the schema.
    */
   readonly status: number | undefined;
 
