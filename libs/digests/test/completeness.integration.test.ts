@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-it("a day is complete once the group has committed every event that was published in time, and not before", async () => {
+it("a day is complete only after the group has committed every event that was published in time", async () => {
   const completeness = new DayCompleteness(kafka, GROUP);
   for (const key of ["a", "b", "c", "d"]) await publish(key);
   expect(await completeness.has("2026-03-02")).toBe(false);
@@ -41,7 +41,7 @@ it("a day is complete once the group has committed every event that was publishe
   });
   await eventually(async () => expect(await completeness.has("2026-03-02")).toBe(true), { timeoutMs: 20_000 });
   await consumer.stop();
-  // Later events belong to later days, and each day waits for its own.
+  // This event came after the end for 2026-03-02 was noted: only the next day waits for it.
   await publish("e");
   expect(await completeness.has("2026-03-02")).toBe(true);
   expect(await completeness.has("2026-03-01")).toBe(true);

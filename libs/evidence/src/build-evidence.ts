@@ -11,7 +11,7 @@ import { assert, canonicalJson } from "@kapi/kernel";
 
 import type { EvidenceSigner } from "./keys.ts";
 
-/** What a document says besides its records: {@link EvidenceHeader} without its format. */
+/** The {@link EvidenceHeader} of a document, without `format`. */
 export type EvidenceClaim = EvidenceHeader extends infer Header
   ? Header extends EvidenceHeader
     ? Omit<Header, "format">
@@ -25,7 +25,7 @@ export type EvidenceClaim = EvidenceHeader extends infer Header
  *
  * Give valuations in the order of their offsets, then samples in the order of their sequences; at
  * most `MAX_EVIDENCE_RECORDS`. Takes about 5 us for each record and does not yield: up to 100 ms.
- * @throws ZodError for a value that the format cannot have.
+ * @throws ZodError for a value that the format cannot have, and for too many records.
  * @throws AssertionError for records in another order.
  */
 export function buildEvidence(
@@ -61,7 +61,8 @@ function sha256(text: string): string {
 function assertOrder(records: readonly EvidenceRecord[]): void {
   let before: EvidenceRecord | null = null;
   for (const record of records) {
-    if (before !== null) assert(follows(before, record), "valuations come by offset, then samples by sequence");
+    if (before !== null)
+      assert(follows(before, record), "records must be valuations by offset, then samples by sequence");
     before = record;
   }
 }

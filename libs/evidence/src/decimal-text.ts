@@ -13,14 +13,14 @@ export function moneyText(amountMinor: number): string {
 }
 
 /**
- * A price, a volume or a percentage as the shortest decimal text that is the same number, without
- * exponent. The number is finite, below 1e21, and has at most 20 decimals.
+ * A price, a volume or a percentage as the shortest decimal text, without exponent, that is read as
+ * the same number. `value` must be finite, below 1e21, and have at most 20 decimals.
  */
 export function decimalText(value: number): string {
-  assert(Number.isFinite(value), "a decimal number is finite");
+  assert(Number.isFinite(value), `a decimal number must be finite: ${value}`);
   const shortest = String(value);
   if (!shortest.includes("e")) return shortest;
   const fixed = value.toFixed(DECIMAL_PLACES).replace(/0+$/, "");
-  assert(Number(fixed) === value, `${value} has at most ${DECIMAL_PLACES} decimals`);
+  assert(Number(fixed) === value, `${value} has more than ${DECIMAL_PLACES} decimals`);
   return fixed;
 }

@@ -13,7 +13,7 @@ export interface EvidenceSigner {
   sign(text: string): Buffer;
 }
 
-/** A key that no longer signs: only its public part is left. */
+/** A key that no longer signs. Only its public part is kept. */
 export interface RetiredKey {
   readonly keyId: string;
   /** 32 bytes. */
@@ -41,7 +41,10 @@ export function publicKeys({ keys }: Keyring, retired: readonly RetiredKey[]): E
     ...retired.map(({ keyId, publicKey, retiredAt }) => entryOf(keyId, publicKeyOf(publicKey), retiredAt)),
   ];
   const ids = new Set(published.map(({ keyId }) => keyId));
-  assert(ids.size === published.length, "each key of evidence has its own id, retired keys too");
+  assert(
+    ids.size === published.length,
+    "two keys of evidence have one id: each key, also a retired key, needs its own id",
+  );
   return { keys: published };
 }
 

@@ -8,7 +8,7 @@ type ValuationEvidence = Extract<EvidenceRecord, { kind: "valuation" }>;
 type SampleEvidence = Extract<EvidenceRecord, { kind: "sample" }>;
 type EvidenceRule = Extract<EvidenceHeader, { kind: "breach" }>["rule"];
 
-/** Members of a rule that have a member of their own in evidence. */
+/** Fields of a rule that are not among the `parameters` of the rule in evidence. */
 const NAMED = new Set(["id", "type", "action", "limit", "target"]);
 
 /** The values of a valuation that are in evidence. */
@@ -45,7 +45,7 @@ export function toValuationEvidence(
   };
 }
 
-/** A sample of the topic `metrics.samples`; `from` and `to` are in its headers. */
+/** A sample of the topic `metrics.samples`; `from` and `to` are in the headers of its record. */
 export function toSampleEvidence(
   frame: AccountMetricsFrame,
   { from, to }: { readonly from: number; readonly to: number },
@@ -92,7 +92,7 @@ export function toEvidenceRule(rule: RiskRule, version: number, activeFrom: stri
 
 function parameterText(value: unknown): string {
   if (typeof value === "number") return decimalText(value);
-  assert(typeof value === "string", "a parameter of a rule is text or a number");
+  assert(typeof value === "string", "a parameter of a rule must be text or a number");
   return value;
 }
 

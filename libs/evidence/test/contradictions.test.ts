@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 import { breachClaim, KEYS, RECORDS, SIGNER, valuation } from "./documents.ts";
 
-/** The parts (`where`) of the contradictions that the client finds in signed evidence. */
+/** The `where` of each contradiction that the client finds in signed evidence. */
 function contradictionsIn(claim: EvidenceClaim, records: readonly EvidenceRecord[] = RECORDS): string[] {
   const result = verifyEvidence(buildEvidence(claim, records, SIGNER), KEYS);
   if (result.status === "invalid") throw new Error(result.problem.code);
@@ -97,6 +97,9 @@ describe("a claim", () => {
       withRecord(1, { equity, netDeposits }).slice(0, 7);
     expect(contradictionsIn(breachClaim(), records("8500.01", "-1000.00"))).toEqual([]);
     expect(contradictionsIn(breachClaim(), records("8500.00", "-1000.00"))).toEqual(["breach.valuationIndex"]);
+    // 1,000 were withdrawn after the second valuation: its threshold was 10,500.
+    expect(contradictionsIn(breachClaim(), records("10500.01", "1000.00"))).toEqual([]);
+    expect(contradictionsIn(breachClaim(), records("10500.00", "1000.00"))).toEqual(["breach.valuationIndex"]);
     // Without net deposits the earlier value cannot be compared.
     expect(contradictionsIn(breachClaim(), records("8500.00", null))).toEqual([]);
   });

@@ -44,7 +44,7 @@ export function valuation(index: number, equityMinor: number, more: Partial<Valu
 export function sample(sequence: number, from: number, all: readonly Valuation[], to: number): Sample {
   const last = all[to];
   const lowest = all.slice(from, to + 1).toSorted((one, other) => Number(one.equity) - Number(other.equity))[0];
-  if (last === undefined || lowest === undefined) throw new RangeError("the sample has valuations");
+  if (last === undefined || lowest === undefined) throw new RangeError("a sample needs valuations");
   const { measuredAt, balance, equity, margin, freeMargin, openPositionCount } = last;
   return {
     kind: "sample",

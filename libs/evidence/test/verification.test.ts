@@ -15,7 +15,7 @@ type Json = Record<string, unknown>;
 const DOCUMENTS = [BREACH, INTERVAL];
 const copy = (document: EvidenceDocument): Json => JSON.parse(JSON.stringify(document)) as Json;
 
-/** The problem of a document; null if it is verified. */
+/** The code of a document's problem, or `contradictory`; null if the document is verified. */
 function problemOf(document: string | Uint8Array | object, keys: EvidenceKeys = KEYS): string | null {
   const result = verifyEvidence(document, keys);
   if (result.status === "verified") return null;
@@ -198,7 +198,7 @@ describe("the key of a document", () => {
     expect(problemOf(BREACH, retired("2026-11-26T09:31:40.999Z"))).toBe("retired_key");
   });
 
-  it("is published before it signs, and signs once it is the current key of the ring", () => {
+  it("is published before it signs, and signs when it is the current key of the ring", () => {
     const later = keyring("2027-01", 9);
     const keys = new Map([...RING.keys, ...later.keys]);
     const published = publicKeys({ currentKeyId: "2026-11", keys }, []);

@@ -28,8 +28,8 @@ export type BodyErrors = "at-once" | "when-parsed";
 
 /**
  * Replaces Fastify's body parsers. `request.body` is undefined for an empty body, else the parsed
- * JSON, or an ApiError: for a wrong content type, malformed JSON, or more than {@link
- * MAX_BODY_BYTES}.
+ * JSON. It is an ApiError if the body is malformed, incomplete, of another content type, or larger
+ * than {@link MAX_BODY_BYTES}.
  */
 export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors): void {
   const parseJson = app.getDefaultJsonParser("remove", "remove");

@@ -51,7 +51,7 @@ export class CallQueue {
    * TOO_MANY_CONCURRENT_REQUESTS.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
-    // If a slot is free, every organization that waits already holds its share.
+    // Overtakes no call: if a slot is free, each organization with waiting calls holds its share.
     const release = this.#slots.take(organizationId);
     if (release !== null) return this.#run({ options, call }, release);
     const { maxWaiting, maxWaitingPerOrganization } = this.#limits;

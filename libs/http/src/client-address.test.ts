@@ -13,12 +13,24 @@ function requestFrom(remoteAddress: string, forwardedFor?: string): Pick<Incomin
 
 describe("the network address of a client", () => {
   it.each([
-    ["the socket's without a proxy", requestFrom("203.0.113.9"), "203.0.113.9"],
-    ["the socket's, whatever an untrusted caller says", requestFrom("203.0.113.9", "198.51.100.1"), "203.0.113.9"],
-    ["behind one proxy", requestFrom("10.1.2.3", "198.51.100.1"), "198.51.100.1"],
-    ["behind two proxies", requestFrom("10.1.2.3", "198.51.100.1, 192.0.2.1"), "198.51.100.1"],
-    ["not what the caller put in front", requestFrom("10.1.2.3", "127.0.0.1, 198.51.100.1"), "198.51.100.1"],
-    ["the proxy's without the header", requestFrom("::ffff:10.1.2.3"), "10.1.2.3"],
+    ["the address of the socket without a proxy", requestFrom("203.0.113.9"), "203.0.113.9"],
+    [
+      "the address of the socket, whatever an untrusted caller sends",
+      requestFrom("203.0.113.9", "198.51.100.1"),
+      "203.0.113.9",
+    ],
+    ["the forwarded address behind one proxy", requestFrom("10.1.2.3", "198.51.100.1"), "198.51.100.1"],
+    [
+      "the first forwarded address behind two proxies",
+      requestFrom("10.1.2.3", "198.51.100.1, 192.0.2.1"),
+      "198.51.100.1",
+    ],
+    [
+      "not the address that the caller itself put into the header",
+      requestFrom("10.1.2.3", "127.0.0.1, 198.51.100.1"),
+      "198.51.100.1",
+    ],
+    ["the address of the proxy without the header", requestFrom("::ffff:10.1.2.3"), "10.1.2.3"],
     ["unknown if the proxy sends no address", requestFrom("10.1.2.3", "unknown"), null],
   ])("is %s", (_case, request, address) => {
     expect(addressIn(request)).toBe(address);

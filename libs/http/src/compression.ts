@@ -3,11 +3,11 @@ import { constants } from "node:zlib";
 import fastifyCompress, { type FastifyCompressOptions } from "@fastify/compress";
 import type { FastifyInstance } from "fastify";
 
-/** Smaller bodies are not compressed, in bytes. */
+/** Minimum size of a body that is compressed, in bytes. */
 const COMPRESSED_FROM_BYTES = 1_024;
 /**
- * Larger bodies are compressed outside the event loop, in bytes. A body of this size takes about
- * one millisecond.
+ * Maximum size of a body that is compressed in the event loop, in bytes. That takes about one
+ * millisecond.
  */
 const COMPRESSED_AT_ONCE_BYTES = 64 * 1_024;
 

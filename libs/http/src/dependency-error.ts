@@ -4,7 +4,10 @@
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
-  /** The status of the response; undefined without a response, or if its body is not JSON. */
+  /**
+   * The status of the response, if the error is about this status, or about JSON that does not
+   * match the schema.
+   */
   readonly status: number | undefined;
 
   constructor(message: string, options: { status?: number; cause?: unknown } = {}) {

@@ -42,7 +42,10 @@ export function sendError(error: ApiError, request: FastifyRequest, reply: Fasti
   reply.send(JSON.stringify(error.body(request.id)));
 }
 
-/** Answers malformed HTTP, or a request that did not arrive in time, and closes the connection. */
+/**
+ * Answers malformed HTTP, or a request that did not arrive in time, and closes the connection. A
+ * connection that the caller has reset gets no answer.
+ */
 export function answerBrokenHttp(error: NodeJS.ErrnoException, socket: Duplex, requestId: string): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();

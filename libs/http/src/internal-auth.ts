@@ -5,8 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { ApiError } from "./api-error.ts";
 
 /**
- * The header with kapi's token in calls to trading servers, and with the shared token in calls
- * between services of release 0.1.0.
+ * The header with kapi's token in calls to trading servers, and with the shared token in calls from
+ * and to services of release 0.1.0.
  */
 export const INTERNAL_TOKEN_HEADER = "x-internal-token";
 const INTERNAL_PREFIX = "/internal/";

@@ -69,7 +69,7 @@ afterAll(async () => {
 });
 
 describe("a call to another service", () => {
-  it("returns the bytes unchanged, and any status below 500", async () => {
+  it("returns the status and the unchanged bytes, and does not reject a 404", async () => {
     const { status, headers, body } = await client().request("GET", "/internal/number");
     expect({ status, type: headers["content-type"], text: body.toString() }).toEqual({
       status: 200,
@@ -129,7 +129,8 @@ describe("a call to another service", () => {
     expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "rejected"]);
     expect((await narrow.request("GET", "/internal/number", undefined, { timeoutMs: LONG_MS })).status).toBe(200);
     expect(seen.slow - before.slow).toBe(1);
-    // The first call's connection was closed to cancel it; the other calls used none.
+    // The connection of the first call was closed to cancel the call. The next two calls expired
+    // without a connection, and the last call opened another one.
     expect(seen.connections - before.connections).toBe(2);
   });
 
@@ -144,7 +145,7 @@ describe("a call to another service", () => {
     expect(third).toMatchObject({ reason: { message: expect.stringContaining("1 calls are waiting already") } });
   });
 
-  it("can wait once earlier calls have expired: they no longer count as waiting", async () => {
+  it("can wait after earlier calls have expired: expired calls no longer count as waiting", async () => {
     const narrow = client({ connections: 1, maxWaitingCalls: 2 });
     const ended = new AbortController();
     const running = narrow.request("GET", "/internal/silent", undefined, { signal: ended.signal });
@@ -198,8 +199,8 @@ describe("a call to another service", () => {
 
 describe("a call whose connection is lost", () => {
   /**
-   * A service that closes the first `connections` connections when a request arrives, and answers
-   * the next one.
+   * A service that closes the connection of each of the first `connections` requests, and answers
+   * every later request.
    */
   async function closing(connections: number): Promise<{ readonly url: string; readonly requests: () => number }> {
     let requests = 0;
@@ -250,7 +251,7 @@ describe("a call whose connection is lost", () => {
 });
 
 describe("an aborted call", () => {
-  it("fails, and ends at the other side too; the next call uses a new connection", async () => {
+  it("fails, and ends at the other side too; the next call succeeds", async () => {
     seen.silentAsked = Promise.withResolvers();
     seen.silentClosed = Promise.withResolvers();
     const one = client({ connections: 1, maxWaitingCalls: 1 });

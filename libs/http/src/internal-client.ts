@@ -46,13 +46,13 @@ const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
 /**
- * How often a call is sent again after a lost connection. Each time, another process behind the
- * address may answer.
+ * Maximum number of times that a call is sent again after a lost connection. Each time, possibly
+ * another process behind the address answers.
  */
 const MAX_RESENDS = 2;
 /**
- * Errors after which no response can come: the connection was refused, reset or closed, for example
- * because the process ended.
+ * Codes of errors after which no response can come: the connection was refused, reset or closed,
+ * for example because the process ended.
  */
 const LOST_CONNECTIONS: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
@@ -88,7 +88,8 @@ export interface InternalStream {
 
 /**
  * Calls another service. Every method throws DependencyError if the service is unreachable, too
- * slow, or responds with 5xx or 401 (a wrong token is a mistake of kapi, never of the caller).
+ * slow, or responds with 5xx or 401 (a wrong token is a mistake of kapi, never of the caller), and
+ * if too many calls wait or too many streams are open.
  */
 export interface InternalClient {
   /**
@@ -103,7 +104,8 @@ export interface InternalClient {
   json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
   /**
    * Returns the response as a stream. `timeoutMs` is the deadline of its head, in each attempt, and
-   * then of each chunk that the reader waits for.
+   * then of each chunk that the reader waits for. A failure after the head is an `error` event of
+   * `body`.
    */
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
@@ -130,8 +132,7 @@ export interface InternalClientOptions {
   /** Maximum number of calls that wait for a connection. Default 10,000. */
   readonly maxWaitingCalls?: number;
   /**
-   * The limits of `connections` and `maxWaitingCalls` for one organization. Default: one
-   * organization may use them all.
+   * The part of `connections` and `maxWaitingCalls` that one organization may use. Default: all.
    */
   readonly organizationShare?: OrganizationShare;
 }
@@ -302,7 +303,7 @@ class PooledClient implements InternalClient {
   }
 
   #dispatchOptions(method: string, path: string, body: unknown, options: CallOptions): Dispatcher.DispatchOptions {
-    assert(path.startsWith("/"), "an internal path begins with a slash");
+    assert(path.startsWith("/"), `the path of a call must begin with a slash: ${path}`);
     const headers: Record<string, string> = { ...options.headers, ...this.#options.credentials };
     if (body !== undefined) headers["content-type"] = "application/json";
     return {
@@ -328,7 +329,7 @@ function withTraceHeaders(options: CallOptions, span: Span | null): CallOptions 
   return { ...options, headers: { ...named, ...options.headers, [TRACEPARENT_HEADER]: span.traceparent } };
 }
 
-/** The response of the call; the call fails once `signal` is aborted. */
+/** The response of the call. The call fails when `signal` is aborted. */
 async function abortedBy(signal: AbortSignal, call: Call): Promise<InternalResponse> {
   const end = (): void => call.fail(new Error("the caller has aborted the call"));
   signal.addEventListener("abort", end, { once: true });

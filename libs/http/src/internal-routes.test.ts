@@ -72,7 +72,7 @@ describe("a call to a route", () => {
   };
   const client: InternalClient = { request: record, json: record, stream: record };
 
-  it("has the method, path and body of the declaration, and the caller's options", async () => {
+  it("has the method, path and response schema of the declaration, and the caller's body and options", async () => {
     const asked = { params: { serverId: SERVER_ID }, query: { limit: 7 } };
     await callRoute(client, ROUTES.create, { body: { names: ["a"] } }, options);
     await callRouteRaw(client, ROUTES.list, asked);

@@ -59,7 +59,7 @@ export function serveRaw<R extends InternalRoute>(
 /**
  * Calls a route and parses its response.
  * @throws DependencyError if the call fails, for a status other than 2xx, and for a body that does
- * not match the schema.
+ * not match the schema; ApiError TOO_MANY_CONCURRENT_REQUESTS above the organization's share.
  */
 export function callRoute<R extends InternalRoute>(
   client: InternalClient,
@@ -72,8 +72,8 @@ export function callRoute<R extends InternalRoute>(
 }
 
 /**
- * Calls a route and returns status and bytes, for a response that is passed on or handled by
- * status.
+ * Calls a route and returns the response, for callers that pass it on or handle some statuses
+ * themselves.
  */
 export function callRouteRaw<R extends InternalRoute>(
   client: InternalClient,

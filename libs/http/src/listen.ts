@@ -9,7 +9,7 @@ import type { FastifyInstance } from "fastify";
  * connections are closed.
  */
 export const DRAIN_TIMEOUT_MS = 8_000;
-/** How often idle connections are closed while draining, in milliseconds. */
+/** Time between two closings of idle connections after the stop began, in milliseconds. */
 const IDLE_SWEEP_MS = 25;
 
 /** The address on which the server listens. */
@@ -35,7 +35,7 @@ export async function startListening(
   });
   await app.listen({ host: options.host, port: options.port });
   const address = app.server.address();
-  assert(address !== null && typeof address === "object", "a TCP server has an address and a port");
+  assert(address !== null && typeof address === "object", "the server does not listen on a TCP port");
   const stop = (): Promise<void> => closeGracefully(app, sockets, options.drainTimeoutMs ?? DRAIN_TIMEOUT_MS);
   return { value: { url: urlOf(address), port: address.port }, stop };
 }

@@ -21,7 +21,8 @@ export function issuesFromResponse({
 }
 
 /**
- * The upstream error to pass on to the caller: code (of the header), text, issues and Retry-After.
+ * The upstream error to pass on to the caller: code (from the header), text, issues and
+ * Retry-After.
  * @throws DependencyError if the response has no code of the table of errors, or not the body of an
  * error.
  */

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 /**
- * A server that starts a span for each request, and returns the `traceparent` of the request.
+ * A server whose handler starts the span `work`, and returns the `traceparent` of the request.
  */
 async function serve(
   sampled = true,

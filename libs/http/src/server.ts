@@ -20,13 +20,13 @@ const ARRIVAL_CHECK_INTERVAL_MS = 1_000;
  */
 export const SERVER_KEEP_ALIVE_MS = 75_000;
 /**
- * Idle timeout of a connection with a running request, in milliseconds: its reader may be
- * unreachable.
+ * Idle timeout of a connection with a running request, in milliseconds. The caller can have become
+ * unreachable without closing the connection.
  */
 const SOCKET_IDLE_TIMEOUT_MS = 60_000;
 /**
  * Maximum length of a path parameter, in characters; a longer one is 404. The limits of the schemas
- * are lower, so that a parameter above them is 400 with issues.
+ * are lower, so a parameter that only exceeds its schema's limit is 400 with issues.
  */
 const MAX_PATH_PARAMETER_CHARACTERS = 8_192;
 
@@ -41,7 +41,10 @@ export interface HttpServerOptions {
   readonly clock?: Clock;
   /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
   readonly bodyErrors?: BodyErrors;
-  /** Which of /livez and /readyz are served; both by default. With `liveness`, no /metrics. */
+  /**
+   * Which of /livez and /readyz are served; both by default. /metrics is served with `both`, if
+   * this process has metrics and METRICS_PORT is not set.
+   */
   readonly probes?: "both" | "liveness";
   /**
    * Addresses or networks of proxies whose X-Forwarded-… headers are trusted; none by default.
@@ -66,7 +69,7 @@ export interface HttpServerOptions {
 
 /**
  * Creates a Fastify instance with errors in the interface's form, X-Request-Id on every response,
- * the body parser of this library, /livez, /readyz, and /metrics if this process has metrics.
+ * the body parser of this library, and the routes /livez, /readyz and /metrics (see `probes`).
  * Schemas and the logger of Fastify are not used: they would cost time per request.
  */
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {

@@ -82,7 +82,7 @@ export function mayCall(
 /** A service of 0.1.0, which does not name itself. Removed in the second release after 0.1.0. */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
-/** Whether release 0.1.0 lacks the route: it has no routes of the audit log and of former users. */
+/** Whether the route is one of the audit log or of former users, which 0.1.0 does not have. */
 function isNew(route: string): boolean {
   return ["audit", "former-users"].some((name) => route.startsWith(`${INTERNAL_PREFIX}${name}`));
 }
