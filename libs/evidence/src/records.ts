@@ -45,7 +45,10 @@ export function toValuationEvidence(
   };
 }
 
-/** A sample of the topic `metrics.samples`; `from` and `to` are in the headers of its record. */
+/**
+ * A sample of the topic `metrics.samples`. `from` and `to` are offsets; the headers of its record
+ * have positions (`OFFSETS_PER_GENERATION`).
+ */
 export function toSampleEvidence(
   frame: AccountMetricsFrame,
   { from, to }: { readonly from: number; readonly to: number },

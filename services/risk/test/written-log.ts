@@ -1,5 +1,5 @@
 /** Writes valuations and samples of accounts to the log, for tests of evidence. */
-import { accountKey, type AccountMetricsFrame, TOPICS, type Valuation } from "@kapi/contracts";
+import { accountKey, type AccountMetricsFrame, OFFSETS_PER_GENERATION, TOPICS, type Valuation } from "@kapi/contracts";
 import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { Producer } from "@kapi/kafka";
 import { amountFromMinor, toIso, uuidV5 } from "@kapi/kernel";
@@ -51,18 +51,27 @@ export async function writeValuations(
   return Promise.all(sends);
 }
 
-/** Writes the samples of the valuations, and one of a writer that lost the partition. */
-export async function writeSamples({ producer, serverId }: Writing, logged: readonly Logged[]): Promise<void> {
-  let [sequence, from] = [0, -1];
+/**
+ * Writes the samples of the valuations, and one of a writer that lost the partition. The valuations
+ * are in a topic that was recreated `generation` times, since the account's first sample.
+ */
+export async function writeSamples(
+  { producer, serverId }: Writing,
+  logged: readonly Logged[],
+  generation = 0,
+): Promise<void> {
+  const first = generation * OFFSETS_PER_GENERATION;
+  let [sequence, from] = generation === 0 ? [0, -1] : [7, first - OFFSETS_PER_GENERATION + 5_000];
+  const before = sequence;
   for (let end = 0; end < logged.length; end += VALUATIONS_PER_SAMPLE) {
     const some = logged.slice(end, end + VALUATIONS_PER_SAMPLE);
     const last = some.at(-1);
     if (last === undefined) throw new TypeError("a sample has valuations");
     sequence += 1;
-    const range = { sequence, from, to: last.offset };
+    const range = { sequence, from, to: first + last.offset };
     await writeSample({ producer, serverId }, some, range);
-    if (sequence === 2) await writeSample({ producer, serverId }, some, { ...range, sequence: 2, from: from - 1 });
-    from = last.offset;
+    if (sequence === before + 2) await writeSample({ producer, serverId }, some, { ...range, from: from - 1 });
+    from = range.to;
   }
 }
 

@@ -5,8 +5,8 @@ const MAX_DIGITS = 16;
 const ZERO = 48;
 
 /**
- * A sample's sequence and the offset range of its valuations in `trading.valuations`; `from`
- * exclusive, `to` inclusive.
+ * A sample's sequence and the range of its valuations in `trading.valuations`; `from` exclusive,
+ * `to` inclusive. Both are positions (`OFFSETS_PER_GENERATION`), not offsets.
  */
 export interface SampleRange {
   readonly sequence: number;

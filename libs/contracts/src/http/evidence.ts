@@ -66,7 +66,10 @@ export const ValuationEvidence = z.object({
 export const SampleEvidence = z.object({
   kind: z.literal("sample"),
   sequence: z.int().min(1),
-  /** The offsets of its valuations: `from` exclusive, `to` inclusive. */
+  /**
+   * The offsets of its valuations: `from` exclusive, `to` inclusive. `from` is -1 for the account's
+   * first sample on a partition, and for its first one after `trading.valuations` was recreated.
+   */
   from: z.int().min(-1),
   to: Offset,
   measuredAt: Time,

@@ -1,19 +1,20 @@
-import type { EvidenceRecord, RiskBreach } from "@kapi/contracts";
+import { type AccountMetricsFrame, OFFSETS_PER_GENERATION, type RiskBreach } from "@kapi/contracts";
 import { moneyText } from "@kapi/evidence";
 import { toIso } from "@kapi/kernel";
 import { describe, expect, it } from "vitest";
 
 import {
   type AccountRecords,
+  type ChosenRecords,
   chooseRecords,
   claimOf,
   extremeOf,
   hasAllSamples,
+  type LoggedSample,
   type LoggedValuation,
+  sequenceOf,
   type UnprovenBreach,
 } from "./evidence.ts";
-
-type Sample = Extract<EvidenceRecord, { kind: "sample" }>;
 
 const START_MS = Date.parse("2026-11-26T09:30:00.000Z");
 const at = (seconds: number): string => toIso(START_MS + seconds * 1_000);
@@ -41,18 +42,35 @@ function logged(index: number, equityMinor = 10_000_00, measured = index): Logge
   };
 }
 
-function sample(sequence: number, from: number, to: number): Sample {
-  const { kind: _kind, partition: _p, offset: _o, recordedAt: _r, netDeposits: _n, ...values } = logged(to).evidence;
-  return {
-    ...values,
-    kind: "sample",
+/** The sample of the valuations with the indexes after `from`, up to `to`. */
+function sample(sequence: number, from: number, to: number): LoggedSample {
+  const { measuredAt } = logged(to).evidence;
+  const frame: AccountMetricsFrame = {
+    type: "account.metrics",
+    eventId: "e",
+    serverId: "s",
+    accountNumber: "n",
     sequence,
-    from: 10 * from,
-    to: 10 * to,
-    intervalMinimumEquity: values.equity,
-    intervalMinimumMeasuredAt: values.measuredAt,
+    measuredAt,
+    balance: 10_000,
+    equity: 10_000,
+    margin: 0,
+    freeMargin: 10_000,
+    marginLevel: 0,
+    openPositionCount: 1,
+    intervalMinimumEquity: 10_000,
+    intervalMinimumMeasuredAt: measuredAt,
   };
+  return { frame, range: { sequence, from: from === -1 ? -1 : 10 * from, to: 10 * to } };
 }
+
+/** The sample after the topic was recreated once; `from` is the position that it begins after. */
+function recreated({ frame, range }: LoggedSample, from = OFFSETS_PER_GENERATION + range.from): LoggedSample {
+  return { frame, range: { ...range, from, to: OFFSETS_PER_GENERATION + range.to } };
+}
+
+const rangesOf = ({ samples }: ChosenRecords): readonly LoggedSample["range"][] =>
+  samples.map(({ sequence, from, to }) => ({ sequence, from, to }));
 
 function records(more: Partial<AccountRecords>): AccountRecords {
   return { valuations: [], samples: [], isCut: { valuations: false, samples: false }, isFull: false, ...more };
@@ -87,8 +105,8 @@ describe("the records of a document", () => {
       [...Array.from({ length: 5 }, (_, index) => sample(20 + index, 5 + index, 6 + index)), ...valid],
     ]) {
       const samples = mixed.flatMap((one) => (one === undefined ? [] : [one]));
-      const { samples: chosen } = chooseRecords(records({ valuations: VALUATIONS, samples }), range(0, 8, 40));
-      expect(chosen).toEqual(valid);
+      const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(0, 8, 40));
+      expect(rangesOf(chosen)).toEqual(valid.map((one) => one.range));
     }
   });
 
@@ -116,6 +134,63 @@ describe("the records of a document", () => {
     expect(valuations).toHaveLength(15_000);
     expect(valuations[7_500]?.evidence.offset).toBe(200_000);
     expect(missing.filter(({ reason }) => reason === "limit")).toHaveLength(2);
+  });
+});
+
+describe("the samples after the topic of the valuations was recreated", () => {
+  // The account's last sample of the deleted topic was measured before the first valuation.
+  const former = [sample(5, 300, 320), sample(6, 320, 350)].map(({ frame, range }, index) => ({
+    frame: { ...frame, measuredAt: at(index - 10) },
+    range,
+  }));
+  const samples = [...former, recreated(sample(7, 350, 5), 3_500), recreated(sample(8, 5, 11))];
+  const unavailable = (what: "valuations" | "samples", to: string | null) => ({
+    what,
+    reason: "unavailable",
+    from: null,
+    to,
+  });
+
+  it("have the offsets of their valuations, from -1 for the first one", () => {
+    const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(0, 11, 30));
+    expect(rangesOf(chosen)).toEqual([
+      { sequence: 7, from: -1, to: 50 },
+      { sequence: 8, from: 50, to: 110 },
+    ]);
+    expect(chosen.missing).toEqual([]);
+    expect(sequenceOf(UNPROVEN, chosen.samples)).toBe(7);
+  });
+
+  it("are not complete before they include the last valuation", () => {
+    const chosen = chooseRecords(records({ valuations: VALUATIONS, samples: samples.slice(0, 3) }), range(0, 11));
+    expect(hasAllSamples(chosen)).toBe(false);
+    expect(chosen.missing).toEqual([{ what: "samples", reason: "unavailable", from: at(5), to: null }]);
+  });
+
+  it("have none of the deleted topic, also if none of the new topic is written yet", () => {
+    for (const to of [0, 3, 350]) {
+      const [before] = former;
+      if (before === undefined) throw new TypeError("there is a former sample");
+      const old = { ...before, range: { sequence: 5, from: -1, to: 10 * to } };
+      const chosen = chooseRecords(records({ valuations: VALUATIONS, samples: [old] }), range(0, 11));
+      expect(chosen.samples).toEqual([]);
+      expect(hasAllSamples(chosen)).toBe(false);
+    }
+  });
+
+  it("are those of the new topic if an interval has both; the missing parts are named", () => {
+    const both = chooseRecords(records({ valuations: VALUATIONS, samples }), range(-20, 11));
+    expect(both.samples.map(({ sequence }) => sequence)).toEqual([7, 8]);
+    expect(both.missing).toEqual([unavailable("valuations", at(0)), unavailable("samples", at(5))]);
+    const older = chooseRecords(records({ samples }), range(-20, 11));
+    expect(older.samples.map(({ sequence }) => sequence)).toEqual([7, 8]);
+    expect(older.missing).toEqual([unavailable("valuations", null), unavailable("samples", at(5))]);
+  });
+
+  it("are those of the deleted topic if it was recreated after the interval", () => {
+    const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(-20, -5));
+    expect(rangesOf(chosen)).toEqual(former.map((one) => one.range));
+    expect(chosen.missing).toEqual([unavailable("valuations", null)]);
   });
 });
 

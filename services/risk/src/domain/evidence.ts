@@ -2,9 +2,16 @@
  * Chooses the content of evidence, of a breach or an interval (decisions, 20), from the records of
  * the account.
  */
-import type { EvidencePosition, EvidenceRecord, MissingEvidence, RiskBreach } from "@kapi/contracts";
-import { MAX_EVIDENCE_RECORDS } from "@kapi/contracts";
-import { type EvidenceClaim, moneyText, toEvidenceRule } from "@kapi/evidence";
+import type {
+  AccountMetricsFrame,
+  EvidencePosition,
+  EvidenceRecord,
+  MissingEvidence,
+  RiskBreach,
+} from "@kapi/contracts";
+import { MAX_EVIDENCE_RECORDS, OFFSETS_PER_GENERATION } from "@kapi/contracts";
+import type { SampleRange } from "@kapi/contracts/codec";
+import { type EvidenceClaim, moneyText, toEvidenceRule, toSampleEvidence } from "@kapi/evidence";
 import { toIso } from "@kapi/kernel";
 
 /** Evidence has the valuations from this long before a breach to this long after it. */
@@ -25,12 +32,18 @@ export interface LoggedValuation {
   readonly balanceMinor: number;
 }
 
+/** A sample of the log. Its `range` has positions ({@link OFFSETS_PER_GENERATION}), not offsets. */
+export interface LoggedSample {
+  readonly frame: AccountMetricsFrame;
+  readonly range: SampleRange;
+}
+
 /** The records of one account in an interval. */
 export interface AccountRecords {
   /** In the order of the log. */
   readonly valuations: readonly LoggedValuation[];
   /** All samples in the order of the log, also those that no reader accepts. */
-  readonly samples: readonly SampleEvidence[];
+  readonly samples: readonly LoggedSample[];
   /**
    * Whether valuations, or samples, of the interval may be missing: retention has deleted them, or
    * they are on the partition that the account had before the topics grew.
@@ -86,24 +99,36 @@ export interface Extreme {
  * inclusive, and the samples that include one of them. Without such a valuation, all samples that
  * follow each other are chosen. Of too many valuations, those around the one at the offset `around`
  * are chosen, or the first ones if none has this offset. Of too many samples, the first ones are
- * chosen.
+ * chosen. Samples of a deleted topic are chosen only without such a valuation, and if no sample of
+ * the interval is of a newer topic: offsets of two topics cannot be compared.
  */
 export function chooseRecords(
   { valuations, samples, isCut, isFull }: AccountRecords,
   { fromMs, toMs, around }: { readonly fromMs: number; readonly toMs: number; readonly around: number | null },
 ): ChosenRecords {
   const missing: MissingEvidence[] = [];
-  const inside = valuations.filter(({ measuredAtMs }) => measuredAtMs >= fromMs && measuredAtMs <= toMs);
-  const first = inside[0]?.evidence.measuredAt ?? null;
+  const isInside = (measuredAtMs: number): boolean => measuredAtMs >= fromMs && measuredAtMs <= toMs;
+  const measured = valuations.filter(({ measuredAtMs }) => isInside(measuredAtMs));
+  const first = measured[0]?.evidence.measuredAt ?? null;
   if (isCut.valuations) missing.push({ what: "valuations", reason: "expired", from: null, to: first });
-  const kept = nearest(inside, around);
-  if (isFull || kept.length < inside.length) {
+  const kept = nearest(measured, around);
+  if (isFull || kept.length < measured.length) {
     missing.push({ what: "valuations", reason: "limit", from: null, to: kept[0]?.evidence.measuredAt ?? null });
     missing.push({ what: "valuations", reason: "limit", from: kept.at(-1)?.evidence.measuredAt ?? null, to: null });
   }
   const [begin, end] = [kept[0]?.evidence.offset, kept.at(-1)?.evidence.offset];
-  const chain = chainOf(samples, around);
-  const theirs = chain.filter(({ from, to }) => begin === undefined || (to >= begin && from < (end ?? begin)));
+  const inside = samples.filter(({ frame }) => isInside(Date.parse(frame.measuredAt)));
+  const topicStart = topicStartOf(begin === undefined && inside.length > 0 ? inside : samples);
+  const isRecreated = inside.some(({ range }) => range.to < topicStart);
+  if (!isCut.valuations && (isRecreated || (begin === undefined && inside.length > 0)))
+    missing.push({ what: "valuations", reason: "unavailable", from: null, to: first });
+  const chain = chainOf(ofTopic(samples, topicStart), around);
+  const theirs = chain.filter(
+    ({ from, to, measuredAt }) =>
+      begin === undefined ||
+      // A sample from before the first valuation is of a deleted topic.
+      (to >= begin && from < (end ?? begin) && Date.parse(measuredAt) >= (kept[0]?.measuredAtMs ?? fromMs)),
+  );
   const chosen = theirs.slice(0, MAX_SAMPLES);
   if (isCut.samples)
     missing.push({ what: "samples", reason: "expired", from: null, to: chosen[0]?.measuredAt ?? null });
@@ -111,7 +136,8 @@ export function chooseRecords(
     missing.push({ what: "samples", reason: "limit", from: chosen.at(-1)?.measuredAt ?? null, to: null });
   }
   const firstFrom = chosen[0]?.from;
-  if (begin !== undefined && firstFrom !== undefined && firstFrom >= begin && !isCut.samples) {
+  const isLate = begin !== undefined && firstFrom !== undefined && firstFrom >= begin;
+  if ((isLate || isRecreated) && !isCut.samples) {
     missing.push({ what: "samples", reason: "unavailable", from: null, to: chosen[0]?.measuredAt ?? null });
   }
   const lastTo = chosen.at(-1)?.to ?? -1;
@@ -158,6 +184,23 @@ function chainOf(samples: readonly SampleEvidence[], around: number | null): rea
   const longest = chains.toSorted((one, other) => other.length - one.length);
   const including = longest.find((chain) => around !== null && chain.some((sample) => includes(sample, around)));
   return including ?? longest[0] ?? [];
+}
+
+/** The position of offset 0 in the newest topic that the samples name. */
+function topicStartOf(samples: readonly LoggedSample[]): number {
+  const newest = samples.reduce((to, { range }) => Math.max(to, range.to), 0);
+  return newest - (newest % OFFSETS_PER_GENERATION);
+}
+
+/**
+ * The samples that end in the topic whose offset 0 has the position `topicStart`, with offsets.
+ * `from` is -1 if the sample before ends in a deleted topic.
+ */
+function ofTopic(samples: readonly LoggedSample[], topicStart: number): SampleEvidence[] {
+  return samples.flatMap(({ frame, range }) => {
+    const [from, to] = [Math.max(range.from - topicStart, -1), range.to - topicStart];
+    return to >= 0 && to < OFFSETS_PER_GENERATION ? [toSampleEvidence(frame, { from, to })] : [];
+  });
 }
 
 function includes({ from, to }: SampleEvidence, offset: number): boolean {

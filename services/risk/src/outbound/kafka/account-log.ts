@@ -1,11 +1,11 @@
 /** Reads valuations and samples of accounts from the log, for evidence. */
 import { AccountMetricsFrame, TOPICS, type TopicContract } from "@kapi/contracts";
 import { decodeSampleHeaders, decodeValuation } from "@kapi/contracts/codec";
-import { toSampleEvidence, toValuationEvidence } from "@kapi/evidence";
+import { toValuationEvidence } from "@kapi/evidence";
 import { type KafkaConnection, type Message, readLogRange } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 
-import type { LoggedValuation } from "../../domain/evidence.ts";
+import type { LoggedSample, LoggedValuation } from "../../domain/evidence.ts";
 import type { ReadAccountLog } from "../../domain/ports.ts";
 
 /** A valuation may be in the log this long before the time at which it says it was measured. */
@@ -14,9 +14,6 @@ const MAX_AHEAD_MS = 5_000;
 const MAX_LATE_MS = 60_000;
 /** Maximum number of records of one account and topic that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
-
-/** A sample, as it is in evidence. */
-type Sample = ReturnType<typeof toSampleEvidence>;
 
 /**
  * Creates the reader. Each call reads a part of one partition, of both topics.
@@ -28,7 +25,7 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs
   return async ({ partition, keys, fromMs, toMs, offsets, timeoutMs }) => {
     const endMs = performance.now() + timeoutMs;
     const valuations = new Map<string, LoggedValuation[]>([...keys].map((key) => [key, []]));
-    const samples = new Map<string, Sample[]>([...keys].map((key) => [key, []]));
+    const samples = new Map<string, LoggedSample[]>([...keys].map((key) => [key, []]));
     const full = new Set<string>();
     const add = <T>(lists: ReadonlyMap<string, T[]>, key: string, one: T): void => {
       const list = lists.get(key);
@@ -93,11 +90,11 @@ function toLogged(partition: number, { key, value, offset, timestampMs }: Messag
 }
 
 /** Null for a record that is no sample, such as the tombstone of a deleted account. */
-function toSample({ value, headers }: Message): Sample | null {
+function toSample({ value, headers }: Message): LoggedSample | null {
   const range = decodeSampleHeaders(headers);
   if (range === null) return null;
   const frame = AccountMetricsFrame.safeParse(jsonOf(value));
-  return frame.success && frame.data.sequence === range.sequence ? toSampleEvidence(frame.data, range) : null;
+  return frame.success && frame.data.sequence === range.sequence ? { frame: frame.data, range } : null;
 }
 
 function jsonOf(value: Buffer): unknown {
