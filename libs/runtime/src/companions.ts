@@ -32,7 +32,10 @@ export function needs(...wanted: readonly string[]): CompanionCheck {
   };
 }
 
-/** Runs the checks of the set variables; returns their problems, each starting with the name. */
+/**
+ * Runs the checks of the variables that are set. Returns the problems, each starting with the name
+ * of its variable.
+ */
 export function companionProblems(schema: z.ZodObject, given: Given): string[] {
   return Object.entries<z.core.$ZodType>(schema.shape).flatMap(([name, field]) => {
     const problem = given[name] === undefined ? null : (checks.get(field as z.ZodType)?.check(given) ?? null);

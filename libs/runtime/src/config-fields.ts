@@ -8,7 +8,7 @@ const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
 const SERVICE_TOKEN = /^[a-z-]+\.[A-Za-z0-9_-]{32,}$/;
 const SERVICE_TOKEN_DIGEST = /^([a-z-]+):([0-9a-f]{64})$/;
-/** Together with the longest drain of an HTTP server, below the maximum duration of a stop. */
+/** With DRAIN_TIMEOUT_MS of an HTTP server, less than the process's PROCESS_STOP_DEADLINE_MS. */
 const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -26,7 +26,7 @@ function integer(min: number, max: number): z.ZodType<number, string> {
   });
 }
 
-/** A URL whose scheme is one of `schemes`; without the slash at its end. */
+/** A URL whose scheme is one of `schemes`. Slashes at the end are removed. */
 export function url(...schemes: string[]): z.ZodType<string, string> {
   return z.string().transform((text, context) => {
     const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : "";
@@ -171,24 +171,24 @@ export const configFields = {
   /** POSTGRES_POOL_SIZE: maximum number of connections of one process to PostgreSQL. */
   postgresPoolSize: integer(1, 500).default(16),
   /**
-   * DIGEST_GRACE_MS: time after the end of a day until which trading servers may still publish its
-   * events, in milliseconds. Then the digests of the day are made. A later event makes a new
-   * revision.
+   * DIGEST_GRACE_MS: how long after the end of a UTC day its digests are made, in milliseconds.
+   * Until then trading servers can publish events of the day. An event of the day that is booked
+   * later makes a new revision of the digest.
    */
   digestGraceMs: integer(0, 86_400_000).default(600_000),
   /**
-   * SERVICE_TOKEN and OPERATOR_TOKEN: authenticates this program at the services that it calls. It
-   * begins with the program's name.
+   * SERVICE_TOKEN and OPERATOR_TOKEN: authenticates this program at the services that it calls. The
+   * token begins with the program's name.
    */
   serviceToken,
   /**
    * SERVICE_TOKEN_DIGESTS: digests of the tokens of the programs that may call this service. A
-   * caller has two of them while its token changes.
+   * caller has two digests while its token changes.
    */
   serviceTokenDigests,
   /**
    * INTERNAL_TOKEN: the token that services of 0.1.0 share, for calls in both directions. Set it
-   * only while such services run. The second release after 0.1.0 removes it.
+   * only while such services run. The second release after 0.1.0 removes this setting.
    */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** The base address of another service. */

@@ -13,7 +13,8 @@ const FILE_SUFFIX = "_FILE";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The configuration is invalid. `problems` has one line each, starting with the variable's name.
+ * The configuration is invalid. `problems` has one line for each problem, which starts with the
+ * variable's name.
  */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
@@ -28,9 +29,10 @@ export class ConfigError extends Error {
 /**
  * Reads the variables that `schema` names from `env`, checks all of them and returns a frozen value
  * with the same names. Other variables are ignored. An empty variable counts as not set. A value
- * may also be in a file: INTERNAL_TOKEN_FILE names the file with the value of INTERNAL_TOKEN. White
- * space around the text of the file is removed.
- * @throws ConfigError with every problem at once, without values: a value may be a secret.
+ * can also be in a file: if INTERNAL_TOKEN is not set, INTERNAL_TOKEN_FILE names the file with its
+ * value. White space around the text of the file is removed.
+ * @throws ConfigError with every problem at once, without values: a value can be a secret. If a
+ * file cannot be read, variables are not checked against each other.
  */
 export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): Readonly<z.output<S>> {
   const given: Record<string, string> = {};
@@ -42,7 +44,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const result = schema.safeParse(given);
   const problems = result.success ? [...unreadable.values()] : problemsOf(result.error, given, unreadable);
-  // A variable with an unreadable file would be reported as missing by the check of another one.
+  // These checks would report a variable with an unreadable file as missing.
   if (unreadable.size === 0) problems.push(...companionProblems(schema, given));
   if (!result.success || problems.length > 0) throw new ConfigError(problems);
   for (const value of Object.values(result.data)) if (Array.isArray(value)) Object.freeze(value);
@@ -50,8 +52,8 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
 }
 
 /**
- * The value of a variable, from the environment or from the file of its variable with _FILE; "" if
- * neither is set.
+ * The value of a variable: from the environment, otherwise from the file that the variable with the
+ * suffix _FILE names. The value is "" if neither variable is set. `fault`: the file cannot be read.
  */
 function valueOf(name: string, env: Environment): { readonly value: string } | { readonly fault: string } {
   const value = env[name] ?? "";

@@ -67,7 +67,7 @@ const verifiedPostgres: CompanionCheck = (given) => {
   const mode = URL.canParse(text) ? new URL(text).searchParams.get("sslmode") : VERIFIED;
   return mode === VERIFIED ? null : `needs sslmode=${VERIFIED} in POSTGRES_URL`;
 };
-/** A malformed certificate or key is reported under its own field. */
+/** Passes if the certificate or the key is malformed: the check of that field reports this. */
 const keyOfCertificate: CompanionCheck = (given) => {
   const { KAFKA_TLS_CERTIFICATE: certificate = "", KAFKA_TLS_KEY: key = "" } = given;
   let belongs = true;
@@ -126,7 +126,7 @@ const redis = {
    * addresses of one or several nodes of the cluster, with commas.
    */
   REDIS_URL: alongside(redisUrls, severalInAClusterOnly),
-  /** `on`: the address is that of a Redis Cluster; its other nodes are found through it. */
+  /** `on`: Redis is a Redis Cluster. The client finds further nodes through those in REDIS_URL. */
   REDIS_CLUSTER: configFields.onOrOff,
   /**
    * Certificate authorities of Redis's certificate; by default those of Node. Needs `rediss://` in

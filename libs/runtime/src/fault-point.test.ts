@@ -8,7 +8,7 @@ describe("a fault point", () => {
     expect(passesUntilDeath({ FAULT_POINT: "elsewhere" }, ["before-booking", "after-booking"])).toBeNull();
   });
 
-  it("survives FAULT_POINT_AFTER passes", () => {
+  it("ends the process only after FAULT_POINT_AFTER earlier passes", () => {
     expect(passesUntilDeath({ FAULT_POINT: "p", FAULT_POINT_AFTER: "2" }, ["p", "p", "p"])).toBe(3);
   });
 

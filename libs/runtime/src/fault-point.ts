@@ -17,6 +17,6 @@ export function createFaultPoint(env: Environment, die: () => void): (name: stri
 
 /**
  * A point at which a crash test may kill this process with SIGKILL, so that the process flushes,
- * closes and rolls back nothing. Without FAULT_POINT in the environment it does nothing.
+ * closes and rolls back nothing. Without FAULT_POINT in the environment this function does nothing.
  */
 export const faultPoint = createFaultPoint(process.env, () => process.kill(process.pid, "SIGKILL"));

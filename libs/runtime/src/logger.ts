@@ -11,7 +11,7 @@ const STANDARD_OUTPUT = 1;
  * The logger of a process: JSON lines on standard output, each with `service`. Secrets are replaced
  * by "[redacted]" (`redaction.ts`). Writing is synchronous: pino's default would lose the order of
  * the last lines before an exit.
- * @param options.fields additional fields; called for every line.
+ * @param options.fields returns additional fields; called for every line.
  * @param options.destination replaces standard output, for tests.
  */
 export function createLogger(options: {

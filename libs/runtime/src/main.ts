@@ -11,7 +11,7 @@ import { Scope } from "./scope.ts";
 import { startTelemetry, type Telemetry } from "./telemetry.ts";
 import { logFields } from "./tracing.ts";
 
-/** Maximum duration of the whole stop, from the signal. Orchestrators must allow at least 30 s. */
+/** Maximum duration of the whole stop, from the signal. Orchestrators must allow more: 30 s. */
 export const PROCESS_STOP_DEADLINE_MS = 25_000;
 
 /**
@@ -46,7 +46,7 @@ export const MigrationSchema = z.object({
   ...connectionFields.postgres,
   /**
    * The database role with which the service's processes connect, if not the one of POSTGRES_URL.
-   * Each migration grants it the rights on the service's tables.
+   * Each migration job grants this role the rights on the service's tables.
    */
   POSTGRES_SERVICE_ROLE: z
     .string()
@@ -129,7 +129,7 @@ export function runMain<S extends z.ZodObject>(program: ServiceProgram<S>): Prom
 
 /**
  * Runs several services in one process, as {@link runMain} runs one service. All services start at
- * the same time. If one of them fails, the process ends. Each service has its own settings ({@link
+ * the same time. If a start fails, the process ends. Each service has its own settings ({@link
  * variablesOf}), log lines and components. The health probes of every service report on all
  * services of the process.
  * @param name of the process in its log lines and in OpenTelemetry.
@@ -152,13 +152,13 @@ export function variablesOf(service: string, env: Environment): Environment {
   return { ...env, ...Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) };
 }
 
-/** What the variables of one service begin with in a process with several services. */
+/** The prefix of one service's variables in a process with several services. */
 export function variablePrefix(service: string): string {
   return `${service.replaceAll("-", "_").toUpperCase()}__`;
 }
 
 async function runProcess(name: string, services: readonly ProcessService[]): Promise<void> {
-  // V8 reads this flag at each collection, so it may be set while the program runs.
+  // V8 reads this flag at each collection, so it takes effect although the program already runs.
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWING_PERCENT}`);
   if (process.argv[2] === MIGRATE_COMMAND) return runMigrations(name, services);
   const read = readConfigs(name, services, ({ schema }) => schema);
@@ -183,7 +183,7 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
     try {
       await program.start(context);
     } catch (error) {
-      // A start that a stop signal or another failed start interrupted did not fail.
+      // Ignored: a stop signal, or another service's failed start, interrupted this start.
       if (state !== "starting") return;
       state = "failed";
       own.fatal({ err: error }, "the start failed");

@@ -1,7 +1,7 @@
 /**
- * Keeps secrets out of the log (decisions, 5.3). Neither of the two checks is enough alone. The
- * check of names, at any depth of an entry, finds secrets that look like other values. The check of
- * forms, in the whole line, finds secrets within a text. Of an error only listed fields are logged,
+ * Two checks keep secrets out of the log (decisions, 5.3); neither is enough alone. The check of
+ * names, at any depth of an entry, finds secrets that look like other values. The check of forms,
+ * in the whole line, finds secrets within a text. Of an error only listed fields are logged,
  * because libraries add the data of their call to an error, such as the arguments of a Redis
  * command.
  */
@@ -29,7 +29,7 @@ const SECRET_TEXT = /\bkapi\.\w{8,}\.[\w-]{20,}|\bwhsec_[\w+/=-]{8,}|\b(?:Manage
 /** The password in the address of a server. */
 const ADDRESS_PASSWORD = /(:\/\/[^\s:@/"]*:)[^\s@/"]+@/g;
 
-/** Fields of an error that are logged in addition to type, message, stack and causes. */
+/** Fields of an error that are logged in addition to type, message, stack, cause and errors. */
 const ERROR_FIELDS = ["code", "status", "syscall", "address", "port", "schema", "table", "constraint"] as const;
 
 /** An entry of the log without the values of secret names. */

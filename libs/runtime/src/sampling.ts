@@ -1,7 +1,7 @@
 /**
  * Decides which traces are recorded, before any span is made. A request that is not recorded has no
- * span at all. The SDK would make a span for it, count it and discard it, and messages and calls of
- * the request would carry that span.
+ * span at all. With a sampler of the SDK, such a request would have a span that is not recorded,
+ * and its messages and calls would carry that span.
  */
 import { type SpanContext, TraceFlags } from "@opentelemetry/api";
 

@@ -1,6 +1,6 @@
 /**
- * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Without such
- * a request the SDK is not loaded, which saves memory and time.
+ * Loads and starts OpenTelemetry's SDK if the environment asks for traces or metrics. Otherwise
+ * the SDK is not loaded, which saves memory and time.
  *
  * Traces: by OpenTelemetry's variables OTEL_EXPORTER_OTLP_ENDPOINT,
  * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_TRACES_EXPORTER. Further variables, such as
@@ -65,7 +65,8 @@ export function telemetryWish(env: Environment): TelemetryWish {
 }
 
 /**
- * HTTP_HOST and METRICS_PORT; null without METRICS_PORT: then the HTTP server serves the metrics.
+ * The address from HTTP_HOST and METRICS_PORT. Null without METRICS_PORT; the HTTP server then
+ * serves the metrics.
  */
 export function metricsAddress(env: Environment): MetricsAddress | null {
   const port = env["METRICS_PORT"] ?? "";

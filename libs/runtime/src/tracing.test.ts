@@ -131,7 +131,7 @@ describe("the span of a request", () => {
 });
 
 describe("the work of a batch", () => {
-  it("has a span in the trace of the first member, linked to all members", async () => {
+  it("has a span in the trace of the first traced member, linked to all traced members", async () => {
     const spans = record();
     const members = [SAMPLED, undefined, OTHER_SAMPLED].map((parent) =>
       parent === undefined ? null : startSpan("member", { role: "internal", parent }),
@@ -150,7 +150,7 @@ describe("the work of a batch", () => {
     expect(call?.parentId).toBe(batch?.spanId);
   });
 
-  it("has no span if only one member is traced: its spans are children of the member's span", async () => {
+  it("has no span of its own if only one member is traced: calls are children of that member's span", async () => {
     const spans = record();
     await inBatchSpan("batch", [undefined, SAMPLED], async () => startSpan("call", { role: "client" }));
     expect(spans).toMatchObject([{ name: "call", parentId: SPAN_ID }]);

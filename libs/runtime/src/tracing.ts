@@ -1,9 +1,9 @@
 /**
  * Traces. Spans are made explicitly, without instrumentation: for HTTP and Kafka, in and out, for
- * the attempts, changes and bookings of commands, for usage streams, webhook deliveries and
- * batches.
+ * attempts of commands, changes on trading servers, bookings of trading events, usage streams,
+ * webhook deliveries and batches.
  *
- * The parent of a span is given by its `traceparent`, or is the active span. Services work in
+ * The parent of a span is given as a `traceparent`, or is the active span. Services work in
  * batches, so a command carries its trace; the call stack does not. Until {@link enableTracing}
  * (called by `startTelemetry`) every function returns without a span, or only runs the work.
  *
@@ -48,13 +48,13 @@ interface SpanOptions {
   readonly links?: readonly Traceparent[] | undefined;
 }
 
-/** A span that is recorded. */
+/** A span that is recorded. Call either `end` or `fail`, once. */
 export interface Span {
   readonly traceparent: Traceparent;
   set(attributes: Readonly<Attributes>): void;
-  /** Ends the span, as failed if there is an error; called once. */
+  /** Ends the span, as failed if there is an error. */
   end(error?: unknown): void;
-  /** Ends the span as failed, with the error type `kind`, a word or a status; called once. */
+  /** Ends the span as failed, with the error type `kind`, a word or a status. */
   fail(kind: string): void;
 }
 
@@ -153,9 +153,9 @@ export function inSpan<T>(span: Span | null, work: () => T): T {
 }
 
 /**
- * Runs the work of a batch. If one member is traced, the member's span is the active span. If
- * several members are traced, the work has a span in the trace of the first traced member, linked
- * to all of them. If no member is traced, the work runs without an active span: a span that happens
+ * Runs the work of a batch. If only one member is traced, its span is the active span. If several
+ * members are traced, the work has a span in the trace of the first traced member, linked to all
+ * traced members. If no member is traced, the work runs without an active span: a span that happens
  * to be active belongs to other work.
  */
 export async function inBatchSpan<T>(

@@ -5,7 +5,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const DUPLICATE_DATABASE = "42P04";
 
-/** The URL `postgresUrl` with the name of `database`. */
+/** `postgresUrl` with `database` in place of its database. */
 export function databaseUrl(postgresUrl: string, database: string): string {
   const url = new URL(postgresUrl);
   url.pathname = `/${database}`;
@@ -14,7 +14,7 @@ export function databaseUrl(postgresUrl: string, database: string): string {
 
 /**
  * Creates a database on the server of `postgresUrl`, unless it exists, and returns its URL. With
- * `template` the new database is a copy of that database.
+ * `template` the new database is a copy of the database `template`.
  */
 export async function createDatabase(postgresUrl: string, database: string, template?: string): Promise<string> {
   const copy = template === undefined ? "" : ` template ${quoted(template)}`;
@@ -26,7 +26,7 @@ export async function createDatabase(postgresUrl: string, database: string, temp
   return databaseUrl(postgresUrl, database);
 }
 
-/** Drops a database with every connection to it. */
+/** Drops a database, if it exists, and closes every connection to it. */
 export async function dropDatabase(postgresUrl: string, database: string): Promise<void> {
   await statement(postgresUrl, `drop database if exists ${quoted(database)} with (force)`);
 }

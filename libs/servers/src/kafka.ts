@@ -149,7 +149,10 @@ export interface KafkaPrograms {
   readonly classPath: string;
 }
 
-/** Returns Java and the jars. Installs missing Java and downloads missing jars. */
+/**
+ * Returns Java and the jars. Downloads missing jars. Missing Java or Maven is installed if this
+ * process is root and the machine has apt; otherwise throws.
+ */
 export async function kafkaPrograms(context: ServerContext): Promise<KafkaPrograms> {
   const java = await javaOfThisMachine(context);
   return { java, classPath: path.join(await jars(context), "*") };
@@ -200,15 +203,16 @@ export function startBroker(
   return startNative(kafka, context, plan, broker.name);
 }
 
-/** The Java of this machine. As root, installs Java if it is missing. */
+/** The Java of this machine. Installs missing Java as {@link kafkaPrograms} says. */
 async function javaOfThisMachine(context: ServerContext): Promise<string> {
   const found = await recentJava();
   if (found !== null) return found;
-  if (!context.packages.canInstall) throw new LocalError(missing(`Java ${OLDEST_JAVA}`));
+  if (!context.packages.canInstall) throw new LocalError(missing(`Java ${OLDEST_JAVA} or later`));
   context.report.note("Kafka: installing Java (once)");
   await context.packages.install(...JAVA_PACKAGES);
   const installed = await recentJava();
-  if (installed === null) throw new LocalError(missing(`Java ${OLDEST_JAVA}`));
+  if (installed === null)
+    throw new LocalError(`Java ${OLDEST_JAVA} or later is not found, although apt has installed Java.`);
   return installed;
 }
 
@@ -230,7 +234,7 @@ async function jars(context: ServerContext): Promise<string> {
   const name = `kafka-${VERSION}`;
   if (existsSync(path.join(cache, name))) return path.join(cache, name);
   if (findCommand("mvn") === null) {
-    if (!context.packages.canInstall) throw new LocalError(missing("Maven, which fetches its jars,"));
+    if (!context.packages.canInstall) throw new LocalError(missing("Maven"));
     context.report.note("Kafka: installing Maven (once)");
     await context.packages.install("maven");
   }
@@ -241,9 +245,9 @@ async function jars(context: ServerContext): Promise<string> {
   });
 }
 
-function missing(what: string): string {
+function missing(program: string): string {
   const why = isRoot() ? "this machine has no apt to install it with" : "installing it needs root";
-  return `Kafka needs ${what} or a Docker engine; neither is here, and ${why}.`;
+  return `${program} is not installed, and ${why}. Kafka needs ${program} unless it runs in a container.`;
 }
 
 /**

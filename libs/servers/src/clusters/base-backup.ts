@@ -64,7 +64,7 @@ function emptyFolder(folder: string): void {
   }
 }
 
-/** Ignores a file that was deleted during the copy: the replayed log deletes the file too. */
+/** Ignores a file that was deleted during the copy: the replay of the WAL deletes the file too. */
 function copyFile(source: string, target: string): void {
   try {
     copyFileSync(source, target);

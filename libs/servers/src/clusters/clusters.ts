@@ -16,8 +16,8 @@ export interface Clusters extends ServerAddresses {
 }
 
 /**
- * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair at the same time. If one of
- * them fails, all are stopped.
+ * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair at the same time. If a start
+ * fails, all are stopped.
  */
 export async function startClusters(context: ServerContext): Promise<Clusters> {
   const beganMs = Date.now();

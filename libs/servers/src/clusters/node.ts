@@ -11,7 +11,10 @@ export type NodeState = "running" | "paused" | "down";
 /** One node of a cluster: a process of this machine, reached through a proxy. */
 export interface ClusterNode {
   readonly name: string;
-  /** Between the clients and this node. The nodes of a PostgreSQL pair have one common proxy. */
+  /**
+   * Between the clients and this node. The nodes of a PostgreSQL pair have one common proxy, which
+   * leads to the primary.
+   */
   readonly proxy: NodeProxy;
   readonly state: NodeState;
   /** Starts the node with its data, and waits until it answers. A paused node is only resumed. */

@@ -41,7 +41,7 @@ export interface PostgresPair {
   readonly standby: ClusterNode;
   /**
    * Kills the primary, promotes the standby and points both proxies to the new primary. The new
-   * primary has no standby until `rejoin`, so its commits do not wait.
+   * primary has no standby until `rejoin`, and its commits do not wait for one.
    */
   failover(): Promise<void>;
   /**
@@ -51,7 +51,7 @@ export interface PostgresPair {
   rejoin(): Promise<void>;
   /** Commits of the primary no longer wait for the standby. */
   detachStandby(): Promise<void>;
-  /** Makes commits wait for the standby, also after `detachStandby`. Waits until it streams. */
+  /** Makes commits wait for the standby (again), and waits until the standby streams. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }

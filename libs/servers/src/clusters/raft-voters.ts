@@ -24,7 +24,8 @@ export interface Voter {
 /**
  * Makes `voter` a member of the quorum, unless it is one already. Asks the `controllers`
  * (host:port) one after another, because only the leader accepts the request. The request is not
- * sent to a broker's listener: brokers may forward the request to a former leader.
+ * sent to a broker's listener: a broker can forward the request to a former leader. `listener` is
+ * the controller listener of the voter.
  */
 export async function addVoter(
   controllers: readonly string[],
@@ -59,7 +60,7 @@ async function changeVoters(controllers: readonly string[], api: number, body: B
       errors.push(messageOf(failure));
     }
   }
-  throw new LocalError(`Kafka refused to change its voters: ${errors.join("; ")}`);
+  throw new LocalError(`Kafka's voters were not changed: ${errors.join("; ")}`);
 }
 
 function identity({ nodeId, directoryId }: Voter): Buffer {

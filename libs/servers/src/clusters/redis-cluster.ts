@@ -262,7 +262,7 @@ async function stateOf(node: Node): Promise<{ cluster: string; replication: stri
 }
 
 async function masterOf(nodes: readonly Node[], slot: number): Promise<Node> {
-  let last: unknown = new LocalError("no node of the Redis Cluster runs");
+  let last: unknown = new LocalError(`no running node of the Redis Cluster knows the master of slot ${slot}`);
   for (const witness of nodes.filter((node) => node.state === "running")) {
     try {
       const owner = rowsOf(await witness.ask("CLUSTER NODES")).find((row) =>
