@@ -42,6 +42,8 @@ const MAX_STREAMS = 256;
 const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** Maximum size of a response in memory, in bytes; larger responses need `stream`. */
 const MAX_RESPONSE_BYTES = 64 * 1_048_576;
+/** By the protocol of an address without a port. */
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
 
@@ -287,13 +289,13 @@ class PooledClient implements InternalClient {
    */
   #startSpan(method: string, path: string): Span | null {
     if (!isRecording()) return null;
-    const { hostname, port } = new URL(this.#options.baseUrl);
+    const { hostname, port, protocol } = new URL(this.#options.baseUrl);
     const attributes = {
       [ATTRIBUTE.httpMethod]: method,
       // Without the query, which may contain a search text.
       [ATTRIBUTE.urlPath]: this.#pathPrefix + path.replace(/\?.*$/, ""),
       [ATTRIBUTE.serverAddress]: hostname,
-      [ATTRIBUTE.serverPort]: Number(port),
+      [ATTRIBUTE.serverPort]: port === "" ? DEFAULT_PORTS[protocol] : Number(port),
     };
     return startSpan(method, { role: "client", attributes });
   }

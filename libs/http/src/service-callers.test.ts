@@ -8,6 +8,7 @@ import { admitCallers, type CallerSecrets, serviceCredentials } from "./service-
 
 const SHARED = "the token that all services of 0.1.0 share";
 const LIST = "/internal/organizations";
+const AUDIT = "/internal/audit-outbox";
 const USAGE = "/internal/organizations/:organizationId/credits/usage";
 
 const tokenOf = (name: string): string => `${name}.${name}-0123456789-0123456789-0123456789`;
@@ -20,6 +21,7 @@ function serverWith(secrets: CallerSecrets = { SERVICE_TOKEN_DIGESTS: DIGESTS })
   admitCallers(app, "organization", secrets);
   app.get(LIST, () => ({ organizations: [] }));
   app.get(USAGE, () => ({ usage: [] }));
+  app.get(AUDIT, () => ({ events: [] }));
   app.get("/open", () => ({}));
   const ask = async (url: string, headers: Readonly<Record<string, string>>) => {
     const { statusCode, body } = await app.inject({ url, headers: { ...headers } });
@@ -78,6 +80,9 @@ describe("an internal operation", () => {
     expect((await serverWith().ask(LIST, shared)).status).toBe(401);
     const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: DIGESTS, INTERNAL_TOKEN: SHARED });
     expect((await ask(LIST, shared)).status).toBe(200);
+    const audit = await ask(AUDIT, shared);
+    expect(audit.status).toBe(401);
+    expect(audit.body).toContain(`a service of 0.1.0 may not call GET ${AUDIT}`);
     expect((await ask(LIST, { "x-internal-token": "another one" })).status).toBe(401);
     expect((await ask(LIST, { ...shared, ...as(tokenOf("gateway")) })).status).toBe(401);
     expect((await ask(LIST, { ...shared, ...as("operator.wrong") })).status).toBe(401);

@@ -61,7 +61,7 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
     if (caller === null) return done(authenticationError("Internal authentication required"));
     if (caller === EVERY_SERVICE ? !isNew(url) : callersOf(owner, route)?.some((allowed) => allowed === caller))
       return done();
-    done(authenticationError(`${String(caller)} may not call ${route}`));
+    done(authenticationError(`${typeof caller === "string" ? caller : caller.description} may not call ${route}`));
   });
 }
 

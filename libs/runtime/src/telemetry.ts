@@ -70,7 +70,7 @@ export function telemetryWish(env: Environment): TelemetryWish {
  */
 export function metricsAddress(env: Environment): MetricsAddress | null {
   const port = env["METRICS_PORT"] ?? "";
-  return port === "" ? null : { host: env["HTTP_HOST"] ?? LOOPBACK, port: Number(port) };
+  return port === "" ? null : { host: env["HTTP_HOST"] || LOOPBACK, port: Number(port) };
 }
 
 /**
@@ -99,7 +99,7 @@ export async function startTelemetry(service: string, env: Environment): Promise
     propagators: [],
     sampler: EVERY_SPAN,
     resourceAttributes: {
-      "service.name": env["OTEL_SERVICE_NAME"] ?? service,
+      "service.name": env["OTEL_SERVICE_NAME"] || service,
       "service.instance.id": randomUUID(),
     },
     resourceDetectors: [],

@@ -38,7 +38,8 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
     // The end of the samples is final only when all valuations are in samples.
     if (groups.length > 0) return groups;
     const samples = await endOffsets(kafka, TOPICS.metricsSamples);
-    // A marker beyond the end is of a deleted topic: the samples of the recreated topic have none yet.
+    // A marker beyond the end is of a deleted topic. The samples of the recreated topic then have
+    // no marker yet.
     return [...samples].flatMap(([partition, end]) =>
       (marked.get(partition) ?? 0) === Number(end) ? [] : [`checkpoints of partition ${partition} of metrics.samples`],
     );

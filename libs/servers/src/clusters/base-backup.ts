@@ -2,7 +2,7 @@
  * Makes a base backup of a running PostgreSQL with the low-level SQL functions, because the npm
  * package of PostgreSQL has no pg_basebackup and no pg_rewind.
  */
-import { chmodSync, closeSync, copyFileSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 import type { Client } from "pg";
@@ -72,6 +72,5 @@ function copyFile(source: string, target: string): void {
     if ((error as { code?: unknown }).code !== "ENOENT") throw error;
     return;
   }
-  closeSync(openSync(target, "r+"));
   giveToServer(target);
 }
