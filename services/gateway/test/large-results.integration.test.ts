@@ -9,7 +9,7 @@ import { call, getCommand } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 const RESULT_BYTES = 3_000_000;
-/** Together larger than the maximum internal response, which is 64 MiB. */
+/** The results of these exports are together larger than an internal response may be: 64 MiB. */
 const EXPORTS = 24;
 
 let platform: Platform;

@@ -37,7 +37,7 @@ export class LossyProxy {
     this.#left = count;
   }
 
-  /** Runs `work` before the next request that matches reaches Redis. */
+  /** Runs `work` before the proxy passes the next matching request on to Redis. */
   before(request: RegExp, work: () => Promise<void>): void {
     this.#next = { request, work };
   }

@@ -17,8 +17,8 @@ import { accountBody } from "./client.ts";
 const SERVICES = ["gateway", "account", "finance", "command-status", "organization", "trading-simulator", "metrics"];
 const RETRY_DELAY_MS = 200;
 /**
- * How long requests are retried: until the wallets are synced from the ledger, they are 500 with
- * Retry-After.
+ * How long requests are retried. Until the wallets are synced from the ledger, requests return 500
+ * with Retry-After.
  */
 const RETRIES_MS = 60_000;
 const SETTLED_TIMEOUT_MS = 20_000;
@@ -27,7 +27,7 @@ const DEPOSIT = 1.25;
 
 type Demo = Awaited<ReturnType<TestStack["createDemo"]>>;
 
-/** A request that may be repeated under its key. */
+/** A request that can be sent again with the same idempotency key. */
 interface RepeatableRequest {
   readonly key: string;
   /** Path below the server. */
@@ -173,7 +173,7 @@ describe("when Redis loses everything", () => {
     expect((list.body as unknown as { accounts: unknown[] }).accounts).toHaveLength(3);
   });
 
-  it("a key of a different request is still rejected, and an unused key is still free", async () => {
+  it("a key that was used for a different request is still rejected, and an unused key is accepted", async () => {
     const request = creation();
     const first = await ask(request);
     await finished(first.body.command.id);

@@ -15,7 +15,7 @@ import { proxyOfKafka } from "./kafka-proxy.ts";
 import { LossyProxy } from "./lossy-proxy.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
-/** These patterns match requests to Redis, by the functions that they call. */
+/** Patterns of requests to Redis: the called function, and for some refunds also the operation. */
 const ADMISSION = /kapi_admit/;
 const COMPLETION = /kapi_mark/;
 const COMPLETION_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
@@ -62,7 +62,7 @@ function isUnavailable({ status, charged, headers }: Answer<unknown>): boolean {
   return status === 500 && charged === 0 && headers.get("retry-after") === "1" && code === "DEPENDENCY_UNAVAILABLE";
 }
 
-/** The change of the wallet since `before`; this read itself costs 1. */
+/** The change of the wallet since `before`. Reads the wallet, which costs one credit. */
 async function changeOfWallet(before: Wallet): Promise<{ available: number; reserved: number; consumed: number }> {
   const now = await getWallet(platform.url, organization);
   return {
@@ -74,14 +74,14 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
 
 /**
  * Waits until the gateway has given up the idempotency record of a failed creation whose message
- * may be published. From then on, an equal request can reclaim the record.
+ * was perhaps published. From then on, an equal request can reclaim the record.
  */
 async function untilReclaimable(key: string): Promise<void> {
   const record = recordKey(shardOf(organization.id), commandIdOf(organization.id, key));
   await eventually(async () => expect(await platform.redis.commands.hget(record, "at")).toBe("0"));
 }
 
-it("a creation whose completion lost its reply is 202 with its credentials, and reserved once", async () => {
+it("if the reply to the completion of its record is lost, a creation is 202 with credentials, and reserves credits once", async () => {
   const before = await getWallet(platform.url, organization);
   proxy.lose(COMPLETION, 1);
   const answer = await create(url, organization, randomUUID(), accountBody());
@@ -91,7 +91,7 @@ it("a creation whose completion lost its reply is 202 with its credentials, and 
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
 });
 
-it("a creation that is 500 although it was completed returns its credentials to the retry, and is reserved once", async () => {
+it("if a creation is 500 although its record was completed, the retry gets the credentials, and credits are reserved once", async () => {
   const key = randomUUID();
   const body = accountBody();
   const before = await getWallet(platform.url, organization);
@@ -150,14 +150,14 @@ it("if Redis' disk is full at the completion of a creation, the retry gets the c
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 2, reserved: 10, consumed: 2 });
 });
 
-it("a read or command whose admission lost its reply is 500 and not charged", async () => {
+it("if the reply to the admission is lost, a read or a command is 500 and not charged", async () => {
   const before = await getWallet(platform.url, organization);
   proxy.lose(ADMISSION, 2);
   const read = await getCommand(url, organization, randomUUID());
   expect(read).toMatchObject({ status: 500, charged: 0 });
   const key = randomUUID();
   await eventually(async () => {
-    // The first request may find no connection yet.
+    // After the lost reply, the first creation can fail before the gateway has reconnected.
     const failed = await create(url, organization, key, accountBody());
     expect(failed.status).toBe(500);
     expect(failed.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
@@ -174,7 +174,7 @@ it("a read or command whose admission lost its reply is 500 and not charged", as
   );
 });
 
-it("if the read price of a rejected change lost its reply, the answer is the owner's error and free", async () => {
+it("if the reply to the charge of the read price is lost, a rejected change gets the owner's error, free of charge", async () => {
   const before = await getWallet(platform.url, organization);
   // The change is refunded, then the read price is charged.
   proxy.before(REFUND_OF_DELETION, async () => proxy.lose(ADMISSION, 1));

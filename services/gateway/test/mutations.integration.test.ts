@@ -176,7 +176,7 @@ describe("a read", () => {
     }
   });
 
-  it("with wait returns when the command is final, for the same price", async () => {
+  it("with wait returns when the command is final, for the read price", async () => {
     const { body } = await create(platform.url, organization, randomUUID());
     const read = await getCommand(platform.url, organization, body.command.id, 20);
     expect(read).toMatchObject({ status: 200, charged: 1, body: { command: { status: "succeeded" } } });

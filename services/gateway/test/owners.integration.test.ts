@@ -37,7 +37,7 @@ const servers: Server[] = [];
 let owner: Owner;
 let gateway: string;
 
-/** Starts a gateway whose owners are all `url`. */
+/** Starts a gateway that calls `url` in place of every owner. */
 function startGateway(url: string): Promise<string> {
   return platform.gateway({
     ACCOUNT_URL: url,
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const server = createServer((request, response) => {
     owner.asked.push(`${request.method} ${request.url}`);
     request.resume();
-    // The gateway sends this before a deletion and before a read of transactions.
+    // The gateway sends this request before a deletion and before a read of transactions.
     if (request.url === "/internal/accounts/existing") {
       response.writeHead(200, { "content-type": "application/json" }).end('{"existing":[true]}');
     } else owner.answer(request, response);
@@ -62,7 +62,7 @@ beforeAll(async () => {
   servers.push(server);
   await once(server, "listening");
   const address = server.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the test server has no port");
   owner = { url: `http://127.0.0.1:${address.port}`, asked: [], answer: says(200, BYTES) };
   gateway = await startGateway(owner.url);
 });
@@ -93,8 +93,9 @@ async function read(path: string): Promise<{ status: number; text: string; charg
 interface Read {
   readonly name: string;
   readonly path: () => string;
-  /** The last request that its owner receives. */
+  /** The last request that the owner receives. */
   readonly asks: () => string;
+  /** Error statuses that the operation has. */
   readonly errors: readonly (400 | 404)[];
 }
 
@@ -229,7 +230,7 @@ describe.each<{ name: string; change: Change }>([
   });
 });
 
-it("the public keys of evidence need no management key, are read once, and are kept while the risk service fails", async () => {
+it("the public keys of evidence need no management key, are cached after the first success, and served while the risk service fails", async () => {
   const read = (): Promise<Response> => fetch(`${gateway}/.well-known/kapi-evidence-keys.json`);
   owner.answer = says(503, "{}");
   const unavailable = await read();
@@ -337,7 +338,7 @@ async function gatewayWithAccounts(existing: () => object): Promise<string> {
   servers.push(server);
   await once(server, "listening");
   const address = server.address();
-  assert(address !== null && typeof address === "object", "a TCP server has a port");
+  assert(address !== null && typeof address === "object", "the test server has no port");
   const standIn = `http://127.0.0.1:${address.port}`;
   return platform.gateway({ ACCOUNT_URL: standIn, COMMAND_STATUS_URL: standIn });
 }
@@ -361,20 +362,21 @@ describe("the id of an account", () => {
 });
 
 describe("an account that was deleted", () => {
-  const missing = async (url: string, account: string): Promise<number> => (await depositAt(url, account)).status;
+  const statusOfDeposit = async (url: string, account: string): Promise<number> =>
+    (await depositAt(url, account)).status;
 
-  it("is 404 at a gateway that has cached it, once the gateway has read the event of the deletion", async () => {
+  it("is 404 at a gateway that has cached it, after the gateway has read the event of the deletion", async () => {
     const account = await createdAccount(platform.url, organization);
     let id: string | null = randomUUID();
     const caching = await gatewayWithAccounts(() => ({ existing: [id !== null], ids: [id] }));
-    expect(await missing(caching, account)).toBe(202);
+    expect(await statusOfDeposit(caching, account)).toBe(202);
     id = null;
-    expect(await missing(caching, account)).toBe(202);
+    expect(await statusOfDeposit(caching, account)).toBe(202);
     const producer = await startProducer(platform.kafka);
     const { serverId } = organization.server;
     const event = { type: "account.deleted", serverId, accountNumber: account };
     await producer.value.send(TOPICS.accountEvents, { key: `${serverId}/${account}`, value: JSON.stringify(event) });
     await producer.stop();
-    await expect.poll(() => missing(caching, account), { timeout: 5_000 }).toBe(404);
+    await expect.poll(() => statusOfDeposit(caching, account), { timeout: 5_000 }).toBe(404);
   });
 });

@@ -72,12 +72,12 @@ async function act(asked: Asked = {}): Promise<Answer<CommandEnvelope & ErrorBod
   };
 }
 
-/** The final command of an accepted answer. */
+/** Waits until the command of an accepted operation is final, and returns the command. */
 async function finalOf({ body }: Answer<CommandEnvelope & ErrorBody>) {
   return (await getCommand(platform.url, organization, body.command.id, 20)).body.command;
 }
 
-/** The transactions of an account that a command has booked. */
+/** The transactions that a command booked on an account. */
 async function bookedBy(commandId: string, account: string): Promise<unknown[]> {
   const path = `servers/${organization.server.serverId}/accounts/${account}/transactions?limit=100`;
   const { body } = await call<{ transactions: { commandId: string | null }[] }>(platform.url, organization, path);
@@ -172,8 +172,8 @@ it("the person who reset a password can repeat the reset and see the password ag
   expect(byKey).toMatchObject({ status: 400, body: { code: "IDEMPOTENCY_KEY_REUSED" } });
 });
 
-describe("risk rules and templates", () => {
-  it("are changed and deleted for a person; a deletion has its fields in the body of the call", async () => {
+describe("risk", () => {
+  it("rules are set and deleted for a person; a deletion has its parameters in the body of the call", async () => {
     const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
     const set = await act({ operation: "setRiskRules", body: { rules } });
     expect(set).toMatchObject({ status: 202, body: { command: { operation: "risk.set_rules" } } });
@@ -186,7 +186,7 @@ describe("risk rules and templates", () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
   });
 
-  it("a template is set under the name of the path, and no operation on accounts is accepted there", async () => {
+  it("a template is set under the name in the path, and this path rejects operations on accounts", async () => {
     const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
     const body = { requestId: "r", rules, appliesTo: { status: ["active"] }, newAccounts: true };
     const ask = (operation: string) =>

@@ -42,7 +42,7 @@ export interface Platform {
   readonly kafka: KafkaConnection;
   readonly redis: RedisConnection;
   readonly url: string;
-  /** Base URL of a service. */
+  /** Base URL of a service. If the service was not started, nothing listens there. */
   neighbour(name: Neighbour): string;
   /** Publishes entries of the directory. */
   publish(...entries: DirectoryEntry[]): Promise<void>;

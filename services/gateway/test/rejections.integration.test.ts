@@ -21,14 +21,14 @@ afterAll(() => platform.stop());
 
 const configuration = (serverId = organization.server.serverId): string => `servers/${serverId}/configuration`;
 
-/** Checks the exact form of an error response, and its cost. */
+/** Checks status, code, text, headers and charge of an error response. */
 function expectError(answer: Answer<unknown>, status: number, code: string, error: string, charged: number): void {
   expect(answer.body).toMatchObject({ error, code: answer.headers.get("x-error-code") });
   expect(answer.status).toBe(status);
   expect(answer.headers.get("x-error-code")).toBe(code);
   expect(answer.headers.get("x-request-id")).toMatch(/.+/);
   expect(answer.charged).toBe(charged);
-  // For an unknown caller, or without an operation, no wallet is read.
+  // No wallet is read for an unknown caller, or for a path or method without an operation.
   const known = status !== 401 && code !== "NOT_FOUND" && code !== "METHOD_NOT_ALLOWED";
   expect(answer.headers.has("x-credits-remaining")).toBe(known);
 }
@@ -38,7 +38,7 @@ describe("an unknown caller", () => {
     ["sends no key", null],
     ["sends a malformed key", "kapi.short.key"],
     ["sends an unknown key", `kapi.${"a".repeat(16)}.${"b".repeat(43)}`],
-  ])("who %s gets 401, also with other errors", async (_what, managementKey) => {
+  ])("who %s gets 401, also if the request has other errors", async (_what, managementKey) => {
     const answer = await call(platform.url, organization, "servers/no-uuid/accounts", {
       managementKey,
       body: "{no json",
@@ -46,7 +46,7 @@ describe("an unknown caller", () => {
     expectError(answer, 401, "AUTHENTICATION_REQUIRED", "Management API authentication required", 0);
   });
 
-  it("whose key was revoked gets the same 401 within two seconds", async () => {
+  it("whose key was revoked gets 401 within two seconds of the revocation in the directory", async () => {
     const revoked = await platform.organization(100);
     expect((await call(platform.url, revoked, "credits/balance")).status).toBe(200);
     await platform.publish({ ...revoked.key, version: 2, status: "revoked" });
@@ -64,7 +64,7 @@ describe("an unknown caller", () => {
 });
 
 describe("a key without permission", () => {
-  it("gets 403 with the scope, free of charge, before the server and the request are checked", async () => {
+  it("gets 403 that names the missing scope, free of charge, before the server and the request are checked", async () => {
     const limited = await platform.organization(50, { scopes: ["credits:read"] });
     for (const path of ["servers/no-uuid/accounts", configuration(), configuration(randomUUID())]) {
       const answer = await call(platform.url, limited, path);
@@ -163,7 +163,7 @@ describe("an invalid request costs the read price and names the error", () => {
     expect(answer.body.issues?.[0]?.path).toEqual(["amount"]);
   });
 
-  it("names all issues in one response: server, account number, key and body", async () => {
+  it("names all issues in one response: server, account number, idempotency key and body", async () => {
     const answer = await call(platform.url, organization, "servers/no-uuid/accounts/x/finance/deposits", {
       body: { amount: 1 },
       headers: { "idempotency-key": "x".repeat(101) },
@@ -234,7 +234,7 @@ describe("a creation that the state of the server rejects", () => {
     expectError(answer, 400, "LEVERAGE_NOT_SUPPORTED", "The server does not support this leverage", 1);
   });
 
-  it("is 409 on a disabled server, after the 400 for the leverage; the repeat of an accepted creation is still a duplicate", async () => {
+  it("is 409 on a disabled server, but 400 with a wrong leverage; the repeat of an accepted creation is still a duplicate", async () => {
     const owner = await platform.organization(1_000);
     const body = accountBody();
     const first = await create(platform.url, owner, "key-1", body);

@@ -1,6 +1,6 @@
 /**
- * The gateway publishes to `api.requests` each request of an organization that it answered. This
- * request log never delays or fails a request.
+ * The gateway publishes to `api.requests` each answered request of an organization, or counts it as
+ * omitted. This request log never delays or fails a request.
  */
 import { randomUUID } from "node:crypto";
 
@@ -51,7 +51,7 @@ const logged = (requestId: string) =>
 const omitted = (): number =>
   records.flatMap((record) => record.omitted).reduce((sum, { reads, others }) => sum + reads + others, 0);
 
-/** Sends a request with its own id; returns the id. */
+/** Sends a request with a new request id; returns the id. */
 async function send(path: string, url = platform.url, sender: Partial<Organization> = {}): Promise<string> {
   const requestId = randomUUID();
   await call(url, { ...organization, ...sender }, path, { headers: { "x-request-id": requestId } });
@@ -93,7 +93,7 @@ describe("a request", () => {
     expect(logged(forbidden)).toMatchObject([{ status: 403, errorCode: "MISSING_SCOPE" }]);
   });
 
-  it("that queues a command names the command", async () => {
+  it("that queues a command is logged with the id of the command", async () => {
     const key = randomUUID();
     const { body } = await create(platform.url, organization, key);
     await eventually(

@@ -14,10 +14,10 @@ const RESETS = [
 
 let platform: Platform;
 let organization: Organization;
-/** The URL of a gateway that was started with the new derivation key. */
+/** The URL of a gateway that has the new derivation key, before the old one. */
 let rotated: string;
 
-// The account service, which executes the commands of both gateways, has the new key.
+// The account service executes the commands of both gateways. It has the new and the old key.
 beforeAll(async () => {
   platform = await startPlatform([], withNewer);
   organization = await platform.organization(100_000);
@@ -69,7 +69,7 @@ describe("a rotation of password derivation keys", () => {
     expect(await login(accountNumber, password)).toBe(access);
   });
 
-  it("is followed by resets whose password works, and whose command does not name the key", async () => {
+  it("is followed by resets whose password works, and whose command does not name the derivation key", async () => {
     const accountNumber = await createdAccount(rotated, organization);
     const { body } = await reset(rotated, accountNumber, "password-reset", randomUUID());
     await getCommand(rotated, organization, body.command.id, 20);

@@ -39,7 +39,8 @@ export const ConfigSchema = z
     /**
      * Addresses or networks of the proxies before the live stream, separated by commas. Their
      * X-Forwarded-For header gives the caller's address, for keys that are limited to networks and
-     * for the request log. Absent: the address of the proxy.
+     * for the request log. Absent: the header is ignored, and the caller's address is that of the
+     * connection; behind a proxy it is the proxy's address.
      */
     TRUSTED_PROXIES: configFields.proxies.optional(),
     ...connectionFields.kafka,
@@ -120,8 +121,8 @@ export const ConfigSchema = z
     /** How long a socket may stay stalled before it is closed with 4408, in milliseconds. */
     STUCK_TIMEOUT_MS: configFields.integer(100, 3_600_000).default(30_000),
     /**
-     * How long a subscription with a sequence above the last known one waits for that sequence,
-     * before its replay is truncated, in milliseconds.
+     * How long a subscription waits if its `afterSequence` is above the last known sequence, before
+     * the replay is truncated, in milliseconds.
      */
     CATCH_UP_TIMEOUT_MS: configFields.integer(0, 60_000).default(10_000),
     KAFKA_SESSION_TIMEOUT_MS: configFields.kafkaSessionTimeoutMs,

@@ -16,7 +16,10 @@ export const MAX_FRAME_BYTES = 4_096;
 export interface LogState {
   /** The sequence of the last accepted sample; 0 before the first. */
   readonly sequence: number;
-  /** Position in `trading.valuations` of the last valuation in an accepted sample; -1: none. */
+  /**
+   * Position in `trading.valuations` of the last valuation in an accepted sample; -1: none, or the
+   * account has moved to another partition since.
+   */
   readonly to: number;
 }
 

@@ -3,7 +3,7 @@ import type { SampleCheckpoint } from "@kapi/contracts";
 import type { LogState } from "./acceptance-rule.ts";
 import type { SampleWindow } from "./sample-windows.ts";
 
-/** `from` of a sample that was restored from a checkpoint, which does not store it. */
+/** `from` of a sample that was restored from a checkpoint. Checkpoints do not store `from`. */
 export const FROM_UNKNOWN = -2;
 
 /**
@@ -19,9 +19,10 @@ export interface AccountStream extends LogState {
   readonly offset: number;
   readonly window: SampleWindow;
   /**
-   * The window start that new checkpoints get: that of the checkpoint from which the account was
-   * restored. Null: new checkpoints get the start of `window`. The next accepted sample sets null;
-   * with `StartingPoint.keepsWindowStart` only after the maximum age of a sample in a window.
+   * The window start of the checkpoint from which the account was restored. New checkpoints get
+   * this window start; null: the start of `window`. An accepted sample sets this field to null.
+   * With `StartingPoint.keepsWindowStart`, a sample does so only when the restore is longer ago
+   * than the maximum age of samples in a window.
    */
   readonly windowStart: SampleCheckpoint["window"] | null;
   /**

@@ -41,7 +41,7 @@ function writerAfterFirst(): AccountWriter {
 }
 
 describe("the acceptance rule", () => {
-  it("accepts only the last sequence + 1 whose `from` is the last `to`, with a higher `to` and a valid size", () => {
+  it("accepts only a sample with the last sequence + 1, the last `to` as `from`, a higher `to` and a valid size", () => {
     const state = { sequence: 4, to: 70 };
     expect(acceptSample(state, { sequence: 5, from: 70, to: 71 }, 10)).toBe(true);
     expect(acceptSample(state, { sequence: 4, from: 70, to: 71 }, 10)).toBe(false);
@@ -120,7 +120,7 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation measured too far ahead; neither it nor such a newest sample blocks later valuations", () => {
+  it("rejects a valuation measured too far ahead; neither this valuation nor a last sample that was measured too far ahead blocks later valuations", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
@@ -168,7 +168,7 @@ describe("a writer of one account", () => {
     expect(next.minimum.equityMinor).toBe(90_00);
   });
 
-  it("puts the valuations of an unacknowledged sample into the next sample after the log's last one", () => {
+  it("puts the valuations of an abandoned sample into the sample that follows the last accepted one", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, 0);
     writer.cut(1);
@@ -292,7 +292,7 @@ describe("two writers of one account", () => {
       expect(sameRange(range, last)).toBe(false);
       last = range;
     }
-    // Valuations after the newest sample have its values.
+    // Valuations after the newest sample have the equity of that sample.
     const newest = valuations[last.to];
     for (const one of valuations.slice(last.to + 1)) expect(one.equityMinor).toBe(newest?.equityMinor);
   }

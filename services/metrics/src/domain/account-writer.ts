@@ -44,7 +44,7 @@ export class AccountWriter {
   readonly key: string;
   /** The state of the account in the log. */
   #log: LogState;
-  /** The state once the log has accepted every written sample. */
+  /** The state that the log will have after it has accepted every written sample. */
   #head: LogState;
   readonly #written: WrittenSample[] = [];
   readonly #lows = new IntervalLows();
@@ -109,8 +109,8 @@ export class AccountWriter {
   }
 
   /**
-   * Whether a sample is due at `nowMs`. If valuations wait, a sample is also due when the clock has
-   * been set back by `coalesceMs` or more.
+   * Whether a sample is due at `nowMs`. If valuations wait, a sample is also due if the newest cut
+   * is `coalesceMs` or more in the future, because the clock was set back.
    */
   isDue(nowMs: number, coalesceMs: number): boolean {
     return this.waits && (this.#urgent || Math.abs(nowMs - this.#publishedAtMs) >= coalesceMs);
@@ -118,7 +118,7 @@ export class AccountWriter {
 
   /** Cuts the next sample from all waiting valuations; at least one must wait. */
   cut(nowMs: number): Sample {
-    assert(this.#waitsFrom !== null, "a sample is cut only from waiting valuations");
+    assert(this.#waitsFrom !== null, "no valuation waits for the sample");
     const latest = assertDefined(this.#latest, "the latest valuation");
     const minimum = this.#minimum();
     const range = { sequence: this.#head.sequence + 1, from: this.#head.to, to: latest.offset };
@@ -159,8 +159,8 @@ export class AccountWriter {
   #rejectionOf(measuredAtMs: number, nowMs: number): Rejection | null {
     const latestAllowedMs = nowMs + MAX_CLOCK_DIFFERENCE_MS;
     if (measuredAtMs > latestAllowedMs) return MEASURED_AHEAD;
-    // A sample from an earlier release, or from before a clock was set back, must not block the
-    // account.
+    // The last `measuredAt` can be too far ahead: an earlier release accepted it, or the clock was
+    // set back since. Then it must not block later valuations.
     if (this.#latestMeasuredAtMs > latestAllowedMs || measuredAtMs >= this.#latestMeasuredAtMs) return null;
     return this.#latestMeasuredAtMs - measuredAtMs <= MAX_DUPLICATE_AGE_MS ? DUPLICATE : MEASURED_BEFORE;
   }

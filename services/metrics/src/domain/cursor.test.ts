@@ -28,7 +28,7 @@ describe("the cursor of a subscription", () => {
     });
   });
 
-  it("is truncated when samples are no longer kept, or when afterSequence is above the last sample", () => {
+  it("truncates the replay when samples are no longer kept, or when afterSequence is above the last sample", () => {
     expect(openCursor(KEPT, 9)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });
     expect(openCursor(KEPT, 0)).toMatchObject({ next: 11, replay: { replayTruncated: true } });
     expect(openCursor(KEPT, 21)).toMatchObject({ next: 21, replay: { replayTruncated: true, replayCount: 0 } });

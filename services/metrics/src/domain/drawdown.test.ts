@@ -15,7 +15,7 @@ function after(...samples: EquityObserved[]): DrawdownState {
 }
 
 describe("the drawdown of a day", () => {
-  it("is 0 at the first sample, and stays at the lowest when the equity recovers", () => {
+  it("is 0 at the first sample, and does not fall when the equity recovers", () => {
     expect(dailyDrawdown(after(sample("01T10:00", 1_000)))).toBe(0);
     expect(dailyDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", 900), sample("01T12:00", 1_200)))).toBe(
       10,

@@ -21,7 +21,7 @@ export interface EquityHour {
   readonly balanceMinor: number;
   readonly lowestEquityMinor: number;
   readonly highestEquityMinor: number;
-  /** The deepest drawdown from an equity of this hour, and that equity. */
+  /** The deepest fall of equity in this hour, and the equity from which it fell. */
   readonly drawdownMinor: number;
   readonly drawdownFromMinor: number;
 }
@@ -32,9 +32,9 @@ export function startOfHour(ms: number): number {
 }
 
 /**
- * Returns `hour` with its next minute added; null: `minute` is its first one. Minutes are added in
- * order of time. Within a minute only the last equity is known to follow the highest one, so only
- * that fall counts as a drawdown. Gives the same values as `joinedSegments` in
+ * Returns `hour` with `minute` added. If `hour` is null, `minute` is the first one of its hour.
+ * Minutes are added in order of time. Within a minute only the last equity is known to follow the
+ * highest one, so only that fall counts as a drawdown. Gives the same values as `joinedSegments` in
  * `src/outbound/postgres/equity-segments.ts`.
  */
 export function hourWith(hour: EquityHour | null, minute: EquityMinute): EquityHour {

@@ -15,7 +15,7 @@ interface Low extends Minimum {
  * while no later valuation is lower. So the first kept valuation after an offset has the lowest
  * equity after that offset.
  *
- * A writer needs this for any offset: a foreign sample may already include some of its valuations.
+ * A writer needs this for any offset: a foreign sample can include some of the writer's valuations.
  * Then the minimum of the next sample is the lowest equity of the remaining valuations.
  */
 export class IntervalLows {
@@ -34,8 +34,8 @@ export class IntervalLows {
   }
 
   /**
-   * The lowest valuation after `offset`; null if there is none. Above {@link MAX_LOWS} the equity
-   * may be that of an earlier valuation, and lower.
+   * The lowest equity after `offset`; null if there is no valuation. If lows were merged because of
+   * {@link MAX_LOWS}, the result can be the lower equity of a valuation before `offset`.
    */
   lowestAfter(offset: number): Minimum | null {
     return this.#lows.find((low) => low.offset > offset) ?? null;

@@ -69,7 +69,7 @@ describe("the snapshots of an account", () => {
     expect(closed.map((minute) => minute?.endedHour)).toEqual([undefined, null, null, null, hour]);
   });
 
-  it("have an unknown hour until all minutes of an hour are from this process", () => {
+  it("have an `unknown` ended hour until this process has closed all minutes of an hour", () => {
     const former = new MinuteAggregator(account, null);
     former.addSample(...sampleOf(1, 5));
     const aggregator = new MinuteAggregator(account, former.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);

@@ -60,15 +60,16 @@ export interface AggregatorInput {
 
 /**
  * Aggregates one account's samples to snapshots: the last sample of each minute in which the
- * account changed. It starts from the stored state and applies the acceptance rule from there, so
- * records that are read again change nothing.
+ * account changed. `isNext` applies the acceptance rule from the stored state on. The caller adds
+ * only samples that are next, or that continue the account after a gap in the log. So records that
+ * are read again change nothing.
  */
 export class MinuteAggregator {
   readonly #account: AccountRef;
   #log: LogState;
   #drawdown: DrawdownState | null;
   #open: ClosedMinute | null = null;
-  /** The extremes since the last minute was closed; null: no sample since. */
+  /** The lowest and highest equity since a minute was last closed; null: no sample since. */
   #extremes: { readonly lowest: number; readonly highest: number } | null = null;
   /** Start of the last closed minute. */
   #closedMs = Number.NEGATIVE_INFINITY;
@@ -102,7 +103,7 @@ export class MinuteAggregator {
 
   /**
    * Adds an accepted sample.
-   * @returns the minute that the sample closes, because it is of a later one; or null.
+   * @returns the open minute, if the sample belongs to a later one and so closes it; else null.
    */
   addSample(record: AggregatorInput, { values, minimum }: FrameContent): ClosedMinute | null {
     const { range, offset } = record;

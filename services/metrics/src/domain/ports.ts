@@ -131,7 +131,10 @@ export interface SnapshotLists {
 export interface EquityHistoryQuery extends AccountRef {
   readonly fromMs: number;
   readonly toMs: number;
-  /** The range is divided into parts of this length, in whole minutes. A point describes a part. */
+  /**
+   * The range is divided into parts of this length: milliseconds, a multiple of a minute. A point
+   * describes a part.
+   */
   readonly pointMs: number;
   /** Start of the retention: snapshots before it are not read. */
   readonly firstKeptMs: number;

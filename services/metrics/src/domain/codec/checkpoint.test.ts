@@ -17,7 +17,7 @@ const whole: SampleCheckpoint = {
 const RECORDED =
   '{"sequence":9,"to":90,"offset":650,"window":{"sequence":3,"from":30,"offset":550},"frame":"{\\"type\\":\\"account.metrics\\"}"}';
 
-/** `whole` with one value, at any depth, removed or replaced. */
+/** `whole` with one value, at any depth, removed, replaced or added. */
 const damaged = fc
   .tuple(
     fc.constantFrom("sequence", "to", "offset", "window", "frame"),

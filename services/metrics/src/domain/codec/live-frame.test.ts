@@ -83,7 +83,7 @@ it("writes amounts as JSON.stringify does", () => {
   );
 });
 
-/** The frame with some values changed. */
+/** The frame of `WHOLE` with some values changed. */
 function frameWith(values: Partial<Sample["values"]>, minimumMinor = WHOLE.minimum.equityMinor): Buffer {
   const minimum = { ...WHOLE.minimum, equityMinor: minimumMinor };
   const sample = { ...WHOLE, values: { ...WHOLE.values, ...values }, minimum };
@@ -108,7 +108,7 @@ describe("decodeLiveFrame", () => {
     expect(decodeLiveFrame(reversed(Buffer.from(bytes)))).toEqual(content);
   });
 
-  it("returns the valuation's values for every valid amount, in both field orders", () => {
+  it("returns the encoded values for amounts of up to 1e15 cents, in both field orders", () => {
     const cents = fc.integer({ min: -1e15, max: 1e15 });
     fc.assert(
       fc.property(cents, cents, cents, fc.double({ noNaN: true }), (equityMinor, balanceMinor, minimumMinor, level) => {

@@ -16,7 +16,7 @@ function read(change: object): ReturnType<typeof decodeValuation> {
   return decodeValuation(`${SERVER}/${LONGEST}`, Buffer.from(JSON.stringify(value)), 7);
 }
 
-/** The frame of a sample with `change`. */
+/** The frame of a sample of one valuation, which has the values of `change`. */
 function frame(change: object): Buffer {
   const found = read(change);
   if ("fault" in found) throw new Error(found.fault);
@@ -87,7 +87,7 @@ describe("a valuation in the usual field order", () => {
     valuation({ serverId: SERVER, accountNumber: LONGEST, marginMinor: 300, equityMinor: 7 }),
   );
 
-  it("decodes to the same values as the schema does", () => {
+  it("is decoded to the same values as by the schema", () => {
     const minor = fc.maxSafeInteger();
     const moment = fc.date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
     fc.assert(
@@ -99,7 +99,7 @@ describe("a valuation in the usual field order", () => {
     );
   });
 
-  it("is rejected if the schema rejects it", () => {
+  it("is rejected if and only if the schema rejects it", () => {
     const [usual, other] = both(valid);
     expect(usual).toHaveProperty("valuation");
     expect(usual).toEqual(other);

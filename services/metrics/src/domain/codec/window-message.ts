@@ -7,7 +7,10 @@
 import { StreamMessage, WindowsHolding } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";
 
-/** Maximum size of a message to a windows process: 500 accounts need less than 100 KiB. */
+/**
+ * Maximum size of a message to a windows process. A message names at most 500 accounts, which need
+ * less than 100 KiB.
+ */
 export const MAX_REQUEST_BYTES = 256 * 1_024;
 /** Maximum size of a message from a windows process: a piece of a window has at most 64 KiB. */
 export const MAX_ANSWER_BYTES = 1_024 * 1_024;
@@ -44,7 +47,7 @@ export function encodeHolding(holding: WindowsHolding): Buffer {
   return Buffer.concat([head(KIND.holding, 0, 0), Buffer.from(JSON.stringify(holding))]);
 }
 
-/** Encodes the message that the account exists; `first` and `last` are its kept sequences. */
+/** Encodes the message that the account exists; sequences `first` to `last` are kept. */
 export function encodeOpened(channel: number, first: number, last: number): Buffer {
   const message = head(KIND.opened, channel, 2 * NUMBER_BYTES);
   message.writeDoubleLE(first, CONTENT_AT);
@@ -93,7 +96,7 @@ export function decodeWindowMessage(bytes: Buffer): WindowMessage {
     case KIND.unknown:
       return { kind: "unknown", channel };
     default:
-      assert(bytes[0] === KIND.holding, "a message of a windows process has a known kind");
+      assert(bytes[0] === KIND.holding, "the message of a windows process has an unknown kind");
       return { kind: "holding", holding: WindowsHolding.parse(JSON.parse(bytes.toString("utf8", CONTENT_AT))) };
   }
 }
