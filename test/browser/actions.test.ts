@@ -83,8 +83,8 @@ describe("a deposit", () => {
     await user.page.getByText("deposit 100.50 USD").waitFor();
     await user.page.keyboard.press("Escape");
     await checkPage(user, "deposit-done");
-    // The browser reports a 404 if the page reads the command before it is stored. The page reads it
-    // again.
+    // The browser reports a 404 if the page reads the command before it is stored. The page reads
+    // it again.
     expect(user.complaints.filter((text) => !/ 404 .*\/commands\/[0-9a-f-]{36}$/.test(text))).toEqual([]);
   });
 

@@ -95,6 +95,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/account/src/outbound/postgres/server-repository.ts MAX_CONFIGURE_ROUNDS",
     "services/finance/src/operations/reconcile.ts MAX_LOGGED_DIFFERENCES",
     "services/metrics/src/config.ts MAX_MESSAGES_PER_SECOND",
+    "services/metrics/src/domain/sample-windows.ts MAX_FREED_PER_NEW_SLAB",
     "services/metrics/src/inbound/ws/subscription-hub.ts MAX_UNSENT",
     "services/organization/src/operations/credits/check-drift.ts MAX_WHOLE_LINES",
     "services/organization/src/outbound/postgres/credits/usage-lines.ts MAX_RESERVED_DAYS",

@@ -378,7 +378,7 @@ export interface components {
              * @description Id of the transaction.
              */
             transactionId: string;
-            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            /** @description Balance of the account after the transaction. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
         };
         /** @description The new status of the account. With `flatten`: the closed positions and the cancelled orders too. */
@@ -480,9 +480,9 @@ export interface components {
             amount: Money;
             /** @description Currency of all amounts of the account or server. */
             currency: components["schemas"]["Currency"];
-            /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+            /** @description Balance of the account before the transaction. In units of the account's currency, with two decimals. */
             balanceBefore: Money;
-            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            /** @description Balance of the account after the transaction. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
             /** @description Text of the request, or of the trading server; null if there is none. */
             description: string | null;
@@ -868,13 +868,13 @@ export interface components {
              * @description Its id, a UUID.
              */
             id: string;
-            /** @description The rule as it was. */
+            /** @description The rule as it was at the breach or warning. */
             rule: components["schemas"]["RiskRule"];
             /** @description Version of the rules. */
             ruleVersion: number;
             /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
             period: string;
-            /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts, with the deposits and withdrawals since that value was measured. In units of the account's currency, with two decimals. */
             reference: Money;
             /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
             threshold: Money;
@@ -910,7 +910,7 @@ export interface components {
         };
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
-            /** @description `pending`: complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
+            /** @description `pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
             status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
             sequence: number | null;
@@ -1068,7 +1068,7 @@ export interface components {
             kind: "sample";
             /** @description Sequence of the sample, as in the live stream. */
             sequence: number;
-            /** @description Offset of the last valuation before the sample; -1 for the first sample. */
+            /** @description Offset of the last valuation before the sample; -1 for the first sample of the account in the partition. */
             from: number;
             /** @description Offset of the last valuation of the sample. */
             to: number;
@@ -1206,11 +1206,11 @@ export interface components {
             side: string;
             /** @description Volume that was open, as decimal text. */
             volume: string;
-            /** @description Price at which it was opened, as decimal text. */
+            /** @description Price at which the position was opened, as decimal text. */
             openPrice: string;
-            /** @description Price at which it was valued, as decimal text; null if unknown. */
+            /** @description Price at which the position was valued, as decimal text; null if unknown. */
             price: string | null;
-            /** @description Its profit at that price, as decimal text; null: kapi does not know it. */
+            /** @description Profit of the position at `price`, as decimal text; null: kapi does not know it. */
             profit: string | null;
         };
         /** @description A part that the document does not have. */
@@ -1219,15 +1219,15 @@ export interface components {
             what: components["schemas"]["EvidencePart"];
             /** @description `expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large. */
             reason: components["schemas"]["MissingReason"];
-            /** @description Since when it is missing, UTC; null: from the beginning of the interval. */
+            /** @description Beginning of the time for which the part is missing, UTC; null: the beginning of the interval. */
             from: string | null;
-            /** @description Until when it is missing, UTC; null: to the end of the interval. */
+            /** @description End of the time for which the part is missing, UTC; null: the end of the interval. */
             to: string | null;
         };
         /** @description The hashes of the document. */
         EvidenceChain: {
             /**
-             * @description Algorithm.
+             * @description Name of the algorithm of the hashes, or of the signature.
              * @constant
              */
             algorithm: "SHA-256";
@@ -1241,7 +1241,7 @@ export interface components {
         /** @description The signature of the document. */
         EvidenceSignature: {
             /**
-             * @description Algorithm.
+             * @description Name of the algorithm of the hashes, or of the signature.
              * @constant
              */
             algorithm: "Ed25519";
@@ -1289,11 +1289,11 @@ export interface components {
         };
         /** @description How far a template is applied to accounts. */
         RiskTemplateAccounts: {
-            /** @description Accounts that got this version. */
+            /** @description Number of accounts that got this version. */
             applied: number;
-            /** @description Accounts that match and wait for this version. */
+            /** @description Number of accounts that match and wait for this version. */
             waiting: number;
-            /** @description Accounts whose last attempt failed. They are tried again. */
+            /** @description Number of accounts whose last attempt failed. They are tried again. */
             failed: number;
         };
         /** @description One risk template. */
@@ -1339,7 +1339,7 @@ export interface components {
             accountNumber: string;
             /** @description Currency of all amounts of the account or server. */
             currency: components["schemas"]["Currency"];
-            /** @description Balance at the end of the day: all transactions that were recorded before. In units of the account's currency, with two decimals. */
+            /** @description Balance at the end of the day: the sum of all transactions that were recorded before this end. In units of the account's currency, with two decimals. */
             closingBalance: Money;
             /** @description The transactions that were recorded on this day. */
             transactions: components["schemas"]["TransactionsDigest"];
@@ -2587,9 +2587,9 @@ export interface components {
             amount: Money;
             /** @description Currency of all amounts of the account or server. */
             currency: components["schemas"]["Currency"];
-            /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+            /** @description Balance of the account before the transaction. In units of the account's currency, with two decimals. */
             balanceBefore: Money;
-            /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+            /** @description Balance of the account after the transaction. In units of the account's currency, with two decimals. */
             balanceAfter: Money;
             /** @description Text of the request, or of the trading server; null if there is none. */
             description: string | null;
@@ -3148,9 +3148,9 @@ export interface components {
                 amount: Money;
                 /** @description Currency of all amounts of the account or server. */
                 currency: components["schemas"]["Currency"];
-                /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+                /** @description Balance of the account before the transaction. In units of the account's currency, with two decimals. */
                 balanceBefore: Money;
-                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                /** @description Balance of the account after the transaction. In units of the account's currency, with two decimals. */
                 balanceAfter: Money;
                 /** @description Text of the request, or of the trading server; null if there is none. */
                 description: string | null;
@@ -3253,13 +3253,13 @@ export interface components {
                  * @description Its id, a UUID.
                  */
                 id: string;
-                /** @description The rule as it was. */
+                /** @description The rule as it was at the breach or warning. */
                 rule: components["schemas"]["RiskRule"];
                 /** @description Version of the rules. */
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since that value was measured. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -3299,13 +3299,13 @@ export interface components {
                  * @description Its id, a UUID.
                  */
                 id: string;
-                /** @description The rule as it was. */
+                /** @description The rule as it was at the breach or warning. */
                 rule: components["schemas"]["RiskRule"];
                 /** @description Version of the rules. */
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since that value was measured. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -3887,9 +3887,9 @@ export interface components {
                 amount: Money;
                 /** @description Currency of all amounts of the account or server. */
                 currency: components["schemas"]["Currency"];
-                /** @description Balance of the account before it. In units of the account's currency, with two decimals. */
+                /** @description Balance of the account before the transaction. In units of the account's currency, with two decimals. */
                 balanceBefore: Money;
-                /** @description Balance of the account after it. In units of the account's currency, with two decimals. */
+                /** @description Balance of the account after the transaction. In units of the account's currency, with two decimals. */
                 balanceAfter: Money;
                 /** @description Text of the request, or of the trading server; null if there is none. */
                 description: string | null;
@@ -4006,13 +4006,13 @@ export interface components {
                  * @description Its id, a UUID.
                  */
                 id: string;
-                /** @description The rule as it was. */
+                /** @description The rule as it was at the breach or warning. */
                 rule: components["schemas"]["RiskRule"];
                 /** @description Version of the rules. */
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since that value was measured. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
@@ -4059,13 +4059,13 @@ export interface components {
                  * @description Its id, a UUID.
                  */
                 id: string;
-                /** @description The rule as it was. */
+                /** @description The rule as it was at the breach or warning. */
                 rule: components["schemas"]["RiskRule"];
                 /** @description Version of the rules. */
                 ruleVersion: number;
                 /** @description The day of a daily rule, by the local date of its start; `lifetime` for any other rule. */
                 period: string;
-                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since then. In units of the account's currency, with two decimals. */
+                /** @description Value from which the loss or profit counts, with the deposits and withdrawals since that value was measured. In units of the account's currency, with two decimals. */
                 reference: Money;
                 /** @description Value at which the rule is breached. In units of the account's currency, with two decimals. */
                 threshold: Money;
