@@ -61,8 +61,8 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
 }
 
 /**
- * Starts the service in this order: schema, directory, ledger, routes, event consumer, command
- * worker, daily digests, reconciliation.
+ * Starts the service in this order: schema, directory, ledger, gap filler, routes, event consumer,
+ * command worker, daily digests, reconciliation.
  */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health, fatal } = context;

@@ -47,7 +47,7 @@ describe("the balance at a time", () => {
     return { status, body };
   }
 
-  /** An account on a stand-in for a trading server. None of its events is booked yet. */
+  /** An account on a stand-in for a trading server. The topic delivers no event of the account. */
   async function accountWith(eventsOf: (account: Account) => TradingEvent[]): Promise<Account> {
     const standIn = await startHistoryServer();
     standIns.push(standIn);

@@ -33,7 +33,7 @@ const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
 );
-/** $1 server, $2 day, $3 new day: gives the server's digests of a day another day. */
+/** $1 server, $2 day, $3 new day: changes the day of the server's digests from $2 to $3. */
 const MOVE_DIGESTS = statement<never>(
   "test_move_digests",
   "update transaction_digests set day = $3::date where server_id = $1 and day = $2::date",
@@ -89,7 +89,7 @@ async function transactionsOf(accountNumber: string): Promise<Transaction[]> {
   return all;
 }
 
-/** The digests of a day are those that the lists of transactions give. */
+/** Expects the digests of a day to be those computed from the lists of transactions. */
 async function expectNaive(day: string, accountNumbers: readonly string[]): Promise<void> {
   const expected = await Promise.all(
     accountNumbers.map(async (number) => naiveDigest(number, "USD", day, await transactionsOf(number))),
@@ -102,7 +102,7 @@ async function expectNaive(day: string, accountNumbers: readonly string[]): Prom
 interface Step {
   /** Days before today. */
   readonly daysAgo: number;
-  /** Seconds of that day. */
+  /** Seconds from the start of that day. */
   readonly second: number;
   /** Minor units. One: a deposit or withdrawal. Three: profit, commission and swap of a deal. */
   readonly amounts: readonly number[];
@@ -291,7 +291,7 @@ describe("the digests of transactions", () => {
     expect(last.digests.every(({ revision }) => revision === 1)).toBe(true);
   });
 
-  it("are deleted after 400 days", async () => {
+  it("are no longer shown after 400 days", async () => {
     const accountNumber = anyAccountNumber();
     await published(eventsOf(accountNumber, 1, 100, []));
     await digestsOf(yesterday());

@@ -109,7 +109,7 @@ describe("finance", () => {
     expect(await harness.balanceMinor(accountNumber)).toBe(0);
   });
 
-  it("returns the trading server's reason for a rejection", async () => {
+  it("fails a rejected command with the trading server's reason, or ACCOUNT_NOT_READY before the account is open", async () => {
     const accountNumber = await harness.openAccount(100);
     const tooMuch = command(accountNumber, { operation: "finance.withdraw", payload: { amount: 2 } });
     const nobody = command(anyAccountNumber());
@@ -132,7 +132,7 @@ describe("finance", () => {
     expect(await harness.final(late.commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
   });
 
-  it("fails a malformed command, or one of a disabled server, without sending it", async () => {
+  it("fails a malformed command, or one of a disabled server, and moves no money", async () => {
     const accountNumber = await harness.openAccount();
     const absurd = command(accountNumber, { payload: { amount: "a lot" } });
     await harness.publish(absurd);

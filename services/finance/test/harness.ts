@@ -130,7 +130,7 @@ export class Harness {
       HTTP_PORT: "0",
       TRADING_SERVER_TIMEOUT_MS: String(TRADING_SERVER_TIMEOUT_MS),
       RECONCILIATION_INTERVAL_MS: String(RECONCILIATION_INTERVAL_MS),
-      // A test may run in the first minutes of a day.
+      // Without a grace time, yesterday's digests are made also in the first minutes of a day.
       DIGEST_GRACE_MS: "0",
     });
     const logger = createLogger({
@@ -228,8 +228,8 @@ export class Harness {
   }
 
   /**
-   * Transactions whose entries do not sum to zero, and accounts whose entries do not sum to their
-   * balance.
+   * Transactions that do not have two entries in different ledgers with the sum zero, and accounts
+   * whose entries do not sum to their balance.
    */
   unbalanced(): Promise<{ what: string }[]> {
     return this.database.query(UNBALANCED, []);

@@ -176,7 +176,7 @@ describe("the reads of the ledger", () => {
     expect(pages[2]?.pagination).toEqual({ page: 3, limit: 10, total: 25, totalPages: 3, nextCursor: null });
   });
 
-  it("give the newest by time with inclusive bounds, even if the trading server's clock was set back", async () => {
+  it("give the newest transactions, bounds included, even if the trading server's clock was set back", async () => {
     // The fourth event has an earlier time than the second.
     const name = await bookedAt([0, 20, 30, 10, 30].map((ms) => NOON_MS + ms));
     const sequences = async (query: string): Promise<number[]> =>

@@ -44,9 +44,9 @@ export interface PasswordKeys {
 export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): CommandMessage {
   const { requestId, password, ...payload } = draft.body;
   const supplied = typeof password === "string";
-  // A creation always generates the investor's password.
   const isReset = isPasswordReset(draft.operation);
   const isCreation = COMMANDS[draft.operation].password === "creation";
+  // The investor's password of a creation is always generated.
   const derives = isCreation || (isReset && !supplied);
   return {
     commandId: draft.commandId,

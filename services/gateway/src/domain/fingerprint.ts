@@ -4,9 +4,10 @@ import { type Actor, actorToText, type CommandOperation, isPasswordReset } from 
 import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
 /**
- * How long a password reset of release 0.1.0 can be repeated, in milliseconds. Its fingerprint does
- * not include the management key, so any key can repeat it. One hour is as long as Redis keeps the
- * idempotency record of a final command (decisions, 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
+ * How long after its creation a password reset of release 0.1.0 can be repeated, in milliseconds.
+ * The fingerprint does not include the management key, so any key can repeat the reset. One hour is
+ * as long as Redis keeps the idempotency record of a final command (decisions, 2.5). Later repeats
+ * are IDEMPOTENCY_KEY_REUSED.
  */
 export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
@@ -32,7 +33,7 @@ export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${nameOf(input.actor)}` : text, "hex");
 }
 
-/** The id of a key, as in earlier releases; `user/<id>` for a person. */
+/** The id of a management key without a type; `user/<id>` for a person. */
 function nameOf(actor: Actor): string | null {
   return actor.type === "key" ? actor.id : actorToText(actor);
 }

@@ -114,7 +114,10 @@ export interface Accounts {
   /** How many accounts of the server a risk template applies to. */
   readonly countSelected: (serverId: string, selection: RiskTemplateSelection) => Promise<number>;
   readonly orders: ReadRecords<ListOrdersQuery>;
-  /** With `status=open` never stale: throws DependencyError if positions cannot be read fresh. */
+  /**
+   * With `status=open` never stale. If positions cannot be read fresh, throws ApiError
+   * TOO_MANY_CONCURRENT_REQUESTS if too many calls of the organization wait, or DependencyError.
+   */
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<ListDealsQuery>;
   /**
@@ -140,8 +143,8 @@ export type ReadTransactions = ReadRecords<ListTransactionsQuery>;
 export type ReadBalance = (serverId: string, accountNumber: string, at: string) => Promise<number | null>;
 
 /**
- * The last stored snapshot of an account whose minute began before `before` (ISO 8601); null if
- * there is none.
+ * The last stored snapshot of an account before a time: the minute of the snapshot began before
+ * `before` (ISO 8601). Null if there is none.
  */
 export type ReadLastSnapshot = (
   organizationId: string,

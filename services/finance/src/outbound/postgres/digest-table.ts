@@ -1,6 +1,6 @@
 /**
- * The digests of transactions. Only transactions that are not settled before the day are read, in
- * windows of their sequence, for many accounts at once.
+ * The digests of transactions. For the digests of a day, only transactions after the settled
+ * sequence of the day before are read. One statement reads ranges of sequences of many accounts.
  */
 import { column } from "@kapi/commands";
 import { daysBetween, type DigestTable, nextDay, type ServerProgress, utcDay } from "@kapi/digests";
@@ -28,7 +28,7 @@ const BATCH_ACCOUNTS = 500;
  * short. A batch of one account may have more.
  */
 const BATCH_TRANSACTIONS = 20_000;
-/** Maximum number of transactions per read. Other work of the process waits for their hashes. */
+/** Maximum number of transactions per read. Their hashing delays other work of the process. */
 const READ_TRANSACTIONS = 1_000;
 /** Maximum number of digests per deletion. */
 const DELETE_BATCH = 5_000;

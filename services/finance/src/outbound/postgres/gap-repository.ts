@@ -3,7 +3,7 @@ import type { Gap, GapRepository } from "@kapi/trading-server/event-feed";
 
 import { CLOSE_GAP, COUNT_GAPS, DUE_GAPS, FIND_GAP, type GapRow, POSTPONE_GAP } from "./statements.ts";
 
-/** Stores gaps of the ledger, so that a restart does not lose them. */
+/** Finds, closes and postpones the stored gaps of the ledger. `Ledger` stores new gaps. */
 export function createGapRepository(database: Database): GapRepository {
   return {
     due: async (limit) => (await database.query(DUE_GAPS, [limit])).map(fromRow),

@@ -25,8 +25,8 @@ const ACCOUNTS_AFTER: Statement<{ server_id: string; account_number: string }> =
 
 /**
  * $1 servers, $2 account numbers, $3 sequences (null: now). If an account is booked further, its
- * last transaction up to the sequence has the balance. Few rows are newer, so it is searched from
- * the end.
+ * last transaction up to the sequence has the balance. That transaction is searched from the end,
+ * because few rows are newer.
  */
 const BALANCES_AT: Statement<BalanceRow> = statement(
   "finance_balances_at",

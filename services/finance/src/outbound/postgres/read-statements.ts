@@ -50,8 +50,7 @@ const DELETED = `exists (select from deleted_accounts d
  * $1 server, $2 account number, $3 offset, $4 limit, $5 only sequences below this one, or null. The
  * offset is 0 if $5 is not null. Sequences have no gap: the last one is the number of rows, and a
  * page is a range of the unique index on (server, account, sequence). One statement, so that rows
- * and total are consistent. An empty page has one row, with only the state of the account in the
- * ledger. `least` ignores null.
+ * and total are consistent. An empty page has one row, without a transaction. `least` ignores null.
  */
 export const TRANSACTIONS_PAGE: Statement<PageRow> = statement(
   "finance_transactions_page",
@@ -94,9 +93,9 @@ export const FILTERED_TRANSACTIONS: Statement<PageRow> = statement(
 
 /**
  * $1 server, $2 account number, $3 from, $4 to (null: unbounded), $5 limit. Times are stored with
- * microseconds, so $4, with milliseconds, means the whole millisecond. A trading server's clock may
- * be set back, so times may not follow the sequence and every row of the account is read. An index
- * on time would make each booking a quarter slower. The currency is selected once, separately.
+ * microseconds, so $4, with milliseconds, means the whole millisecond. If a trading server's clock
+ * was set back, times do not follow the sequence. So every row of the account is read. An index on
+ * time would make each booking a quarter slower. A subquery reads the currency once for all rows.
  */
 export const NEWEST_TRANSACTIONS: Statement<TransactionRow> = statement(
   "finance_newest_transactions",

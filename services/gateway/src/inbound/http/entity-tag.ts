@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "@kapi/http";
 
 const NOT_MODIFIED = 304;
-/** How long a browser may use its copy before it revalidates it, in seconds. */
+/** How long a browser may use its copy of a document without a request, in seconds. */
 const MAX_AGE_S = 300;
 
 /** Returns the entity tag of a document. */

@@ -5,8 +5,9 @@ import { ApiError, type FastifyInstance } from "@kapi/http";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY"] as const;
 
 /**
- * Responds 405 with `Allow` (RFC 9110, 15.5.6) to every method that a path of the interface does
- * not have, in the form of every error and free of charge. Unknown paths are 404.
+ * Responds 405 with `Allow` (RFC 9110, 15.5.6) to each of {@link METHODS} that a path of the
+ * interface does not have. The response has the body of every error, and the request costs nothing.
+ * Unknown paths are 404.
  */
 export function registerOtherMethodRoutes(app: FastifyInstance): void {
   const allowed = new Map<string, Set<string>>();

@@ -84,7 +84,7 @@ describe("the reference", () => {
     }
   });
 
-  it("has the AsyncAPI document, and its page links to it", async () => {
+  it("has the AsyncAPI document, and the OpenAPI document links to it", async () => {
     const app = gateway(() => undefined);
     registerReferenceRoutes(app);
     const answer = await app.inject("/asyncapi.json");

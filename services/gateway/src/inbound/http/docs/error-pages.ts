@@ -38,7 +38,7 @@ const CONSOLE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "VERSION_CHANGED",
 ]);
 
-/** Every code with a page, in the order of the table. */
+/** Every code with a page, in the order of the guides. */
 export function errorCodes(): string[] {
   const guides = [HTTP_ERROR_GUIDE, COMMAND_ERROR_GUIDE, LIVE_ERROR_GUIDE, CLOSE_GUIDE];
   const all = guides.flatMap((guide) => Object.keys(guide));
@@ -64,7 +64,7 @@ export function errorPage(code: string): string {
   const command = COMMAND_ERROR_GUIDE[code as keyof typeof COMMAND_ERROR_GUIDE] as ErrorAdvice | undefined;
   if (command !== undefined) {
     parts.push("## As `errorCode` of a command", adviceOf(command), "**Status:** the command is `failed`.");
-    parts.push("**Cost:** the price of the command: it was carried out up to its rejection.");
+    parts.push("**Cost:** the price of the command, as for a command that succeeds.");
   }
   const live = LIVE_ERROR_GUIDE[code as keyof typeof LIVE_ERROR_GUIDE] as ErrorAdvice | undefined;
   if (live !== undefined) {

@@ -167,7 +167,7 @@ function codeBlock(block: Token): string {
   return `<pre tabindex="0"><code>${code}</code></pre>\n`;
 }
 
-/** The texts below each heading, without code. */
+/** The texts below each heading, without code blocks. */
 function sectionTexts(tokens: readonly Token[]): RenderedPage["texts"] {
   const texts: { anchor: string; heading: string; text: string }[] = [];
   for (const [index, token] of tokens.entries()) {
