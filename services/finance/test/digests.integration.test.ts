@@ -39,6 +39,12 @@ const MOVE_DIGESTS = statement<never>(
   "update transaction_digests set day = $3::date where server_id = $1 and day = $2::date",
 );
 
+/** $1 server, $2 day. */
+const COUNT_DIGESTS = statement<{ readonly count: number }>(
+  "test_count_digests",
+  "select count(*)::integer as count from transaction_digests where server_id = $1 and day = $2::date",
+);
+
 let harness: Harness;
 let serverId: string;
 let today: string;
@@ -291,7 +297,7 @@ describe("the digests of transactions", () => {
     expect(last.digests.every(({ revision }) => revision === 1)).toBe(true);
   });
 
-  it("are no longer shown after 400 days", async () => {
+  it("are no longer shown after 400 days, and are deleted", async () => {
     const accountNumber = anyAccountNumber();
     await published(eventsOf(accountNumber, 1, 100, []));
     await digestsOf(yesterday());
@@ -300,10 +306,13 @@ describe("the digests of transactions", () => {
     // Only the first day changes: the days up to yesterday still count as made.
     await harness.database.query(BEGAN_ON, [serverId, old]);
     await harness.database.query(MOVE_DIGESTS, [serverId, yesterday(), old]);
+    const stored = async () => (await harness.database.query(COUNT_DIGESTS, [serverId, old]))[0]?.count;
+    expect(await stored()).toBe(1);
     await harness.startService();
     await eventually(async () => {
       const { body } = await harness.call("GET", `${serverId}/digests?date=${old}`);
       expect(body).toEqual({ state: "none" });
+      expect(await stored()).toBe(0);
     });
   });
 });
