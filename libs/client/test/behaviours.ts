@@ -114,7 +114,7 @@ export function itBehaves(subject: () => Subject): void {
     expect((await account.transactions().first())?.balanceAfter).toBe("8.00");
   });
 
-  it("selects records from a time on and before a time; commands up to and including a time", async () => {
+  it("includes records at `since` and excludes records at `until`, but includes commands at `from` and at `to`", async () => {
     const account = server().account(await newAccount());
     const key = newKey();
     const deposit = await account.deposit({ amount: "5" }, { key });
@@ -194,7 +194,7 @@ export function itBehaves(subject: () => Subject): void {
     for (const number of numbers) expect((await server().accounts.get(number)).account.balance).toBe("1.00");
   });
 
-  it("changes names and states of an account", async () => {
+  it("renames, disables, enables and deletes an account, and resets its trading password", async () => {
     const account = server().account(await newAccount());
     expect(await (await account.update({ accountName: "New name" }, { key: newKey() })).result()).toMatchObject({
       accountName: "New name",

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("has JavaScript and declarations, and nothing of the repository", async () => {
+it("has JavaScript and declarations without sources and tests, needs no other package of kapi, and is small", async () => {
   const listed = (await inProject("tar", "-tzf", tarball)).trim().split("\n");
   expect(listed).toContain("package/index.js");
   expect(listed).toContain("package/index.d.ts");

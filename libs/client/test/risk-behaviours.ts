@@ -131,7 +131,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
       .toMatchObject([{ data: { id: breach?.id, commandId: command.id, accountSequence: null } }]);
   });
 
-  it("adds no breach when a breached rule is replaced, and allows a new breach after the rule was removed", async () => {
+  it("adds no breach when a breached rule is replaced, and allows one after the rule was removed and set again", async () => {
     const { account } = await tradingAccount();
     const rules: RiskRule[] = [{ ...FLOOR, action: "notify" }];
     const breachCount = async (): Promise<number> => (await account.breaches().toArray()).length;

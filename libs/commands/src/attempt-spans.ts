@@ -1,5 +1,6 @@
 /**
- * One span for each attempt at a traced command. Its parent is the span that consumed the command.
+ * One span for each traced command of a batch, also if the batch settles or expires commands. The
+ * parent of a span is the span that consumed the command.
  */
 import { ATTRIBUTE, isTracing, type Span, startSpan } from "@kapi/runtime";
 
@@ -9,7 +10,7 @@ import type { Resolution } from "./outcome-resolver.ts";
 
 /** The spans of one batch. */
 export class AttemptSpans {
-  /** The `traceparent` of each attempt of the batch; undefined for an untraced command. */
+  /** The `traceparent` of each command's span, in order; undefined for an untraced command. */
   readonly members: readonly (string | undefined)[];
   readonly #spans: ReadonlyMap<Entry, Span>;
 
@@ -42,7 +43,7 @@ export class AttemptSpans {
     return new AttemptSpans(batch, spans);
   }
 
-  /** Sets the outcome of each attempt on its span. */
+  /** Sets the outcome of each command on its span. */
   recordOutcomes(resolutions: readonly Resolution<unknown>[]): void {
     for (const resolution of resolutions) {
       const outcome = resolution.kind === "final" ? resolution.outcome.kind : resolution.kind;

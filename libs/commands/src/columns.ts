@@ -24,7 +24,7 @@ export function column(values: readonly (string | number | null)[]): string {
  * @throws if a text has several lines.
  */
 export function jsonLines(texts: readonly (string | null)[]): string {
-  for (const text of texts) assert(text === null || !text.includes(LINE_END), "JSON on one line");
+  for (const text of texts) assert(text === null || !text.includes(LINE_END), "a JSON text has several lines");
   return texts.map((text) => text ?? "").join(LINE_END);
 }
 

@@ -46,7 +46,8 @@ export type CommandOutcome<Effect> =
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly errorMessage: string }
   /**
    * The reference is closed: the change did not apply and never will. The command fails with the
-   * error of an earlier `refuse`. Otherwise it expires past its deadline, or fails before it.
+   * error of an earlier `refuse`, or with INTERNAL if it could not be processed. Otherwise it
+   * expires past its deadline, or fails before the deadline.
    */
   | { readonly kind: "closed" }
   /**
@@ -98,8 +99,8 @@ export interface ClosedOutcome {
  */
 export interface CommandExecutor<Effect> {
   /**
-   * Carries commands out on the server, by reference (= command id). A command may be passed more
-   * than once.
+   * Carries commands out on the server, by reference (= command id). A later call may get the same
+   * command again.
    */
   execute(serverId: string, commands: readonly LeasedCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**

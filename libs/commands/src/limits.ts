@@ -7,13 +7,13 @@ export const MAX_PARTITIONS_PER_INSERT = 4;
 /** Maximum number of commands in one executor call; the limit of the trading-server contract. */
 export const MAX_BATCH_COMMANDS = 200;
 /**
- * Maximum number of concurrent batches for one server. Batches in the mode `expire` are not sent
- * and do not count. A higher number only makes the batches smaller.
+ * Maximum number of concurrent batches for one server. Batches that expire parked commands do not
+ * count. A higher number only makes the batches smaller.
  */
 export const MAX_BATCHES_PER_SERVER = 2;
 /**
- * While at most this many commands are running, a second batch starts at once: a quiet server
- * needs no batching.
+ * While at most this many commands of a server are running, a second batch starts at once: a quiet
+ * server needs no batching.
  */
 export const FEW_COMMANDS = 8;
 /**
@@ -33,9 +33,9 @@ export const SLOW_BATCH_MS = 250;
 export const BUSY_INTERVAL_MS = 10;
 /** Maximum number of commands of one partition and server in memory; the rest wait in the inbox. */
 export const MAX_LOADED_PER_SERVER = 4_000;
-/** Above this many commands of one partition in memory, each server may hold only its minimum. */
+/** If a partition has this many commands in memory, each server may load only up to its minimum. */
 export const MAX_LOADED_PER_PARTITION = 20_000;
-/** Each server may always hold this many, so that one busy server cannot block another. */
+/** The minimum: each server may always load this many, so that a busy server blocks no other. */
 export const MIN_LOADED_PER_SERVER = 100;
 
 /** Maximum number of inbox rows in one statement that moves commands to other partitions. */

@@ -61,7 +61,7 @@ describe("the outcome resolver", () => {
     expect(resolver.resolve(sent, applied, "settle")).toMatchObject({ kind: "final", outcome: { kind: "succeeded" } });
   });
 
-  it("fails a command with a closed reference before its deadline; past it, expires it after `settle`, requeues it after `execute`", () => {
+  it("fails a command with a closed reference before its deadline; past the deadline, expires it after `settle` and requeues it after `execute`", () => {
     expect(resolver.resolve(entry(PAST), { kind: "closed" }, "settle")).toMatchObject({
       outcome: { status: "expired" },
     });

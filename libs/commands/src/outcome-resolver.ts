@@ -1,6 +1,6 @@
 /**
- * Decides what an executor's outcome means for a command. The rules about final states and retries
- * are all here.
+ * Decides what an outcome or an error of the executor means for a command: whether it becomes final
+ * or is retried.
  */
 import { backOffMs, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";

@@ -15,7 +15,7 @@ import type { Lease } from "./partition-leases.ts";
 import { MAX_LOADED_PER_SERVER, MAX_LOADED_PER_PARTITION, MIN_LOADED_PER_SERVER, REOPEN_DELAY_MS } from "./limits.ts";
 import { LOAD_OPEN, LOAD_OPEN_BY_ID, OPEN_SERVERS, type OpenRow } from "./statements.ts";
 
-/** Below the offset of any command: commands that moved here from another partition come first. */
+/** Below every offset: commands that moved here from another partition have negative offsets. */
 const FIRST_OFFSET = Number.MIN_SAFE_INTEGER;
 
 interface ServerCommands {
@@ -25,7 +25,8 @@ interface ServerCommands {
   /** Commands from this offset on may be only in the inbox; null if all are in memory. */
   spilledFrom: number | null;
   /**
-   * Rises with each command that is left in the inbox, so that a running read notices later ones.
+   * Rises with each command that is left in the inbox, so that a read notices commands that were
+   * left there while it ran.
    */
   spills: number;
   reading: boolean;
@@ -72,14 +73,14 @@ export class PartitionQueue implements CommandPartition {
     return this.#entries.get(commandId);
   }
 
-  /** Starts under `lease` and reads all open commands from the inbox. */
+  /** Sets the lease, and starts to read the open commands from the inbox as far as they fit. */
   async open(lease: Lease): Promise<void> {
     await this.#spillAll();
     this.lease = lease;
     this.#refillAll();
   }
 
-  /** Reads all open commands again. Commands in memory stay as they are. */
+  /** Starts to read the open commands again. Commands in memory stay as they are. */
   async reload(): Promise<void> {
     await this.#spillAll();
     this.#refillAll();
@@ -127,7 +128,10 @@ export class PartitionQueue implements CommandPartition {
     if (server.loaded === 0 && server.spilledFrom === null) this.#servers.delete(server.serverId);
   }
 
-  /** Loads a command if there is room; otherwise it stays in the inbox only. */
+  /**
+   * Loads a command if the lease is held, there is room, and no earlier command of the server may
+   * be only in the inbox. Otherwise the command stays only in the inbox.
+   */
   #loadOrSpill(loadable: Loadable): void {
     const { message, offset } = loadable;
     if (this.#entries.has(message.commandId)) return;

@@ -1,9 +1,9 @@
 import type { CommandOutcome } from "./executor.ts";
 
 /**
- * The outcomes of a call for `commands`. If the call failed because it was not sent, all commands
- * are retried. That says nothing about the trading server, so it does not count for the breaker. An
- * earlier attempt may have been sent: the commands are still settled before they fail or expire.
+ * Returns the outcomes of a call for `commands`. If the call was not sent, the outcome of each
+ * command is `retry`, which does not count for the breaker. An earlier attempt may have been sent:
+ * the commands are still settled before they fail or expire.
  */
 export async function retryIfNotSent<Effect>(
   commands: readonly unknown[],

@@ -116,7 +116,7 @@ export class Runner<Effect> {
             batch.map(({ message }) => ({ message })),
           );
     if (mode === "execute") faultPoint(`${worker}.after-execute`);
-    assert(outcomes.length === batch.length, "an executor returns one outcome for each command");
+    assert(outcomes.length === batch.length, "the number of outcomes differs from the number of commands");
     return outcomes;
   }
 
@@ -227,7 +227,7 @@ export class Runner<Effect> {
 }
 
 function leasedCommandOf({ message, attempts }: Entry): LeasedCommand {
-  assert(!isUnreadable(message), "an unreadable message is never carried out");
+  assert(!isUnreadable(message), "the message of a command to carry out is unreadable");
   return { message, attempt: attempts };
 }
 

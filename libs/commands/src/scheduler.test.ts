@@ -341,7 +341,7 @@ describe("the scheduler", () => {
     expect(modes.get("expire")).toEqual([never]);
   });
 
-  it("expires an unsent command in time, even if its server is parked", async () => {
+  it("expires an unsent command at its deadline, even if it is parked", async () => {
     const { batches, clock, scheduler } = setUp();
     for (const [index, one] of ["1001", "1002", "1003"].map((number) => entry(number)).entries()) {
       scheduler.add(one);

@@ -26,7 +26,7 @@ import {
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
-/** Whether the trading server answered a batch; `unused`: the batch was not sent to it. */
+/** Whether the trading server answered a batch; `unused`: the batch does not show this. */
 export type ServerAnswer = "answered" | "unreachable" | "unused";
 
 /** How the batches of one worker are run, and how large they become. */
@@ -92,7 +92,10 @@ export class Scheduler {
     this.#sweep = setInterval(() => this.#expireParked(), EXPIRY_SWEEP_MS);
   }
 
-  /** Queues a command behind the commands of its account with a lower offset. */
+  /**
+   * Queues a command behind the running commands of its account, and behind those with a lower
+   * offset.
+   */
   add(entry: Entry): void {
     const account = this.#accountOf(entry);
     const { entries, running } = account;

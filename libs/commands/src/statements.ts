@@ -1,4 +1,4 @@
-/** The SQL of inbox and leases. Each statement handles many rows. */
+/** The SQL of the inbox, the leases and the stored numbers of partitions. */
 import { type Statement, statement } from "@kapi/postgres";
 import type { CommandStatus } from "@kapi/contracts";
 

@@ -36,10 +36,10 @@ export interface CommandStore {
   readonly database: Database;
   readonly producer: Producer;
   /**
-   * Runs `work` in one transaction, and again after a transient error (deadlock, lost connection, a
-   * command changed by another transaction). So `work` must tolerate that an earlier run was
-   * committed and its reply lost. Resolves after the commit; publishing continues in the
-   * background.
+   * Runs `work` in one transaction. After a transient error (deadlock, lost connection, a command
+   * changed by another transaction) `work` runs again, at most three times. So `work` must tolerate
+   * that an earlier run was committed and the reply to its commit lost. Resolves after the commit;
+   * publishing continues in the background.
    */
   transact<T>(work: (transaction: Unit) => Promise<T>): Promise<T>;
   /** Connects the worker that runs the commands of this store. */

@@ -82,7 +82,7 @@ export class Unit implements WorkTransaction {
   change(changes: readonly StateChange[]): void {
     for (const change of changes) {
       const { commandId, traceparent } = change.command.message;
-      assert(!this.#changes.has(commandId), `command ${commandId} changes once in a transaction`);
+      assert(!this.#changes.has(commandId), `command ${commandId} was changed twice in a transaction`);
       assertMove(commandId, change.command.status, change.status);
       this.#changes.set(commandId, change);
       if (isFinal(change.status)) this.finalIds.push(commandId);
@@ -115,9 +115,10 @@ export class Unit implements WorkTransaction {
   }
 
   /**
-   * Writes everything collected; nothing may be added afterwards. Resolves to the outbox row that
-   * holds all messages, or null if there are none. Rejects with a transient error if another
-   * transaction has changed a command since this one read it. Throws at once if a value is invalid.
+   * Writes everything collected; nothing may be added afterwards. Resolves to the id of the outbox
+   * row that has all messages, or to null if there are none. Rejects with a transient error if
+   * another transaction has changed a command since this one read it. Throws at once if a value is
+   * invalid.
    */
   write(): Promise<number | null> {
     if (this.messages.length === 0) return Promise.resolve(null);

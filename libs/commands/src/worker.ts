@@ -153,8 +153,8 @@ export async function startCommandWorker<Effect>(
 }
 
 /**
- * Writes rows to the inbox and returns the ids of the new ones. Batches of several partitions that
- * arrive at the same time share one statement.
+ * Returns a function that writes rows to the inbox and resolves to the ids of the new commands.
+ * Batches of several partitions that arrive at the same time share one statement.
  */
 function inboxWriter({ database }: CommandStore): (rows: readonly Incoming[]) => Promise<ReadonlySet<string>> {
   return batcher({
@@ -195,7 +195,10 @@ async function forwardMisplaced(
   return messages.filter((message) => !isMisplaced(message));
 }
 
-/** Writes a batch of messages to the inbox, and adds the new commands to their partition. */
+/**
+ * Writes a batch of messages to the inbox. Adds the new commands to their partition, and repeated
+ * commands that are open but not in memory.
+ */
 async function storeBatch(
   { worker, logger }: Pick<CommandWorkerOptions<never>, "worker" | "logger">,
   partitions: Partitions,

@@ -213,7 +213,7 @@ describe("commands", () => {
 
   it("keeps a sent command queued past its deadline until settling gives its outcome", async () => {
     const [applied, closed] = [1, 2].map(() => commandMessage({ deadlineAt: toIso(Date.now() + 5_000) }));
-    if (applied === undefined || closed === undefined) throw new Error("two commands");
+    if (applied === undefined || closed === undefined) throw new Error("a command is missing");
     harness.tradingServer.settles = false;
     for (const { accountNumber } of [applied, closed]) harness.tradingServer.behave(accountNumber ?? "", "unreachable");
     await harness.publish(applied, closed);

@@ -3,7 +3,10 @@ import { digestHash, recordsHash } from "../digests/hash.ts";
 import type { AccountDigest, Deal, Transaction } from "../generated/api.ts";
 import { amountOf, type FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
 
-/** Returns the digests of all accounts of a server, from the highest account number down. */
+/**
+ * Returns one digest for each account of the server that was created on or before `date`, also if
+ * it was deleted later. Sorted from the highest account number down.
+ */
 export function digestsOf(state: FakeState, serverId: string, date: string): Json[] {
   return [...state.accounts.values()]
     .filter((account) => account.serverId === serverId && account.createdAt.slice(0, date.length) <= date)

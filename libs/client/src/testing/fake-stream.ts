@@ -14,8 +14,8 @@ const RESTART = 1012;
 const NORMAL_CLOSURE = 1000;
 
 /**
- * The values of a sample, as numbers. A missing value is that of the last sample; a missing
- * `intervalMinimumEquity` is the equity of this sample.
+ * The values of a sample, as numbers. A missing value is copied from the account's previous sample,
+ * and is 0 in the first sample. A missing `intervalMinimumEquity` is the equity of this sample.
  */
 export interface SampleValues {
   readonly balance?: number;
@@ -51,7 +51,7 @@ interface SubscribeMessage extends Account {
 export class FakeStream {
   /** The socket factory for `new Kapi({ socket })`. */
   readonly socket: SocketFactory;
-  /** If true, connections get no pings, as if the connection were lost. */
+  /** If true, no connection gets pings. Other messages still arrive. */
   isSilent = false;
   /** Number of retained samples for each account. */
   retainedSamples = RETAINED_SAMPLES;
@@ -92,7 +92,10 @@ export class FakeStream {
     return stream.sequence;
   }
 
-  /** Ends the stream of an account, as its deletion does. */
+  /**
+   * Sends `account.deleted` to the subscribers of an account, and forgets the account's samples.
+   * Does not delete the account from the fake.
+   */
   deleteAccount(account: Account): void {
     this.#sendToSubscribers(account, JSON.stringify({ type: "account.deleted", ...account }));
     this.#streams.delete(keyOf(account));
@@ -103,12 +106,12 @@ export class FakeStream {
     for (const client of this.#clients) this.#close(client, code);
   }
 
-  /** Answers the next handshakes with an error. */
+  /** Answers the next `count` handshakes with an error. */
   rejectNext(status: number, code: string, count = 1): void {
     this.#rejections.push(...Array.from({ length: count }, () => ({ status, code })));
   }
 
-  /** Sends a message to every connection as it is: for tests of a broken stream. */
+  /** Sends `text` unchanged to every connection: for tests of a broken stream. */
   inject(text: string): void {
     for (const client of this.#clients) this.#deliver(client, text);
   }

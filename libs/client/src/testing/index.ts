@@ -31,7 +31,7 @@ const ACCEPTED = 202;
 /** How the next request fails. */
 export interface RequestFailure {
   readonly status: number;
-  /** Default: the usual code of the status. */
+  /** Default: a usual code for 401, 402, 403, 429 and 500; `INTERNAL` for other statuses. */
   readonly code?: string;
   readonly retryAfterS?: number;
   /** Whether the request has its effect first, so that only the answer is lost. Default: false. */
@@ -46,7 +46,7 @@ export interface SignedWebhook {
 
 /** Set by tests whose assertions depend on the time of records. */
 export interface FakeOptions {
-  /** The time of all records. Default: the clock of the machine. */
+  /** The time of all records and samples. Default: the clock of the machine. */
   readonly now?: () => Date;
 }
 
@@ -69,7 +69,7 @@ export class FakeKapi {
   readonly baseUrl = "http://fake.kapi.test";
   readonly liveUrl = "ws://fake.kapi.test";
   readonly serverId = randomUUID();
-  /** The live stream: publish samples, disconnect, delete accounts. */
+  /** The live stream: publish samples, disconnect, announce deletions. */
   readonly stream: FakeStream;
   /** The secret that {@link FakeKapi.signWebhook} signs with. */
   readonly webhookSecret = `whsec_${randomBytes(SECRET_BYTES).toString("base64")}`;
@@ -117,22 +117,30 @@ export class FakeKapi {
     }
   }
 
-  /** The next command that is carried out fails with this code, such as `REJECTED_BY_SERVER`. */
+  /**
+   * The next command to be carried out fails instead with this code, such as `REJECTED_BY_SERVER`.
+   */
   failNextCommand(errorCode: string): void {
     this.#outcomes.push({ errorCode });
   }
 
-  /** The next command that is carried out expires. */
+  /** The next command to be carried out expires instead. */
   expireNextCommand(): void {
     this.#outcomes.push("expired");
   }
 
-  /** Opens a position, and returns its id. @throws Error for an account that is not active. */
+  /**
+   * Opens a position, and returns its id.
+   * @throws Error for an account that is unknown or not active.
+   */
   openPosition(accountNumber: string, position: NewPosition = {}): string {
     return openPosition(this.#state, this.#account(accountNumber), position);
   }
 
-  /** Closes a position, and books its profit: a decimal amount such as `"-12.50"`. */
+  /**
+   * Closes a position, and books its profit: a decimal amount such as `"-12.50"`.
+   * @throws Error for an unknown account, and for a position that is not open.
+   */
   closePosition(
     accountNumber: string,
     positionId: string,
@@ -148,7 +156,7 @@ export class FakeKapi {
 
   /**
    * Places a pending order, which waits until a command cancels it. Returns its id.
-   * @throws Error for an account that is not active.
+   * @throws Error for an account that is unknown or not active.
    */
   placeOrder(accountNumber: string, order: NewOrder = {}): string {
     return placeOrder(this.#state, this.#account(accountNumber), order);
@@ -156,15 +164,17 @@ export class FakeKapi {
 
   /**
    * Breaches a risk rule of an account: records the breach, announces `risk.breached`, and queues
-   * the command of the rule's action. Returns the id of the breach. The fake does not compare
-   * values with rules; the breach has the values of a limit that is reached exactly.
-   * @throws Error for an unknown rule, and for a rule that is already breached in its period.
+   * the command of the rule's action, if the action is not `notify`. Returns the id of the breach.
+   * The fake does not compare values with rules; the breach has the values of a limit that is
+   * reached exactly.
+   * @throws Error for an unknown account or rule, and for a rule that is already breached in its
+   * period.
    */
   breachRule(accountNumber: string, ruleId: string): string {
     return breachRule(this.#state, this.#commands, this.#account(accountNumber), ruleId);
   }
 
-  /** Sets the equity of an account, a decimal amount, and sends a live sample of it. */
+  /** Sets the equity of an account, a decimal amount, and sends a live sample of the account. */
   setEquity(accountNumber: string, equity: string, intervalMinimumEquity = equity): void {
     const account = this.#account(accountNumber);
     account.profitMinor = minorOf(Number(equity)) - account.balanceMinor;

@@ -38,7 +38,7 @@ const RECORD_TIMES = {
   deal: "executedAt",
 } as const;
 
-/** Carries out a command on an existing account. */
+/** Carries out any command but a creation. Every command on a deleted account fails. */
 export function carryOut(
   state: FakeState,
   account: StoredAccount,
@@ -107,7 +107,10 @@ function disable(state: FakeState, account: StoredAccount, body: Json): CommandO
   return { result: { ...disabled.result, ...flatten(state, account) } };
 }
 
-/** Closes all positions, books the profit of the account, and cancels all pending orders. */
+/**
+ * Cancels all pending orders and closes all positions. The last closed position books the profit of
+ * the whole account.
+ */
 function flatten(state: FakeState, account: StoredAccount): Json {
   const cancelled = cancelOrders(state, account);
   const open = account.positions.filter((position) => position["status"] === "open");
@@ -136,7 +139,10 @@ function deleteAccount(state: FakeState, account: StoredAccount): CommandOutcome
   return { result: deleteImmediately(state, account) };
 }
 
-/** Closes all positions and deletes the account. Returns the answer. */
+/**
+ * Cancels all orders, closes all positions and deletes the account, unless it is already deleted.
+ * Returns the body of the API's response.
+ */
 export function deleteImmediately(state: FakeState, account: StoredAccount): Json {
   if (account.status !== "deleted") {
     flatten(state, account);

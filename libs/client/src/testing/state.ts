@@ -49,19 +49,22 @@ export interface Rule {
   readonly dayStart?: string;
 }
 
-/** Either a percentage of the reference, or an amount. */
+/** Either a percentage of the value from which the rule measures, or an amount. */
 export interface Limit {
   readonly percent?: number;
   readonly amount?: number;
 }
 
-/** The risk rules of an account; version 0: it never had rules. */
+/** The risk rules of an account. Version 0 means that the account never had rules. */
 export interface RuleVersion {
   readonly version: number;
   readonly rules: readonly Rule[];
   readonly commandId: string | null;
   readonly activeFrom: string | null;
-  /** For each rule id, the version since which every version has had the rule. */
+  /**
+   * For each rule id, the version that added the rule. A later version keeps the rule if it has a
+   * rule with the same id and type.
+   */
   readonly since: ReadonlyMap<string, number>;
 }
 
@@ -185,7 +188,10 @@ export class FakeState {
     return transaction;
   }
 
-  /** Adds an event to the feed. The events of an account are counted, except those of risk. */
+  /**
+   * Adds an event to the feed. The events of an account get an `accountSequence`, except those
+   * whose type begins with `risk.`.
+   */
   announce(type: string, account: Account | null, data: Json): MutableJson {
     const id = randomUUID();
     const ofAccount = this.events

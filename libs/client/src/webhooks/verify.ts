@@ -19,10 +19,11 @@ const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as
 
 /**
  * Verifies that kapi sent a request, and returns its event. Give the raw body, before any parser
- * changed it, and every secret that is valid at this moment. A delivery that is older than 5
- * minutes is rejected, so that a recorded delivery cannot be sent again later.
- * @throws WebhookSignatureError for a missing header, a wrong signature, or a time too far from
- * now; TypeError if there is no secret, or a malformed one: then the receiver is at fault.
+ * changed it, and every secret that is valid at this moment. `webhook-timestamp` is the time of the
+ * attempt. It must be within 5 minutes of now, so that nobody can replay a captured delivery later.
+ * @throws WebhookSignatureError for a missing header, a wrong signature, or a `webhook-timestamp`
+ * too far from now; TypeError if there is no secret, or a malformed one: then the receiver is at
+ * fault.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
@@ -47,7 +48,7 @@ export function verifyWebhook(
 }
 
 function verifierOf(secret: string): Webhook {
-  if (!SECRET.test(secret)) throw new TypeError("a webhook secret must begin with whsec_, as kapi returned it");
+  if (!SECRET.test(secret)) throw new TypeError("a webhook secret is malformed: pass it as kapi returned it");
   return new Webhook(secret);
 }
 
