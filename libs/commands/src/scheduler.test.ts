@@ -50,6 +50,19 @@ function flush(): Promise<void> {
   return vi.advanceTimersByTimeAsync(0).then(() => undefined);
 }
 
+/** A scheduler that got no answer to the first three batches of {@link SERVER}. */
+async function withOpenBreaker() {
+  const context = setUp();
+  for (const [index, number] of ["1001", "1002", "1003"].entries()) {
+    const one = entry(number);
+    context.scheduler.add(one);
+    await flush();
+    context.scheduler.retry(one, 60_000);
+    await at(context.batches, index).end("unreachable");
+  }
+  return context;
+}
+
 const partition: CommandPartition = { partition: 0, lease: null, remove: () => undefined };
 
 let nextOffset = 0;
@@ -303,16 +316,21 @@ describe("the scheduler", () => {
     ]);
   });
 
+  it("sends one probe at a time, also while an expired command ends without a call", async () => {
+    const { batches, clock, scheduler } = await withOpenBreaker();
+    clock.advance(30_000);
+    const expired = entry("1004", { deadlineAt: new Date(clock.nowMs() - 1).toISOString() });
+    for (const one of [expired, entry("1005"), entry("1006")]) scheduler.add(one);
+    await flush();
+    expect(batches.slice(3).map(({ mode }) => mode)).toEqual(["expire", "execute"]);
+    scheduler.drop(expired);
+    await at(batches, 3).end("unused");
+    expect(batches).toHaveLength(5);
+  });
+
   it("probes even if the wait ends at the moment it is checked", async () => {
     for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
-      const { batches, clock, scheduler } = setUp();
-      for (const [index, number] of ["1001", "1002", "1003"].entries()) {
-        const one = entry(number);
-        scheduler.add(one);
-        await flush();
-        scheduler.retry(one, 60_000);
-        await at(batches, index).end("unreachable");
-      }
+      const { batches, clock, scheduler } = await withOpenBreaker();
       clock.advance(backOffMs(1, () => 0) - leftMs);
       // One millisecond passes between two reads of the clock.
       const nowMs = vi.spyOn(clock, "nowMs").mockImplementation(() => {

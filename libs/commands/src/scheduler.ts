@@ -292,8 +292,10 @@ export class Scheduler {
     server.slowTimer = null;
     const wasOpen = server.breaker.open;
     if (answer === "answered") server.breaker.answered();
-    else if (answer === "unused") server.breaker.unused();
-    else if (server.breaker.failed()) this.#options.onBreaker(server.serverId, true);
+    else if (answer === "unused") {
+      // An `expire` batch is no probe, so its end does not end one.
+      if (mode !== "expire") server.breaker.unused();
+    } else if (server.breaker.failed()) this.#options.onBreaker(server.serverId, true);
     if (wasOpen && !server.breaker.open) this.#options.onBreaker(server.serverId, false);
     this.#forget(server);
     this.#wake(server);
