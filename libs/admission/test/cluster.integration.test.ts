@@ -1,6 +1,6 @@
 /**
- * The tests of the functions in a Redis Cluster of three masters, and tests in which a node is lost
- * or slots move.
+ * Runs the tests of the Redis functions in a Redis Cluster of three masters. Further tests move a
+ * slot, fail a master over and back, and crash a master.
  */
 import { randomUUID } from "node:crypto";
 
@@ -22,7 +22,10 @@ import {
 } from "../src/redis/index.ts";
 import { EPOCH, syncAll, organizationWith, request, runInCluster } from "./support.ts";
 
-/** Sends a signal to a Redis, whose process id comes from INFO. */
+/**
+ * Sends a signal to a Redis node. Without `processId`, reads the id from INFO, which a paused node
+ * does not answer.
+ */
 async function signal(node: TestRedisNode, name: "SIGSTOP" | "SIGCONT", processId?: number): Promise<void> {
   const id = processId ?? Number(/process_id:(\d+)/.exec(await node.ask("INFO server"))?.[1]);
   processIds.set(node, id);
@@ -146,7 +149,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, [shard]);
   });
 
-  it("makes the shards of a node unsynced after the node was demoted and promoted again, and lacks writes of the other node", async () => {
+  it("makes the shards of a node unsynced after the node was demoted and promoted again, and lacks writes of its replica", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has too few masters");
     const shards = await shardsOn(master);
@@ -162,7 +165,7 @@ describe("a cluster", () => {
     await eventually(async () => expect(await unsyncedShards(redis, shards)).toEqual(shards));
     await syncShard(redis, shard, EPOCH + 1, [walletWith(organizationId, 50)]);
     expect(await admit(redis, request(organizationId))).toMatchObject({ wallet: { available: 49 } });
-    // The promoted replica stops before the old master can copy its writes.
+    // The promoted replica is paused before the old master can copy the replica's writes.
     await pause(cluster.replica);
     await resume(master);
     await eventually(async () => expect(await master.ask("INFO replication")).toContain("role:slave"));
@@ -178,7 +181,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, shards);
   });
 
-  it("loses a node: its shards are unsynced once the replica is promoted, and all other shards work meanwhile", async () => {
+  it("after a crash of a node, a shard of another node works, and the node's shards are unsynced on the promoted replica", async () => {
     const [lost, ...others] = cluster.masters;
     const lostShards = lost === undefined ? [] : await shardsOn(lost);
     const otherShards = (await Promise.all(others.map(shardsOn))).flat();

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("an equal request waits for an open record, and is a duplicate once the record is completed", async () => {
+test("an equal request gets `open` and pays nothing while the record is open, and is a duplicate after it is completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -49,7 +49,7 @@ test("an equal request waits for an open record, and is a duplicate once the rec
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 94, reserved: 5, consumed: 1 });
 });
 
-test("one of many equal requests reclaims a record that stayed open, gets the first message and pays nothing more", async () => {
+test("one of many equal requests reclaims a record that stayed open, gets the message of the first request and pays nothing more", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -125,7 +125,7 @@ test("an open record takes precedence over a command in command-status", async (
   expect(await whileOpen(redis, retry)).toMatchObject({ records: [{ kind: "reclaimed" }] });
 });
 
-test("a record is kept for a day, and for an hour without its message once its command is final", async () => {
+test("a record is kept for a day, and for an hour without its message after its command is final", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -146,7 +146,7 @@ test("a record is kept for a day, and for an hour without its message once its c
   expect(reply).toMatchObject({ records: [{ kind: "duplicate", message: null }] });
 });
 
-test("nothing is reserved again for a command whose later reservation was consumed", async () => {
+test("a retry reserves nothing for a command whose first reservation was released and whose second was consumed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const giveBack = (call: ReturnType<typeof reserve>, mayBePublished: boolean) =>
@@ -219,7 +219,7 @@ test("a request after a release reserves again under another charge id, and is r
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
 });
 
-test("a request that reclaims a record reserves released credits again, unless command-status knows the command", async () => {
+test("a request that reclaims a record reserves released credits again, unless the credits were consumed or command-status has the command", async () => {
   const organizationId = await organizationWith(redis, 10);
   const [orphan, known, consumed, lost] = [record(), record(), record(), record()] as const;
   const settlement = { organizationId, credits: 5, epoch: EPOCH };
@@ -232,7 +232,7 @@ test("a request that reclaims a record reserves released credits again, unless c
     await admit(redis, reserve(organizationId, [wanted]), QUICK);
     await settle(redis, [{ ...settlement, chargeId: wanted.commandId, action }]);
   }
-  // Redis forgets whether a settlement consumed or released before it forgets the record.
+  // Redis keeps the action of a settlement for a shorter time than the record.
   await redis.commands.del(settledKey(shardOf(organizationId), lost.commandId));
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 5, reserved: 0, consumed: 5 });
   const ofKnown = await whileOpen(redis, reserve(organizationId, [known], { knownDuplicates: [true] }));

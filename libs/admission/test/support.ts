@@ -131,7 +131,7 @@ export function record(changes: Partial<NewRecord> = {}): NewRecord {
   };
 }
 
-/** A reservation of `records`. */
+/** A request that reserves the credits of `records`. */
 export function reserve(
   organizationId: string,
   records: NewRecord[],
@@ -159,7 +159,10 @@ export async function dropWallet(redis: RedisConnection, organizationId: string)
   await redis.commands.del(walletKey(shardOf(organizationId), organizationId));
 }
 
-/** Marks the records of one request. */
+/**
+ * Marks the records of one request completed. Returns false if the request must not answer any
+ * more, for example because another request has reclaimed a record.
+ */
 export async function answer(
   redis: RedisConnection,
   organizationId: string,
@@ -170,7 +173,7 @@ export async function answer(
   return (await markCompleted(redis, shardOf(organizationId), [{ commandIds, recordToken }], settings))[0];
 }
 
-/** A short time instead of 5 s, so that tests need not wait. */
+/** Equal requests reclaim an open record after 150 ms instead of 5 s. */
 export const QUICK: AdmissionSettings = { ...ADMISSION_SETTINGS, recordOpenMs: 150 };
 const POLL_MS = 10;
 export const DEADLINE_MS = 5_000;

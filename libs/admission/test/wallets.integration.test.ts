@@ -163,7 +163,7 @@ test("under any concurrent calls, purchased = available + reserved + consumed, n
   );
 });
 
-test("a flushed Redis is unsynced, and a sync sets the wallets and reservations given", async () => {
+test("a flushed Redis is unsynced, and a sync sets the given wallets and reservations", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
@@ -204,7 +204,7 @@ test("a sync in several calls sets all wallets and reservations, makes the shard
   const others = sameShard(shard, 12).map((id) => syncedWallet(id, { available: 7 }));
   await everywhere("FLUSHALL");
 
-  // A sync that stopped in the middle does not block the next sync, and cannot continue beside it.
+  // A sync that stopped in the middle does not block the next sync.
   let stopped = 0;
   const stopping: RedisConnection = {
     ...redis,
@@ -218,6 +218,7 @@ test("a sync in several calls sets all wallets and reservations, makes the shard
   await expect(syncShard(stopping, shard, EPOCH, [wallet], 10)).rejects.toThrow("ended");
   expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
+  // After the first call of this sync, a sync with a later epoch runs to its end.
   let overtaken: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
@@ -270,8 +271,8 @@ test("a sync that read the ledger before another sync completed sets nothing, al
     expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
-    // The first part was set before the other sync completed; the remaining parts come when the
-    // shard is unsynced again.
+    // After the first call of this sync, a sync with a later epoch completes, and the shard becomes
+    // unsynced again.
     let calls = 0;
     const stalling: RedisConnection = {
       ...redis,
@@ -330,7 +331,7 @@ test("a shard that the previous release synced on this run of Redis stays ready,
   await syncAll(redis);
 });
 
-test("reading shard states loads the library of this release, although a process of the previous release loaded its own last", async () => {
+test("reading shard states loads the library of this release, even if a process of the previous release has replaced it", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = shardOf(organizationId);
   // A shard as release 0.1.0 synced it, and the library of that release.

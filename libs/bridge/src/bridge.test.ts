@@ -17,7 +17,7 @@ import type { ChangeResult, TradingPlatform } from "./platform.ts";
 const SERVER_ID = "11111111-1111-4111-8111-111111111111";
 const ACCOUNT = "10000001";
 
-/** A journal in memory, and a platform that applies deposits when the test allows it. */
+/** A journal in memory, and a platform that applies deposits unless a test forbids it. */
 class Scenario {
   readonly rows: JournalRow[] = [];
   readonly published: string[] = [];
@@ -227,7 +227,7 @@ describe("settling", () => {
     expect(parsed(await scenario.start().settle(SERVER_ID, ["a"]))).toMatchObject([{ status: "applied" }]);
   });
 
-  it("rejects an incomplete change for good once its reference is settled", async () => {
+  it("rejects an incomplete change for good after its reference is settled", async () => {
     const flatten = { body: { reference: "f-2", accountNumber: ACCOUNT, type: "flatten" } };
     scenario.incomplete = "1 remains";
     await bridge.change(SERVER_ID, [flatten]);

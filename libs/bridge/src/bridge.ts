@@ -39,8 +39,8 @@ interface Decision {
 }
 
 /**
- * Keeps the guarantees of the contract for a platform: the first outcome is final, and answers are
- * durable.
+ * Keeps the guarantees of the contract for a platform: the first outcome is final, and answers
+ * except quotes are durable.
  */
 export class Bridge<A extends PlatformAccount, S extends PlatformServer> implements ContractOperations {
   readonly #platform: TradingPlatform;
@@ -72,7 +72,7 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
         const { decisions, fresh } = splitChanges(changes, known, spans);
         const results = fresh.length === 0 ? [] : await this.#platform.apply(server, fresh);
         for (const [index, result] of results.entries()) {
-          const { reference, accountNumber } = assertDefined(fresh[index], "a change for every result");
+          const { reference, accountNumber } = assertDefined(fresh[index], `the change of result ${index}`);
           decisions.push({ reference, accountNumber, result });
         }
         return decisions;
@@ -84,7 +84,10 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
     }
   }
 
-  /** Closes references without an outcome: their changes can never apply afterwards. */
+  /**
+   * Closes references without an outcome, unless the platform finds the result of the change. The
+   * change of a closed reference can never apply afterwards.
+   */
   async settle(serverId: string, references: readonly string[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
     this.#committer.rejectWhenFull();
@@ -165,9 +168,12 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
     }
   }
 
-  /** Records an outcome without an event. The platform has recorded the events. */
+  /**
+   * Returns the outcome of a result. Records only an outcome without an event: the platform has
+   * recorded the events.
+   */
   #record(serverId: string, { reference, accountNumber, result }: Decision): string {
-    assert(result.applied !== "incomplete", "only final results are recorded");
+    assert(result.applied !== "incomplete", `the result to record for ${reference} is incomplete`);
     if (result.applied && result.event !== null) return appliedOutcome(reference, result.event);
     const outcome = result.applied ? unchangedOutcome(reference) : refusedOutcome(reference, result);
     this.#committer.recordOutcome(serverId, accountNumber, reference, outcome);

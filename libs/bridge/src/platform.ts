@@ -26,7 +26,7 @@ export interface Incomplete {
   readonly message: string;
 }
 
-/** Final. If the change may succeed later, throw an error instead. */
+/** Final. If the same change could succeed later, throw an error instead. */
 export interface Rejection {
   readonly applied: false;
   readonly code: RejectionCode;
@@ -46,8 +46,9 @@ export interface TradingPlatform {
   /**
    * Applies the changes of each account in their order. Returns the results in the order of
    * `changes`. The changes are valid. Their references are distinct and have no final outcome, and
-   * no concurrent call has the same references. Records all events before it resolves: first events
-   * that a change causes, last its own event, with the reference.
+   * no concurrent call has the same references. Records all events before it resolves. The last
+   * event of a change has the reference of the change; the other events that the change causes come
+   * before.
    *
    * Throws if the result of a change is unknown. After an error or a crash, the caller requests the
    * same changes again or settles their references. Apply each change only once.
@@ -55,11 +56,11 @@ export interface TradingPlatform {
   apply(serverId: string, changes: readonly Change[]): Promise<readonly ChangeResult[]>;
 
   /**
-   * Called before a reference without an outcome is closed for good. Returns the result if the
-   * change was applied, for example by a process that ended before it recorded the event, and
-   * records the event now. Returns a rejection for an {@link Incomplete} change. Null: the change
-   * was not applied and can never be. Throws if that is unknown: the reference stays open, and the
-   * caller settles it again.
+   * Called before a reference without an outcome is closed for good. If the change was applied,
+   * returns the result. If its event is not recorded, for example because a process ended too
+   * early, records the event first. Returns a rejection for an {@link Incomplete} change. Null: the
+   * change was not applied and never will be. Throws if that is unknown: the reference stays open,
+   * and the caller settles it again.
    */
   findApplied(serverId: string, reference: string): Promise<ChangeResult | null>;
 
@@ -75,8 +76,9 @@ export interface TradingPlatform {
   /**
    * For each symbol the last quote at or before `atMs` (milliseconds since 1970), in any order. A
    * symbol is left out if it is unknown, has no such quote, or the quote is no longer kept. Quotes
-   * are kept for at least `MIN_QUOTE_RETENTION_MS` of the contract. Their clock is that of events
-   * and valuations. Symbols are distinct. A platform without quotes does not have this method.
+   * are kept for at least `MIN_QUOTE_RETENTION_MS` of the contract. The times
+   * of quotes, events and valuations come from one clock. Symbols are distinct. A platform without
+   * quotes does not have this method.
    */
   quotes?(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[]>;
 }

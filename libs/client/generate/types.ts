@@ -1,7 +1,7 @@
 /**
- * Generates `src/generated/api.ts`: the types of the API, from its OpenAPI document. Amounts of
- * money are numbers on the wire and decimal strings in the client, so that no program adds them as
- * floating-point numbers.
+ * Generates `src/generated/api.ts`, the types of the API, and `src/generated/money-fields.ts`, from
+ * the OpenAPI document. Amounts of money are numbers on the wire and decimal strings in the client,
+ * so that no program adds them as floating-point numbers.
  */
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";

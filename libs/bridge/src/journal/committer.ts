@@ -10,7 +10,7 @@ import { type Deferred, deferred } from "@kapi/kernel";
 
 import type { CommitBatch, Journal, JournalRow, OutgoingValuation, Publisher } from "./ports.ts";
 
-/** Maximum number of rows that wait for a transaction; above it new work is rejected. */
+/** New work is rejected while this many journal rows, or more, are not stored yet. */
 export const MAX_WAITING_ROWS = 20_000;
 
 /** Identifies an account of the platform. */
@@ -23,7 +23,10 @@ export interface PlatformServer {
   readonly serverId: string;
 }
 
-/** The whole state as text, for its stored row. Called when the storing of a commit begins. */
+/**
+ * The whole state as JSON text, for its stored row. Called when the storing of a commit begins. The
+ * text must not contain the character U+001F.
+ */
 export interface StateText<A extends PlatformAccount, S extends PlatformServer> {
   account(account: A): string;
   server(server: S): string;
@@ -41,7 +44,7 @@ class PendingCommit<A extends PlatformAccount, S extends PlatformServer> {
   readonly stored: Deferred<void> = deferred();
 }
 
-/** Where commits are stored and published, and where the journal ends at the start. */
+/** Where commits are stored and published, and the last position when the process starts. */
 interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly journal: Pick<Journal, "write">;
   readonly publisher: Publisher;
@@ -61,7 +64,7 @@ interface CommitterOptions<A extends PlatformAccount, S extends PlatformServer> 
 export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   readonly #options: CommitterOptions<A, S>;
   #open = new PendingCommit<A, S>();
-  /** Resolves when the commit that is being stored is stored; null if none is. */
+  /** Resolves when the running transaction has stored its commit; null if no transaction runs. */
   #storing: Promise<void> | null = null;
   #isScheduled = false;
   #failure: Error | null = null;
@@ -78,10 +81,10 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
   }
 
   /**
-   * Adds an event to the open commit and returns its JSON text. Its sequence is the account's last
-   * sequence plus 1. The own event of a change has the reference of the change; every other event
-   * has null. `traceparent`: span of the change. Everything recorded in one turn of the event loop
-   * is stored together.
+   * Adds an event to the open commit and returns the event's JSON text. The event's `sequence` must
+   * be the account's last sequence plus 1. Its `reference` must be the reference of the change that
+   * the event confirms, and null for every other event. `traceparent`: span of the change.
+   * Everything that is recorded without an `await` in between is stored together.
    */
   recordEvent(event: TradingEvent, traceparent?: string): string {
     const { serverId, accountNumber, sequence, reference } = event;
@@ -95,7 +98,7 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     this.#append({ serverId, accountNumber, sequence: null, reference, event: null, outcome });
   }
 
-  /** Publishes a valuation once the open commit is stored. */
+  /** Publishes a valuation after the open commit is stored. */
   recordValuation(valuation: Valuation): void {
     const key = accountKey(valuation.serverId, valuation.accountNumber);
     this.#commit().valuations.push({ key, value: JSON.stringify(valuation) });
@@ -129,11 +132,11 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
     if (!this.isFull) return;
     throw new ApiError("DEPENDENCY_UNAVAILABLE", {
       status: 503,
-      text: "too many changes wait to be stored; retry later",
+      text: "too many changes wait to be stored, or a commit has failed; retry later",
     });
   }
 
-  /** Resolves when everything recorded before this call is stored. */
+  /** Resolves when everything recorded before this call is stored. Rejects if a commit failed. */
   stored(): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (this.#isScheduled) return this.#open.stored.promise;

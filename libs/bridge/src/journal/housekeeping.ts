@@ -6,7 +6,10 @@ import type { Journal } from "./ports.ts";
 
 /** Accounts per transaction, in the background. */
 const CHUNK_ACCOUNTS = 500;
-/** How often the published position is stored. A restart publishes the events since then again. */
+/**
+ * Pause between two writes of the progress. A restart publishes the events again that were
+ * published after the last write.
+ */
 const PROGRESS_INTERVAL_MS = 1_000;
 
 /** The sources of what housekeeping stores, and how often it stores. */
@@ -15,7 +18,7 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
   readonly journal: Pick<Journal, "saveProgress">;
   /** Servers that changed since the last call, if their changes are not stored at once. */
   readonly changedServers: () => Iterable<S>;
-  /** The event publisher: `published` is stored. At the stop, `settled` is awaited before that. */
+  /** The event publisher. `published` is stored; at the stop, after `settled` has resolved. */
   readonly events: { readonly published: number; settled(): Promise<void> };
   /** Pause between two rounds of storing accounts and servers, in milliseconds. */
   readonly intervalMs: number;
@@ -24,9 +27,8 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
 
 /**
  * Stores in the background: accounts whose stored state is older than their newest journal row,
- * changed servers, and the progress. This keeps restarts short. `stop` stores the states once more,
- * waits until the last events are published or cannot be published, for at most 5 s, and then
- * stores the progress.
+ * changed servers, and the progress. This keeps restarts short. `stop` stores the states a last
+ * time, waits for the `settled` of the event publisher (at most 5 s), and then stores the progress.
  */
 export function startHousekeeping<A extends PlatformAccount, S extends PlatformServer>(
   options: HousekeepingOptions<A, S>,

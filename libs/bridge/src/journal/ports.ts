@@ -1,6 +1,6 @@
 /** Ports of the journal, the stored state and the publishers. */
 
-/** A journal row: an event, or the outcome of a reference without an event. */
+/** A journal row: an event, or the outcome of a change that made no event. */
 export interface JournalRow {
   /** Ascending over all accounts. The primary key. */
   readonly position: number;
@@ -85,7 +85,10 @@ export interface Journal {
   saveProgress(progress: Progress): Promise<void>;
 }
 
-/** Publishes committed events and valuations, in order per account. Returns without waiting. */
+/**
+ * Publishes committed events in order per account, and valuations. A valuation that is sent again
+ * can follow a newer one. Returns without waiting.
+ */
 export interface Publisher {
   events(events: readonly PublishableEvent[]): void;
   valuations(valuations: readonly OutgoingValuation[]): void;

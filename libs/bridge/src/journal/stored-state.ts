@@ -39,7 +39,7 @@ const UNPUBLISHED_ACCOUNTS = statement<{ server_id: string; account_number: stri
   "select distinct server_id, account_number from journal where position > $1 and event is not null",
 );
 
-/** Reads the state that the previous process stored. */
+/** Claims the journal, and reads the state that the previous process stored. */
 export function createStoredState(database: Database): StoredState {
   return {
     claim: () => claim(database),

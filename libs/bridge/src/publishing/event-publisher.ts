@@ -73,9 +73,12 @@ export class EventPublisher {
     return this.#committed - this.#published;
   }
 
-  /** Returns a text if the last attempt to publish failed, else null. Events may wait then too. */
+  /**
+   * Returns a text if the last attempt to publish failed, else null. Null does not mean that all
+   * events are published.
+   */
   check(): string | null {
-    return this.#failures === 0 ? null : `events were not published ${this.#failures} times in a row`;
+    return this.#failures === 0 ? null : `publishing events failed ${this.#failures} times in a row`;
   }
 
   /** Adds committed events, in order of position. */
@@ -138,7 +141,7 @@ export class EventPublisher {
 
   /**
    * Resolves when all committed events are published, and after 5 s in any case. Resolves at once
-   * if the last attempt to publish failed.
+   * if the last attempt to publish before this call failed.
    */
   async settled(): Promise<void> {
     const published = (async () => {

@@ -28,8 +28,8 @@ export interface Publishing {
 }
 
 /**
- * Starts the publishers of `trading.events` and `trading.valuations`. The process is not ready
- * while Kafka accepts no events.
+ * Starts the publishers of `trading.events` and `trading.valuations`. After a failed attempt to
+ * publish events, the process is not ready until an attempt succeeds.
  */
 export async function startPublishing(options: PublishingOptions): Promise<Publishing> {
   const { scope, health, producer, journal, published, committed, logger } = options;

@@ -69,7 +69,7 @@ export class ProfileStore {
   }
 }
 
-/** Options that every command has. */
+/** Options that most commands have. */
 export interface GlobalOptions {
   readonly profile?: string;
   readonly server?: string;

@@ -16,7 +16,7 @@ const DEFAULT_RECORDS = 20;
 /** No retry begins later than 10 s after the first attempt: a person waits for the answer. */
 const RETRY = { maxAttempts: 4, maxElapsedMs: 10_000 };
 
-/** What every command needs: how to reach kapi, the client, and where results go. */
+/** What a command that calls the API needs: the connection, the client, and where results go. */
 export interface Session {
   readonly surroundings: Surroundings;
   readonly connection: Connection;
@@ -68,7 +68,7 @@ export function createKapi({ signal }: Surroundings, options: KapiOptions): Kapi
   }
 }
 
-/** Adds the options of every command. */
+/** Adds {@link GlobalOptions} to a command. */
 export function withGlobalOptions(command: Command): Command {
   return command
     .option("--json", "print JSON, for programs")
@@ -80,7 +80,7 @@ export function withGlobalOptions(command: Command): Command {
 export function addQueued(parent: Command, name: string, description: string): Command {
   return withGlobalOptions(parent.command(name).description(description)).option(
     "--key <key>",
-    "idempotency key: the same key never makes a second change (default: a random one)",
+    "idempotency key: a repeat with the same key makes no second change (default: a new one)",
     idempotencyKey,
   );
 }

@@ -14,8 +14,8 @@ export const EXIT_CODES = {
    */
   notFinal: 3,
   /**
-   * The key is missing, unknown, revoked or expired, is used from outside its allowed networks,
-   * lacks a scope, or does not reach the server.
+   * The key is unknown, revoked or expired, is used from outside its allowed networks, lacks a
+   * scope, or does not reach the server.
    */
   forbidden: 4,
 } as const;

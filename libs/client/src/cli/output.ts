@@ -70,7 +70,7 @@ export class Output {
     this.#surroundings.err(`${text}\n`);
   }
 
-  /** A table. Columns are as wide as their widest value. Lines are cut at a terminal's width. */
+  /** A table. A column is as wide as its widest cell. Lines are cut at a terminal's width. */
   table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
     if (rows.length === 0) return "None.\n";
     const cells = rows.map((row) => columns.map((column) => cellText(column.of(row)).replace(TIME, "$1 $2Z")));

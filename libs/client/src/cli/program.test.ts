@@ -72,7 +72,7 @@ test("a list of JSON lines ends at --limit", async () => {
   expect(listed.out.trim().split("\n")).toHaveLength(2);
 });
 
-test("state shows an account as it was, and names the earliest time that it can show", async () => {
+test("state shows an account as it was; for a time before the account began, the error names the earliest time", async () => {
   await kapi("accounts create --name One --balance 1000 --leverage 100 --key one");
   const account = "10000001";
   fake.openPosition(account, { volume: 0.5 });
@@ -133,7 +133,7 @@ test("the passwords of a new account are shown even if its command fails", async
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string });
 });
 
-test("Ctrl-C ends the wait: passwords and command are shown, and the exit code says that the command runs", async () => {
+test("Ctrl-C ends the wait: the passwords are shown, and the exit code says that the command is not final", async () => {
   fake.holdCommands();
   const running = kapi("accounts create --name One --leverage 100 --key one --json");
   await vi.waitUntil(() => fake.requests.some((request) => request.includes("/commands/")));
@@ -176,7 +176,7 @@ test.each([
   3_000,
 );
 
-test("a generated idempotency key is printed before the request, so that the request can be repeated", async () => {
+test("a generated idempotency key is printed even if the request fails, so that the request can be repeated", async () => {
   fake.failNext({ status: 500, afterEffect: true }, 20);
   const ran = await kapi("accounts create --name One --leverage 100 --json");
   expect(ran.err).toMatch(/^idempotency key: [0-9a-f-]{36}$/m);
@@ -184,7 +184,7 @@ test("a generated idempotency key is printed before the request, so that the req
   expect(ran.code).toBe(3);
 });
 
-test("a key that is not accepted: the text names the allowed networks too, because kapi answers the same", async () => {
+test("the text for a 401 names the key and its allowed networks, because either can be the cause", async () => {
   fake.failNext({ status: 401 });
   const ran = await kapi("credits balance");
   expect(ran.code).toBe(4);
@@ -244,7 +244,7 @@ test("login and replay have the singular for one credit and one event", async ()
   expect((await kapi("webhooks replay endpoint --since 2h")).out).toBe("1 event is sent again.\n");
 });
 
-test("listen sends what a webhook delivery has: amounts as numbers, a valid signature; it keeps its secret", async () => {
+test("listen sends what a webhook delivery has: amounts as numbers, a valid signature; the next start uses the same secret", async () => {
   const received: { body: string; headers: Record<string, string> }[] = [];
   vi.stubGlobal("fetch", (url: string | URL, init: RequestInit) => {
     if (String(url) !== "http://receiver.test/hook") return fake.fetch(url, init);

@@ -202,7 +202,7 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
   addMutation(
     accounts,
     "reset-password <account>",
-    "Give an account a new password, and show it; so does a repeat with the same --key",
+    "Give an account a new password, and show it; a repeat with the same --key shows the same password",
   )
     .option("--investor", "the investor password (default: the trading password)")
     .option("--password-stdin", PASSWORD_STDIN)

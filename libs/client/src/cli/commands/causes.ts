@@ -1,4 +1,4 @@
-/** For each kind of event that `kapi trigger` offers, the calls that make it happen. */
+/** The calls that cause an event, for each kind of `kapi trigger` except `webhook.test`. */
 import { randomUUID } from "node:crypto";
 
 import type { AccountResource } from "../../resources/account.ts";
@@ -14,8 +14,9 @@ const LOTS = 0.02;
 const FAR_PRICE = 0.5;
 const BALANCE = "1000";
 /**
- * For a margin call, the balance is the margin of these lots and a reserve. Buying costs 150
- * dollars of commission and 400 of spread, so the equity falls below the margin at once.
+ * For a margin call, the balance is the margin of these lots and a reserve. On the simulator,
+ * buying them costs 150 dollars of commission and 400 of spread, so the equity falls below the
+ * margin at once.
  */
 const MARGIN_CALL_LOTS = 50;
 /** In dollars: enough for the commission, but less than commission and spread together. */

@@ -38,7 +38,7 @@ export function addCheckWebhooks(program: Command, surroundings: Surroundings): 
       const failed = results.filter(({ passed }) => !passed).length;
       if (failed > 0) throw new Failure(`${failed} of ${results.length} checks failed`);
       const unseen = results.filter((result) => resultOf(result) === "look").length;
-      output.note(`${results.length} of ${results.length} answers are right; check ${unseen} effects yourself.`);
+      output.note(`${results.length} of ${results.length} checks passed; check ${unseen} effects yourself.`);
     });
 }
 

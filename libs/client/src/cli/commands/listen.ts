@@ -79,7 +79,7 @@ async function listen(session: Session, options: ListenOptions): Promise<void> {
   }
 }
 
-/** The page after the cursor. While kapi cannot be reached, the read is repeated. */
+/** The page after the cursor. Repeats the read while kapi is unreachable or answers 429 or 5xx. */
 async function readOn({ kapi, output, surroundings }: Session, after: string, wanted: WebhookKind[] | undefined) {
   for (let isReported = false; ; isReported = true) {
     try {

@@ -7,7 +7,7 @@ import { Failure, UsageError } from "../exit.ts";
 import type { Column } from "../output.ts";
 import type { Surroundings } from "../surroundings.ts";
 
-/** How often the table of several accounts is drawn again, in milliseconds. */
+/** Time between two drawings of the table of several accounts, in milliseconds. */
 const REDRAW_MS = 250;
 const CLEAR = "\u001B[H\u001B[2J";
 

@@ -49,7 +49,7 @@ async function trigger(session: Session, kind: string, options: TriggerOptions):
 }
 
 async function sendTest({ kapi, output }: Session, { endpoint }: TriggerOptions): Promise<void> {
-  if (endpoint === undefined) throw new UsageError("webhook.test needs --endpoint: kapi webhooks list");
+  if (endpoint === undefined) throw new UsageError("webhook.test needs --endpoint: kapi webhooks list shows the ids.");
   const eventId = await kapi.webhooks.test(endpoint);
   output.line({ type: "webhook.test", id: eventId }, `webhook.test  ${eventId}`);
 }

@@ -125,7 +125,7 @@ function problemText(problem: EvidenceProblem): string {
     case "chain_changed":
       return "the last hash of the chain was changed.";
     case "unknown_key":
-      return `no key has the id ${problem.keyId}: fetch the keys again, or another kapi signed it.`;
+      return `no key has the id ${problem.keyId}: fetch the keys again; if the id is still unknown, another kapi signed it.`;
     case "retired_key":
       return `it says that it was made at ${problem.createdAt}, but the key ${problem.keyId} was retired at ${problem.retiredAt}.`;
     case "wrong_signature":
