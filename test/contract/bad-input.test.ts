@@ -1,9 +1,9 @@
 /**
- * Sends invalid bodies, keys, paths and queries to the operations of {@link OPERATIONS}. Each
- * request returns 400 and costs the price of a read. The error names the invalid field, unless the
- * body is invalid as a whole. No command is queued, and the idempotency key stays unused. Values at
- * the limits are accepted. getCommand has no 400: it accepts every `wait`, and returns 404 for an
- * invalid id.
+ * Sends invalid bodies, idempotency keys, paths and queries to the operations of
+ * {@link OPERATIONS}. Each invalid request returns 400 and costs the price of a read. The error
+ * names the invalid field, unless the body is invalid as a whole. An invalid body queues no command
+ * and does not use up its idempotency key. Values at the limits are accepted. getCommand has no
+ * 400: it accepts every `wait`, and returns 404 for an invalid id.
  */
 import { randomUUID } from "node:crypto";
 
@@ -39,7 +39,7 @@ const withBody = OPERATIONS.flatMap((operation) => {
   return body === undefined || body === "bulk" ? [] : [{ ...operation, kind: body }];
 });
 
-/** Sends a request, and checks its charge and the remaining credits in the response. */
+/** Sends a request, and checks that its charge lowers the remaining credits of the response. */
 async function send(operation: OperationRow, target: Target, options: SendOptions, query = ""): Promise<Answer> {
   const answer = await harness.owner.send(operation.method, pathOf(operation, target) + query, options);
   available -= answer.charged;
@@ -190,7 +190,7 @@ describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $na
   });
 });
 
-/** A row of the table may have a query. */
+/** The path of a row may already have a query. */
 const separatorOf = ({ path }: OperationRow): string => (path.includes("?") ? "&" : "?");
 
 /** An operation, a parameter of its query, and values of the parameter that are rejected. */
@@ -254,7 +254,7 @@ describe("bulkCreateTradingAccounts", () => {
     ["null", { accounts: null }],
     ["an object", { accounts: {} }],
     ["empty", { accounts: [] }],
-    ["of 101", { accounts: items(LIMITS.bulkItems.max + 1) }],
+    ["of 101 items", { accounts: items(LIMITS.bulkItems.max + 1) }],
   ])("rejects accounts: %s", async (_what, body) => {
     expectRefused(await send(operation, harness.target, { body, idempotencyKey: key }), ["accounts"]);
   });
@@ -269,7 +269,7 @@ describe("bulkCreateTradingAccounts", () => {
   });
 
   it.each([LIMITS.bulkItems.min, LIMITS.bulkItems.max])(
-    "has queued no command, and accepts %d items",
+    "has queued no command for the invalid requests, and accepts %d items",
     async (count) => {
       for (const index of [0, 1]) expect(await commandsOf(harness.target, `${key}:${index}`)).toEqual([]);
       const idempotencyKey = count === LIMITS.bulkItems.max ? key : randomUUID();

@@ -35,6 +35,7 @@ export interface ContractHarness {
   readonly poorTarget: Target;
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
+  /** A key without scopes. */
   readonly withoutScope: Caller;
   /** A key with all scopes, only for `otherServerId`, not for the target's server. */
   readonly limited: Caller;
@@ -207,7 +208,7 @@ export async function newBreach(
   });
 }
 
-/** Creates an account of the owner and waits until it is active. */
+/** Creates an account with the owner's key, and waits until its creation has succeeded. */
 export async function newAccount(
   owner: Caller,
   serverId: string,
@@ -224,7 +225,7 @@ export async function newAccount(
   return { accountNumber: String(command.result?.["accountNumber"]), commandId: created.command.id };
 }
 
-/** Creates a risk template of the owner that matches no account. Returns its name. */
+/** Creates a risk template that matches no account, with the owner's key. Returns its name. */
 export async function newTemplate(owner: Caller, serverId: string): Promise<string> {
   const templateName = randomUUID();
   const path = `/api/v1/management/servers/${serverId}/risk-templates/${templateName}`;

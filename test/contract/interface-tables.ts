@@ -342,7 +342,6 @@ export const OPERATIONS: readonly OperationRow[] = [
     WITH_404,
     "read",
   ),
-  // The last row, because evidence is complete only a minute and a half after its breach.
   row(
     "Get breach evidence",
     ["GET", `${ACCOUNT}/breaches/{breachId}/evidence`],

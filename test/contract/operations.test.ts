@@ -60,8 +60,8 @@ const isOfTemplate = ({ path }: OperationRow): boolean => path.includes("{templa
 const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === "bulkItem" ? 2 : 1);
 
 /**
- * Returns a new account or template for a mutation of one, so that those of other tests do not
- * change. For other operations the target is empty.
+ * If the operation changes an account or a template, returns a new one, so that the account and the
+ * template of other tests stay unchanged. Otherwise returns no values.
  */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   const { serverId } = harness.target;
@@ -228,7 +228,7 @@ async function answersAtOnce(operation: OperationRow): Promise<void> {
   expect({ status: answer.status, body: answer.body }).toMatchObject({ status: 200 });
   expectHeaders(answer, priceOf(operation));
   const shape = ANSWERS[operation.name];
-  expect(shape, "a shape of the answer").toBeDefined();
+  expect(shape, `ANSWERS has no shape for ${operation.name}`).toBeDefined();
   shape?.parse(answer.body);
   if (operation.paged === true) await expectPages(operation);
 }
@@ -252,7 +252,7 @@ async function expectPages(operation: OperationRow): Promise<void> {
 }
 
 const needsEvidence = ({ path }: OperationRow): boolean => path.includes("{breachId}");
-// Evidence is stored more than a minute after its breach, so its tests run last.
+// Evidence is stored more than a minute after its breach, so the tests of evidence run last.
 const IN_ORDER = [
   ...OPERATIONS.filter((row) => !needsEvidence(row)),
   ...OPERATIONS.filter((row) => needsEvidence(row)),
@@ -320,7 +320,7 @@ describe("the document at /openapi.json", () => {
       })),
     );
     const expected = [...OPERATIONS, ...WEBHOOK_OPERATIONS].map(({ method, path, success, errors }) => ({
-      // A row may have a query.
+      // The path of a row may have a query.
       call: `${method} ${path.replace(/\?.*/, "")}`,
       statuses: [success, ...errors, 429].flat().toSorted((a, b) => a - b),
     }));

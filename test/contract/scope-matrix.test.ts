@@ -127,7 +127,7 @@ type WithoutServer = {
   [Id in OperationId]: (typeof CONTRACTS)[Id]["server"] extends true ? never : Id;
 }[OperationId];
 
-/** The queries of reads that need one. */
+/** Queries of the reads that return 400 without a query. */
 const QUERIES: Partial<Readonly<Record<OperationId, () => string>>> = {
   getAccountState: () => `?at=${new Date().toISOString()}`,
   listDailyDigests: () => `?date=${DIGEST_DATE}`,
@@ -174,7 +174,7 @@ describe("access by the servers of a key", () => {
     const query = QUERIES[id]?.() ?? "";
     const answer = await callerOf(reach).send(contract.method, path + query, options);
     const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
-    expect(about, "an entry in ABOUT").toBeDefined();
+    expect(about, `ABOUT has no entry for ${id}`).toBeDefined();
     if (about === "all servers" && reach !== "all servers") {
       expectRefused(answer, "Missing server access: all servers of the organization");
     } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));

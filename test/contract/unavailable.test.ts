@@ -1,8 +1,8 @@
 /**
- * Real 500 responses. Every operation of {@link OPERATIONS} is called while the services behind the
- * gateway are paused, and while Redis is unavailable. The 500 comes within five seconds, has the
- * form of the interface and costs no credits. A retry with the same key is accepted. Operations
- * that need only the gateway return 200 while the services are paused.
+ * Calls every operation of {@link OPERATIONS} while the services behind the gateway are paused, and
+ * while Redis is unavailable. The 500 comes within five seconds, has the form of the interface and
+ * costs no credits. When the services run again, the same request with the same key is accepted.
+ * {@link NEEDS_NO_OWNER} lists the operations that return 200 while the services are paused.
  */
 import { randomUUID } from "node:crypto";
 

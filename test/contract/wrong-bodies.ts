@@ -24,7 +24,7 @@ interface FieldRule {
 }
 
 const MISSING = ["missing", undefined] as const;
-/** Values that no text, number, time or list accepts. */
+/** Values that are invalid for every field with a text, number, time or list. */
 const NEVER: Values = [
   ["true", "true"],
   ["an object", "{}"],
@@ -53,6 +53,7 @@ function text(limits: { min?: number; max: number }, required: boolean): FieldRu
   };
 }
 
+/** Values that are invalid for every field with a number: other types, and too large numbers. */
 const NO_NUMBERS: Values = [...NEVER, ["null", "null"], ["text", '"5"'], ["1e308", "1e308"], ["1e400", "1e400"]];
 
 function integer(limits: { min: number; max: number }, required: boolean): FieldRule {

@@ -72,7 +72,7 @@ async function runProgram(
   return (await run(command, [file], options)).stdout;
 }
 
-/** Installs the only package of the Python examples, unless Python has it. */
+/** Installs `requests`, the only package that the Python examples need, unless Python has it. */
 async function installRequests(): Promise<void> {
   try {
     await run("python3", ["-c", "import requests"], { env: environment() });
@@ -196,7 +196,7 @@ describe("the receiver with the client", () => {
       await eventually(() => expect(printed).toMatch(/caught up with \d+ events/));
       return child;
     };
-    /** The type `account.created` once for each processed event of this type. */
+    /** One item `account.created` for each processed event of this type. */
     const effects = (): string[] => {
       const stored = JSON.parse(readFileSync(file, "utf8")) as { effects: Record<string, string> };
       return Object.values(stored.effects).filter((type) => type === "account.created");
@@ -220,7 +220,7 @@ describe("the receiver with the client", () => {
       first.kill("SIGKILL");
       await once(first, "close");
       await client.openAccount(10_000);
-      // The feed has the event before the next start.
+      // The receiver starts again only after the feed has the event.
       await eventually(async () => expect(await inFeed()).toBeGreaterThan(before));
       const second = await started();
       try {

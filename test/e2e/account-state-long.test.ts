@@ -1,4 +1,4 @@
-/** The equity of an account at a past time; waits for a minute (`npm run verify -- long`). */
+/** Equity of an account at a past time. Waits for a minute to end (`npm run verify -- long`). */
 import { Kapi } from "@kapi/client";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -50,7 +50,7 @@ export async function expectStory(stack: TestStack, client: OutsideClient, accou
   expect(named.filter((id) => !deals.has(id))).toEqual([]);
 }
 
-/** The events of an account, each once, in the order of their sequence. */
+/** The trading events of an account, each once, in the order of their sequence. */
 async function historyOf(stack: TestStack, key: string): Promise<TradingEvent[]> {
   const records = await readTopic(stack, TOPICS.tradingEvents);
   const events = records

@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => system.stop());
 
-/** Queues a change, and returns the command once it is final. */
+/** Queues a change. Returns the command when it is final. */
 async function change(accountNumber: string, action: string): Promise<CommandView> {
   const { status, body } = await client.queue("POST", `/accounts/${accountNumber}/${action}`, { requestId: action });
   expect(status, JSON.stringify(body)).toBe(202);
@@ -56,7 +56,7 @@ async function tradingAccount(): Promise<{ accountNumber: string; positions: str
   return { accountNumber, positions };
 }
 
-/** The account opens nothing: neither a position nor a pending order. */
+/** Expects that the account opens nothing: neither a position nor a pending order. */
 async function expectNothingOpens(accountNumber: string): Promise<void> {
   const before = await control.openPositions(accountNumber);
   expect(await control.order(accountNumber, { symbol: "EURUSD", side: "buy", volume: 0.1 })).toBeNull();

@@ -1,4 +1,4 @@
-/** The first day of an integrator with `kapi`. Each command is a separate process. */
+/** The commands of `kapi` that a new integrator needs. Each command is a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

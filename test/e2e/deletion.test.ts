@@ -103,7 +103,7 @@ async function expectDeletionNotice(live: LiveClient, account: string): Promise<
   live.close();
 }
 
-/** No read returns the account, and every command for it fails. */
+/** No read returns the account, and every command for it fails or is rejected with 404. */
 async function expectGone(account: string): Promise<void> {
   const reads = ["", "/orders", "/positions", "/positions?status=open&limit=1", "/deals", "/transactions"];
   const answers = reads.map((read) => client.call("GET", pathOf(account) + read));
@@ -155,7 +155,7 @@ describe("the immediate deletion", () => {
     expect([never.status, never.headers.get("x-error-code")]).toEqual([400, "ACCOUNT_NOT_FOUND"]);
   });
 
-  it("stays complete after every message of the account is repeated, and its number is never reused", async () => {
+  it("stays complete after trading events and valuations are repeated, and the account number is not reused", async () => {
     const { account } = await fullAccount();
     await deleteNow(account);
     const key = keyOf(account);
@@ -245,7 +245,7 @@ describe("the queued deletion", () => {
 });
 
 describe("while the metrics service is unavailable", () => {
-  it("the list of accounts returns 500, because it needs their last values", async () => {
+  it("the list of accounts returns 500, because metrics has the accounts' last values", async () => {
     await client.openAccount(100);
     const metrics = system.stack.process("metrics");
     metrics.kill("SIGSTOP");

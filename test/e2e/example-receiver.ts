@@ -11,7 +11,7 @@ import type { z } from "zod";
 import type { Demo } from "./outside-client.ts";
 import type { ReceivedEvent } from "./webhook-receiver.ts";
 
-/** Every line of the journal is longer. */
+/** Fewer bytes than any line of the journal has. */
 const CUT_BYTES = 20;
 const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
 

@@ -51,7 +51,7 @@ function trusting(variable: string): Changes {
   return { [variable]: servers.stranger.certificateFile };
 }
 
-/** Runs a program with this configuration and `changes`. Returns its exit code and its output. */
+/** Runs a program with the settings of all servers and `changes`. Returns exit code and output. */
 function run(program: string, args: readonly string[], changes: Changes = {}): Promise<Ended> {
   const child = spawn(process.execPath, ["src/main.ts", ...args], {
     cwd: path.join(ROOT, program),
@@ -64,9 +64,9 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 }
 
 /**
- * Creates the database and a role for each service, and migrates every schema as its owner. A
- * migration gives the role of its service access to the rows. Returns, for each service, the
- * variable with the address of PostgreSQL for its role.
+ * Creates one database, and a role for each service. The user of `owner` migrates every schema. A
+ * migration gives the role of its service access to the rows. Returns the environment of each
+ * service: `POSTGRES_URL` with its role.
  */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
@@ -170,7 +170,7 @@ describe("PostgreSQL", () => {
     expect(await connect()).toBe(true);
   });
 
-  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
+  it("is not used with a wrong password, an untrusted certificate, another host name, or no TLS", async () => {
     const wrongPassword = new URL(servers.postgresUrl);
     wrongPassword.password = "wrong";
     const otherName = servers.postgresUrl.replace("@localhost", "@127.0.0.1");
@@ -224,7 +224,7 @@ describe("Redis", () => {
   });
 });
 
-describe("kapi on such servers", () => {
+describe("kapi on external servers", () => {
   it("creates topics and schemas with its jobs; a job that fails prints the reason in one line", async () => {
     const topics = { KAFKA_PARTITIONS: "1", KAFKA_REPLICATION_FACTOR: "1", KAFKA_MIN_INSYNC_REPLICAS: "1" };
     const [created, refused, migrated, notMigrated] = await Promise.all([

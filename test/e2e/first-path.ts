@@ -132,7 +132,7 @@ function moneyTests(target: FirstPathTarget): void {
     const { balanceMinor } = await control.account(account);
     let ledger = await readLedger(target.postgresUrl(), client.demo.serverId, account);
     // Without profit or loss, a closing deal has no `realized_pnl` transaction. So the test waits
-    // for equal sums.
+    // for equal sums, not for a transaction.
     while (sumOf(ledger) !== balanceMinor) {
       if (Date.now() > deadline) throw new Error(`ledger ${sumOf(ledger)}, trading server ${balanceMinor}`);
       await pause(50);
@@ -160,7 +160,7 @@ function moneyTests(target: FirstPathTarget): void {
 }
 
 function liveTests(target: FirstPathTarget): void {
-  it("live samples are consecutive as the market moves, and a reconnect gets exactly the missed samples", async () => {
+  it("live samples are consecutive while the market moves, and a reconnect gets exactly the missed samples", async () => {
     const client = new OutsideClient(target.demo());
     const { serverId } = client.demo;
     const accountNumber = await client.openAccount(10_000);
@@ -198,7 +198,7 @@ function liveTests(target: FirstPathTarget): void {
 }
 
 function creditTests(target: FirstPathTarget): void {
-  it("every call lowers the available credits by its price, and the wallet always adds up", async () => {
+  it("every call lowers the available credits by its price, and the credits of the wallet sum to the purchased credits", async () => {
     const client = new OutsideClient(target.demo());
     const wallet = async (): Promise<WalletAnswer["wallet"] & { lifetimePurchased: number }> => {
       const answer = await client.call<{ wallet: WalletAnswer["wallet"] & { lifetimePurchased: number } }>(

@@ -17,7 +17,7 @@ interface Flattened {
 }
 
 const HIGH_LEVERAGE = 500;
-/** Deadline of the flattens that cannot be completed. */
+/** Time until the deadline of commands that cannot be completed, because a market is closed. */
 const DEADLINE_MS = 4_000;
 
 let system: RunningSystem;

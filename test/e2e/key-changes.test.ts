@@ -44,7 +44,7 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** Two clients with that key: each uses another gateway, and another process of the live stream. */
+/** One client with this key for each gateway. Each uses a different process of the live stream. */
 function everywhere(managementKey: string): readonly [OutsideClient, OutsideClient] {
   const { tradingServerUrl } = stack;
   const at = (baseUrl: string, wsBase: string): OutsideClient =>
@@ -117,7 +117,10 @@ async function status(client: OutsideClient): Promise<number> {
   return (await client.call("GET", client.server("/configuration"))).status;
 }
 
-/** Milliseconds from `sinceMs` until each gateway answers `wanted`. */
+/**
+ * Milliseconds from `sinceMs` until each gateway answers `wanted`; Infinity for a gateway that does
+ * not within five times the deadline.
+ */
 function gatewaysAnswer(key: MadeKey, wanted: number, sinceMs: number): Promise<number[]> {
   return Promise.all(
     key.clients.map(async (client) => {
@@ -141,8 +144,8 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
 }
 
 /**
- * A key may be rejected this much before its expiry: timers use the monotonic clock, while the
- * expiry is a time of day.
+ * A rejection is accepted up to this time before the expiry of a key. Timers use the monotonic
+ * clock, but the expiry is a time of day.
  */
 const MAX_EARLY_MS = 50;
 

@@ -27,7 +27,7 @@ let receiver: TraceReceiver;
 let system: TwoGateways;
 let client: OutsideClient;
 let control: TradingControl;
-/** All passwords that a caller sent or received. */
+/** All passwords that a caller received, and the unique starts of those that it sent. */
 const passwords: string[] = [];
 
 beforeAll(async () => {
@@ -171,8 +171,8 @@ describe("a password", () => {
     { timeout: TEST_TIMEOUT_MS },
     async () => {
       const [one = "", two = "", three = ""] = await Promise.all([1, 2, 3].map(() => client.openAccount()));
-      // Until the faults are cleared, the commands wait in the account service's inbox, after tries
-      // without an answer.
+      // Until the faults are cleared, the trading server does not answer, and the commands wait in
+      // the account service's inbox.
       await control.inject({ kind: "unreachable", operation: "set_password", count: null });
       await control.inject({ kind: "unreachable", operation: "create", count: null });
       const reset = (number: string, kind: string, password?: string): Promise<EnvelopeView> =>

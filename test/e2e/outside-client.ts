@@ -137,8 +137,9 @@ export class OutsideClient {
 
   /**
    * Queues a mutation as the interface advises: repeats the request with the same key after a
-   * 500 with Retry-After. A service may be busy, or may not know a new server yet. Returns the 202,
-   * the 200 of a repeated request that was accepted before, or the error that remains.
+   * 500 with Retry-After. For example, a service is busy or does not know a new server yet.
+   * Returns the 202, the 200 of a repeated request that was accepted before, or the error that
+   * remains.
    */
   queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     return repeated(() => this.send(method, path, body, key));
@@ -162,7 +163,7 @@ export class OutsideClient {
     }
   }
 
-  /** Returns the command once it has succeeded; throws otherwise. The gateway waits for it. */
+  /** Waits at the gateway (`?wait=`) until the command has succeeded; throws otherwise. */
   async succeeded(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {
@@ -185,7 +186,7 @@ export class OutsideClient {
     return String(command.result?.["accountNumber"]);
   }
 
-  /** Opens the live stream; resolves once the socket is open. */
+  /** Opens the live stream; resolves when the socket is open. */
   async live(): Promise<LiveClient> {
     const socket = new WebSocket(`${this.demo.wsBase}/api/v1/management/live-metrics`, {
       headers: { authorization: `Management ${this.demo.managementKey}` },
@@ -249,7 +250,7 @@ export class LiveClient {
     return samples;
   }
 
-  /** Resolves with the code when the server closes the socket. */
+  /** Resolves with the close code when the socket is closed. */
   closed(): Promise<number> {
     return new Promise((resolve) => this.#socket.once("close", resolve));
   }

@@ -1,6 +1,7 @@
 /**
- * Lists are read by cursor while records are added: each record that existed at the first page is
- * returned exactly once (decisions, 14). Breaches and daily digests are not tested here.
+ * Lists are read by cursor while records are added: each record that existed when the first page
+ * was read is returned exactly once (decisions, 14). Breaches and daily digests are not tested
+ * here.
  */
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -214,7 +215,7 @@ describe("filters", () => {
     }
   });
 
-  it("find the commands of a bulk by its key, which helps a caller who lost the 202", async () => {
+  it("find the commands of a bulk by its idempotency key, which helps a caller who lost the 202", async () => {
     const account = { accountName: "Bulk", initialBalance: 1, leverage: 100, requestId: "bulk" };
     const accounts = Array.from({ length: 7 }, () => account);
     const key = `bulk-${accountNumber}`;
