@@ -57,7 +57,7 @@ export async function writeSamples({ producer, serverId }: Writing, logged: read
   for (let end = 0; end < logged.length; end += VALUATIONS_PER_SAMPLE) {
     const some = logged.slice(end, end + VALUATIONS_PER_SAMPLE);
     const last = some.at(-1);
-    if (last === undefined) throw new TypeError("a sample has valuations");
+    if (last === undefined) throw new TypeError("a sample without valuations");
     sequence += 1;
     const range = { sequence, from, to: last.offset };
     await writeSample({ producer, serverId }, some, range);
@@ -73,7 +73,7 @@ async function writeSample(
 ): Promise<void> {
   const last = some.at(-1);
   const lowest = some.toSorted((one, two) => one.valuation.equityMinor - two.valuation.equityMinor)[0];
-  if (last === undefined || lowest === undefined) throw new TypeError("a sample has valuations");
+  if (last === undefined || lowest === undefined) throw new TypeError("a sample without valuations");
   const { accountNumber, measuredAt, marginLevel, openPositionCount } = last.valuation;
   const frame: AccountMetricsFrame = {
     type: "account.metrics",
