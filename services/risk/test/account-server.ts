@@ -16,7 +16,7 @@ export interface AccountServer {
   readonly url: string;
   /** By number. While it is empty, every account exists and is active. */
   readonly accounts: Map<string, StandInAccount>;
-  /** While true, no request is answered with values. */
+  /** While true, every request is answered 500. */
   isUnavailable: boolean;
   stop(): Promise<void>;
 }

@@ -169,7 +169,7 @@ function readEvidence(accountNumber: string, breachId: string) {
   return callRouteRaw(risk, RISK_ROUTES.getBreachEvidence, { params: { serverId, accountNumber, breachId } });
 }
 
-/** The document of a breach, once it is stored: signed, unchanged, and without contradictions. */
+/** Waits for the document of a breach; it must be signed, unchanged and without contradictions. */
 async function verifiedEvidence(accountNumber: string, breachId: string) {
   const { body } = await eventually(
     async () => {

@@ -125,7 +125,7 @@ function near(query: Partial<NearLimitQuery> & { readonly serverIds: readonly st
   return listNearLimits({ reader, clock: systemClock }, { ...all, ...query });
 }
 
-it("lists the accounts that are nearest to a loss limit first, each account once, page by page", async () => {
+it("lists accounts by the distance from their nearest loss limit, the nearest first, each account once, page by page", async () => {
   const serverId = randomUUID();
   await track(serverId, "1001", 9_504);
   await track(serverId, "1002", 9_900);

@@ -109,7 +109,7 @@ function startMember(
   });
 }
 
-/** The valuation of an account at an offset, `lossMinor` below its initial balance. */
+/** A valuation at an offset, with an equity of `lossMinor` below the initial balance. */
 function lossAt(offset: number, accountNumber: string, lossMinor: number): ValuationMessage {
   const measuredAt = new Date(START_MS + offset * 1_000).toISOString();
   const equityMinor = INITIAL_MINOR - lossMinor;
@@ -273,7 +273,7 @@ it("records a breach while a checkpoint waits for the database", async () => {
   expect(commitOffset()).toBe(2n);
 });
 
-it("a breach found when rules change has the offset of its valuation, also if the next owner finds it, but none of a former topic or partition", async () => {
+it("a breach that the next owner finds when rules change has the offset of its valuation, but no offset if the topic was recreated or the account has moved", async () => {
   const breachAfter = async ({ topicId = "topic", isMoved = false }) => {
     const account = anyAccountNumber();
     partition += 1;
@@ -295,7 +295,7 @@ it("a breach found when rules change has the offset of its valuation, also if th
   expect(await breachAfter({ isMoved: true })).toEqual([{ log_offset: null }]);
 });
 
-it("rules apply from the first valuation of a recreated topic, also if the first owner of the partition crashes before a checkpoint", async () => {
+it("rules apply from the beginning of a recreated topic, also if the first owner after its recreation crashes before a checkpoint", async () => {
   const account = anyAccountNumber();
   partition += 1;
   const owner = startMember();

@@ -178,7 +178,7 @@ async function runRound(accounts: readonly Account[]): Promise<void> {
   };
   for (let index = 0; index < VALUATIONS_PER_ROUND; index += 1) {
     const account = accounts[between(0, accounts.length - 1)];
-    if (account === undefined) throw new TypeError("there are accounts");
+    if (account === undefined) throw new TypeError("no accounts");
     const earlier = nextValuation(account);
     send(earlier);
     // Sometimes a valuation is written twice, with a later one between, as after a lost answer.

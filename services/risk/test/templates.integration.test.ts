@@ -24,7 +24,7 @@ import { type AccountServer, type StandInAccount, startAccountServer } from "./a
 
 const INITIAL_MINOR = 1_000_000;
 const TIMEOUT_MS = 60_000;
-/** Number of accounts in the test that kills processes: one search adds at most 1,000. */
+/** Accounts of the test that kills processes: more than the 1,000 that one search adds. */
 const MANY = 1_200;
 
 interface VersionRow {
@@ -305,7 +305,7 @@ it("of two templates that match an account, the one that was created first appli
   await setTemplate("wide", [limit(10)], { status: ["active"] });
   await setTemplate("narrow", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
-  // The search for `narrow` may find the account first: it then had the rules of `narrow` before.
+  // The account had the rules of `narrow` before these if the search for `narrow` found it first.
   expect((await versions())[account]?.at(-1)).toBe("wide/1 10");
   await carryOut({ operation: "risk.delete_template", payload: { name: "wide", accountRules: "keep" } });
   await setTemplate("narrow", [limit(21)], { nameStartsWith: "Phase 1" });
@@ -328,7 +328,7 @@ it("deleting a template keeps or removes the rules of its accounts, as the reque
   await setTemplate("removed", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
   await carryOut({ ...template, payload: { name: "removed", accountRules: "remove" } });
-  // The template is created again at once. It waits until its former rules are removed.
+  // The template is created again at once. The command waits until the former rules are removed.
   await setTemplate("removed", [limit(30)], { nameStartsWith: "Phase 1" });
   await applied();
   const history = ["kept/1 10", "removed/1 20", "removed/2 ", "removed/3 30"];

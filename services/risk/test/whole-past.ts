@@ -39,9 +39,9 @@ interface Reference {
 }
 
 /**
- * The alerts of an account, in the order of the steps. A valuation that was measured before an
- * earlier one does not count. No day may begin or end at a change of daylight saving time, and a
- * rule may not change its time zone or the start of its day.
+ * The alerts of an account, in the order of the steps. A valuation that was measured before one
+ * that precedes it in the log does not count. The result is wrong if a day begins or ends at a
+ * change of daylight saving time, or if a rule changes its time zone or the start of its day.
  */
 export function alertsByWholePast(
   steps: readonly Step[],
@@ -126,7 +126,7 @@ function referenceOf(
 ): Reference {
   const all = past.map(({ values }) => values);
   const [first] = all;
-  if (first === undefined) throw new TypeError("a rule has values from the beginning");
+  if (first === undefined) throw new TypeError("no values to compare with the rule");
   if (rule.type === "dailyLoss") {
     const start = all[Math.max(0, days.indexOf(days[past.length - 1] ?? "") - 1)] ?? first;
     const { equityMinor, balanceMinor } = start;
@@ -175,7 +175,7 @@ function shareOf(amountMinor: number, percent: number): number {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** The date of the day's start, in the rule's time zone. */
+/** For a daily rule, the date of the day's start in the rule's time zone; otherwise `lifetime`. */
 function periodOf(rule: RiskRule, { measuredAtMs }: AccountValues): string {
   if (rule.type !== "dailyLoss") return "lifetime";
   const { timeZone, dayStart } = rule;

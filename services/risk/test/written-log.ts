@@ -66,7 +66,7 @@ export async function writeSamples(
   for (let end = 0; end < logged.length; end += VALUATIONS_PER_SAMPLE) {
     const some = logged.slice(end, end + VALUATIONS_PER_SAMPLE);
     const last = some.at(-1);
-    if (last === undefined) throw new TypeError("a sample has valuations");
+    if (last === undefined) throw new TypeError("a sample without valuations");
     sequence += 1;
     const range = { sequence, from, to: first + last.offset };
     await writeSample({ producer, serverId }, some, range);
@@ -82,7 +82,7 @@ async function writeSample(
 ): Promise<void> {
   const last = some.at(-1);
   const lowest = some.toSorted((one, two) => one.valuation.equityMinor - two.valuation.equityMinor)[0];
-  if (last === undefined || lowest === undefined) throw new TypeError("a sample has valuations");
+  if (last === undefined || lowest === undefined) throw new TypeError("a sample without valuations");
   const { accountNumber, measuredAt, marginLevel, openPositionCount } = last.valuation;
   const frame: AccountMetricsFrame = {
     type: "account.metrics",

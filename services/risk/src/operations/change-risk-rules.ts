@@ -77,7 +77,7 @@ function rulesOf(
   return template === null ? null : { rules: template.rules, template };
 }
 
-/** The values of an account that rules compare. */
+/** The values of a valuation that are compared with rules. */
 export function valuesOf({ measuredAt, equityMinor, balanceMinor, netDepositsMinor }: Valuation): AccountValues {
   return {
     measuredAtMs: Date.parse(measuredAt),

@@ -18,9 +18,10 @@ export interface ChangeRiskTemplatesDependencies {
   readonly isUnavailable: (error: unknown) => boolean;
 }
 
-/** A change of a template, and how many accounts it selects; null for a deletion. */
+/** What a command does to a template. */
 export interface TemplateEffect {
   readonly change: TemplateChange;
+  /** Number of accounts that the template selects; null for a deletion. */
   readonly accounts: number | null;
 }
 

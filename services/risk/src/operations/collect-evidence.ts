@@ -1,7 +1,8 @@
 /**
  * Collects the evidence of breaches from the log, a minute and a quarter after each breach. One
  * pass over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
- * A former owner of the partition may still collect; only the first document is stored.
+ * A former owner of the partition can still collect evidence. Of two documents of a breach, only
+ * the first is stored.
  */
 import type { CommandStore } from "@kapi/commands";
 import { accountKey, type EvidencePosition, type MissingEvidence, type RiskEvent, TOPICS } from "@kapi/contracts";
@@ -34,8 +35,8 @@ const READ_TIMEOUT_MS = 16_000;
 /** Pause before incomplete evidence is collected again. */
 const RETRY_AFTER_MS = 10_000;
 /**
- * Time after the recording of a breach until its evidence is stored with the missing parts named:
- * trading servers keep quotes for 5 minutes.
+ * If parts are still missing this long after a breach was recorded, its evidence is stored without
+ * them. A trading server has to keep quotes for only 5 minutes.
  */
 const MAX_WAIT_MS = 240_000;
 /** Time after the recording of a breach until evidence that cannot be collected is given up. */
@@ -61,8 +62,8 @@ export async function collectEvidence(
 ): Promise<void> {
   if (partitions.length === 0) return;
   /**
-   * Servers with a breach that failed in this round. Their other breaches are skipped, so that they
-   * do not delay the breaches of other servers.
+   * Servers of breaches whose evidence could not be collected in this round. The round skips all
+   * further breaches of these servers, so that they do not delay other servers.
    */
   const failing = new Set<string>();
   for (const group of groupsOf(await dependencies.store.due(partitions, MAX_DUE))) {
@@ -74,7 +75,7 @@ export async function collectEvidence(
   }
 }
 
-/** Breaches of one partition that are close to each other in time. */
+/** Puts due breaches into groups: those of a group are on one partition, and close in time. */
 function groupsOf(due: readonly UnprovenBreach[]): UnprovenBreach[][] {
   const groups: UnprovenBreach[][] = [];
   const inOrder = due.toSorted((one, two) => one.partition - two.partition || one.measuredAtMs - two.measuredAtMs);
@@ -120,7 +121,10 @@ async function collectGroup(
   }
 }
 
-/** Makes and stores the document, or waits for late samples, positions and prices. */
+/**
+ * Makes and stores the document of a breach. While the evidence can wait, late samples postpone it,
+ * and this rejects if positions or prices are unavailable.
+ */
 async function prove(
   dependencies: EvidenceDependencies,
   unproven: UnprovenBreach,
@@ -163,8 +167,8 @@ async function prove(
 }
 
 /**
- * The positions that were open at a time. While the account service is unavailable, this rejects if
- * the evidence can wait; later the document says that they are missing.
+ * The positions that were open at a time, with their prices. If positions or prices are
+ * unavailable, rejects if `canWait` is true; otherwise `missing` names them.
  */
 async function positionsAt(
   { readPositions, logger }: EvidenceDependencies,

@@ -34,8 +34,8 @@ interface EvaluatorOptions extends PartitionDependencies {
 
 /**
  * One for each process. The consumer calls {@link Evaluator.assign} at each assignment, then
- * {@link Evaluator.addValuations}. Activations and checkpoints may run at the same time. A
- * partition is acquired when it is first used.
+ * {@link Evaluator.addValuations}. Activations and checkpoints can be started at any time, also
+ * during these calls. A partition is acquired when it is first used.
  */
 export class Evaluator {
   readonly #options: EvaluatorOptions;
@@ -55,14 +55,14 @@ export class Evaluator {
     return owned.reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value.accounts : 0), 0);
   }
 
-  /** The partitions of this process. */
+  /** The assigned partitions, without those that another process took. */
   get partitions(): readonly number[] {
     return [...this.#assigned].filter((partition) => !this.#lost.has(partition));
   }
 
   /**
-   * Forgets all partitions; the new ones are acquired when they are used. `generation`: the
-   * generation of the consumer group that has this assignment.
+   * Replaces the partitions of this process. Each one is acquired when it is first used.
+   * @param generation the consumer group's generation, to which this assignment belongs.
    */
   assign(partitions: readonly number[], generation: number): void {
     this.#assigned = new Set(partitions);
@@ -74,8 +74,9 @@ export class Evaluator {
   /**
    * Compares a batch of one partition.
    * @returns `commitOffset`, which returns the offset below which everything is stored.
-   * @throws RetryableError while the database is unavailable, or another process owns the
-   * partition. Throws another error if no new assignment follows: the process must restart.
+   * @throws RetryableError while the database is unavailable, if the partition is not assigned, or
+   * if another process has taken it. If no assignment follows within a minute after that, throws
+   * another error: the process must restart.
    */
   async addValuations(
     partition: number,

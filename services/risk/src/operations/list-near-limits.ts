@@ -6,7 +6,7 @@ import { type AccountState, distancesOf, type LimitDistance } from "../domain/ev
 import type { LimitReader, NearLimitQuery, StateText } from "../domain/ports.ts";
 import { type RuleSet, toRule } from "../domain/rule.ts";
 
-/** The distances from limits that are stored with a state. */
+/** The distances from the nearest limits of losses, in the form in which they are stored. */
 export function limitsLeft(
   state: AccountState,
   rules: RuleSet,
@@ -21,7 +21,10 @@ export function limitsLeft(
   };
 }
 
-/** The accounts that match, the nearest first, each with its nearest limit, and their number. */
+/**
+ * A page of the accounts that match, the nearest first, each with its nearest limit. `total` counts
+ * the accounts of all pages.
+ */
 export async function listNearLimits(
   { reader, clock }: { readonly reader: LimitReader; readonly clock: Clock },
   query: NearLimitQuery,
@@ -48,7 +51,7 @@ export async function listNearLimits(
   return { limits, total };
 }
 
-/** The nearest limit of a type; null: of all limits of losses. */
+/** The nearest limit of `type`, or of any type of loss if `type` is null. */
 function nearest(distances: readonly LimitDistance[], type: "dailyLoss" | "maxLoss" | null): LimitDistance | undefined {
   return distances
     .filter(({ rule }) => (type === null ? rule.type !== "profitTarget" : rule.type === type))

@@ -97,7 +97,7 @@ export interface ValuationMessage {
 /**
  * Created when the partition is acquired, with the states of its last checkpoint; it lives for one
  * assignment. Batches, activations and snapshots run one after another. Every write throws NotOwner
- * once another process owns the partition.
+ * if another process owns the partition by then.
  */
 export class PartitionEvaluator {
   readonly owner: PartitionOwner;
@@ -106,7 +106,10 @@ export class PartitionEvaluator {
   readonly #shared = new SharedRules();
   #found: RecordedAlert[] = [];
   #position: number;
-  /** Before this offset, a former owner may have compared valuations with the former rules. */
+  /**
+   * The end of the log at the acquisition. A former owner has possibly compared earlier valuations,
+   * so a waiting version becomes active only from this offset on.
+   */
   readonly #end: number;
   #durable: number;
   /** Whether accounts had rules at the position: a gap in the log is then a loss. */
@@ -159,8 +162,11 @@ export class PartitionEvaluator {
   /**
    * Activates a version from the position on, and finishes its command as succeeded, in one
    * transaction. A version whose command is final already is discarded. A version of a template has
-   * no command. A version waits until the position has reached all earlier versions. The position
-   * can be behind a version that a crashed owner activated after its last checkpoint.
+   * no command.
+   *
+   * Does nothing while the position is below the end that the log had at the acquisition, or below
+   * the offset of an earlier version of the account. A crashed owner can have activated such a
+   * version after its last checkpoint, at which the next owner begins.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
@@ -223,8 +229,8 @@ export class PartitionEvaluator {
 
   /**
    * Stores the position and the changed states, one checkpoint at a time. Valuations are compared
-   * while the database writes, because writing thousands of states takes longer than a breach may
-   * wait.
+   * while the database writes. Otherwise writing thousands of states would delay breaches for too
+   * long.
    */
   checkpoint(): Promise<void> {
     const run = this.#checkpoints.then(async () => {
@@ -242,7 +248,7 @@ export class PartitionEvaluator {
     return run;
   }
 
-  /** The position and the changed states as text; null if the position is stored. */
+  /** The position and the changed states as text; null if this position is already stored. */
   async #snapshot(): Promise<Snapshot | null> {
     if (this.#position === this.#durable) return null;
     for (const account of this.#accounts.values()) this.#activateScheduled(account, this.#position);

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { AccountForRisk } from "../domain/ports.ts";
 import { createIntervalEvidence } from "./read-evidence.ts";
 
-/** More requests than a process reads at once. */
+/** A number of requests: more than the intervals that a process reads at once. */
 const MANY = 10;
 
 /**

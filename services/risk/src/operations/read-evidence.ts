@@ -46,10 +46,10 @@ interface IntervalEvidenceDependencies {
 export type ReadIntervalEvidence = (account: AccountRef, query: IntervalEvidenceQuery) => Promise<string>;
 
 /**
- * Creates the function. It rejects with an ApiError for an unknown account, and for an interval
- * that is too old, in the future, or has too many records. The error is
- * TOO_MANY_CONCURRENT_REQUESTS if the account's organization already reads its share of intervals,
- * or all organizations together read too many.
+ * Creates the function that reads evidence of intervals. It rejects with an ApiError for an unknown
+ * account, and for an interval that is too old, ends in the future, or has too many records. The
+ * error is TOO_MANY_CONCURRENT_REQUESTS if the account's organization already reads its share of
+ * intervals, or all organizations together read too many.
  */
 export function createIntervalEvidence(dependencies: IntervalEvidenceDependencies): ReadIntervalEvidence {
   const slots = new OrganizationSlots({

@@ -10,7 +10,7 @@ import {
   templateChangeOf,
 } from "./change-risk-templates.ts";
 
-/** Maximum number of commands that are carried out at the same time. */
+/** Maximum number of commands of one batch that are carried out at the same time. */
 const MAX_CONCURRENT_COMMANDS = 8;
 
 interface RiskExecutorDependencies extends ChangeRiskRulesDependencies, ChangeRiskTemplatesDependencies {

@@ -1,6 +1,4 @@
-/**
- * Keeps equal rules of many accounts in memory only once: accounts of one plan have equal rules.
- */
+/** Keeps equal rules of many accounts, such as those of a template, in memory only once. */
 import type { RuleVersion, StoredRule } from "../domain/ports.ts";
 import { type RuleSet, toRule } from "../domain/rule.ts";
 

@@ -78,7 +78,7 @@ export interface AccountValues {
   readonly openPositionCount: number;
 }
 
-/** Values an account at the given prices. */
+/** Computes the values of an account at the given prices. */
 export function valueAccount(prices: Prices, account: Account): AccountValues {
   let unrealizedProfitMinor = 0;
   let margin = 0;

@@ -17,7 +17,7 @@ export interface Position {
   takeProfit: number | null;
   /** Booked swap that no deal has realized yet; signed. */
   swapMinor: number;
-  /** All deals, the entry first. */
+  /** Ids of all deals of the position; the first one opened it. */
   readonly dealIds: string[];
 }
 
@@ -60,9 +60,9 @@ export interface Account {
   balanceMinor: number;
   /** Deposits minus withdrawals, without the initial balance. */
   netDepositsMinor: number;
-  /** Sequence of its last event. */
+  /** Sequence of the account's last event. */
   sequence: number;
-  /** Number of the last id of an order, position or deal. */
+  /** Counts the ids of orders, positions and deals: each id is derived from its number. */
   lastTicket: number;
   tradingPasswordHash: string;
   investorPasswordHash: string;

@@ -6,7 +6,7 @@ import type { SelectedAccounts } from "../../domain/template-ports.ts";
 
 const NOT_FOUND = 404;
 
-/** Reads accounts from the account service; null for an account that it does not know. */
+/** Reads accounts from the account service. Null if the service answers 404. */
 export function createAccountReader(account: InternalClient): ReadAccount {
   return async (params) => {
     try {

@@ -10,7 +10,7 @@ const VOLUME_DECIMALS = 8;
 
 /**
  * Reads the positions that were open at a time, with their prices then, from the account service.
- * Null for an account that it does not know. Without `needsPrices`, unavailable prices are null.
+ * Null if the service answers 404. Without `needsPrices`, unavailable prices are null.
  */
 export function createPositionReader(account: InternalClient): ReadPositions {
   return async ({ serverId, accountNumber }, at, { needsPrices }) => {

@@ -8,17 +8,18 @@ import type { Clock } from "@kapi/kernel";
 import type { LoggedSample, LoggedValuation } from "../../domain/evidence.ts";
 import type { ReadAccountLog } from "../../domain/ports.ts";
 
-/** A valuation may be in the log this long before the time at which it says it was measured. */
+/** Maximum time by which `measuredAt` of a valuation is later than the time of its record. */
 const MAX_AHEAD_MS = 5_000;
-/** A valuation may be in the log this long after the time at which it was measured. */
+/** Maximum time by which `measuredAt` of a valuation is earlier than the time of its record. */
 const MAX_LATE_MS = 60_000;
 /** Maximum number of records of one account and topic that are kept in memory. */
 const MAX_ACCOUNT_RECORDS = 40_000;
 
 /**
- * Creates the reader. Each call reads a part of one partition, of both topics.
- * @param grownAtMs when the topics have grown, in milliseconds since the epoch; negative infinity
- * if they never grew. Most accounts have their earlier records on another partition, so a range
+ * Creates the reader. Each call reads a part of one partition of `trading.valuations`, and of the
+ * partition of `metrics.samples` with the same number.
+ * @param grownAtMs when the topics grew last, in milliseconds since the epoch; negative infinity if
+ * they never grew. Most accounts have their earlier records on another partition, so a range
  * that begins before this time counts as cut.
  */
 export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs: number): ReadAccountLog {

@@ -40,7 +40,7 @@ const FIND = statement<BreachRow>(
    where a.id = $2 and a.server_id = any($1::uuid[]) and a.kind = 'breached'`,
 );
 
-/** Reads a page of the breaches of an account, newest first, and their number. */
+/** Reads a page of the breaches of an account, newest first; `total` counts those of all pages. */
 export function createBreachReader(database: Database): ReadBreaches {
   return async ({ serverId, accountNumber }, { from, to, ruleId }, { limit, offset, after }) => {
     const filters = [serverId, accountNumber, from ?? null, to ?? null, ruleId ?? null];
@@ -86,7 +86,7 @@ const LIST_RECENT = statement<ListedRow>(
    order by a.measured_at desc, a.id desc limit $3`,
 );
 
-/** Reads a page of the breaches of several servers, newest first, and their number. */
+/** Reads a page of the breaches of servers, newest first; `total` counts those of all pages. */
 export function createRecentBreachReader(database: Database): ReadRecentBreaches {
   return async (serverIds, from, after, limit) => {
     const filters = [column(serverIds), from];

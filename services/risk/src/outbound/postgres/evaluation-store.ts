@@ -28,9 +28,9 @@ const TOKENS = statement<{ number: number; token: number }>(
   "risk-partition-tokens",
   `select number, token::float8 as token from partitions`,
 );
-// $1 partition, $2 topic id, $3 generation, $4 the token before the join, or null. A new topic is
-// read from its beginning. Returns no row if a member of a later generation has the partition, and
-// the token is not $4.
+// $1 partition, $2 topic id, $3 generation, $4 the token before the join, or null. A recreated
+// topic is read from its beginning. Returns no row if a member of a later generation has the
+// partition, and the token is not $4.
 const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
   "risk-acquire-partition",
   `with former as (select topic_id from partitions where number = $1)
@@ -44,8 +44,8 @@ const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: bo
    returning token::float8 as token, next_offset::float8 as next_offset,
      coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
 );
-// The offsets of a former topic, $1 partition: versions apply from the first offset of the new
-// topic, and no state has a valuation of it.
+// $1 partition. After the topic was recreated, offsets of the former topic mean nothing: active
+// versions apply from offset 0, and states no longer name the valuation of their values.
 const FORGET_OFFSETS: readonly Statement<never>[] = [
   statement(
     "risk-forget-version-offsets",
@@ -91,7 +91,7 @@ const STORE_STATES = statement<never>(
    from unnest($2::uuid[], $3::text[], $4::integer[], string_to_array($5, E'\\n', ''), $6::float8[],
        $7::timestamptz[], $8::float8[])
      as u(server_id, account_number, version, state, daily_left, daily_until, loss_left)
-   -- The rules of a deleted account are deleted.
+   -- A deleted account has no rules any more, so its state is not stored.
    where exists (
      select from rule_sets r where r.server_id = u.server_id and r.account_number = u.account_number
    )

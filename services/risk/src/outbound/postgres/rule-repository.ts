@@ -17,7 +17,7 @@ const ADD = statement<never>(
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
      initial_balance_minor, command_id, template_name, template_version, template_command_id, currency,
      created_at)
-   -- Versions of an account become active in the order of this time.
+   -- Versions of an account become active in the order of created_at, the last value.
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, clock_timestamp())
    on conflict (command_id) do nothing`,
 );
@@ -61,8 +61,8 @@ export interface RuleRepository {
   /** Reads the newest active version; version 0 without rules if there is none. */
   readonly active: ReadRules;
   /**
-   * Deletes all versions of the rules of deleted accounts, with their states, and removes the
-   * accounts from the waiting ones. Breaches stay.
+   * Deletes all versions of the rules of deleted accounts, and the states of these rules. The
+   * accounts no longer wait for templates. Breaches stay.
    */
   deleteRules(accounts: readonly AccountRef[]): Promise<void>;
 }
@@ -123,8 +123,8 @@ export async function lockNewest(
 }
 
 /**
- * Stores a version after `newest`, which this transaction has locked. A rule keeps the version in
- * which it was added.
+ * Stores a version after `newest`, which this transaction has locked. If a rule has the id and type
+ * of a rule of `newest`, its `since` stays the same.
  */
 export async function addVersion(
   transaction: Queryable,

@@ -159,7 +159,7 @@ export async function allTemplates(database: Queryable, serverId: string): Promi
   return (await database.query(ALL, [serverId])).map(fromRow);
 }
 
-/** Sets or deletes a template in the transaction of its command. Returns the new version. */
+/** Sets or deletes a template in the transaction of its command. Returns the template's version. */
 async function changeTemplate(
   transaction: WorkTransaction,
   change: TemplateChange,
@@ -182,7 +182,7 @@ async function changeTemplate(
     return assertDefined(set, "the row of the template").version;
   }
   const state = change.accountRules === "remove" ? "removed" : "deleted";
-  // Accounts that wait for their first rules of the template get none.
+  // Accounts that wait for rules of the template do not get them.
   transaction.execute(DELETE_WAITING, [serverId, name]);
   const [deleted] = await transaction.query(DELETE, [serverId, name, state, commandId]);
   return assertDefined(deleted, "the row of the template").version;

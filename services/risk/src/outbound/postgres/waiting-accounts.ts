@@ -19,7 +19,7 @@ interface WaitingRow {
   readonly is_inactive: boolean | null;
 }
 
-/** Pause before an account is compared again whose newest own rules may still be discarded. */
+/** Pause before the next comparison, if the account's newest own rules may still be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
 /** The account is compared again, even if it is being compared now: it gets another revision. */
 const AGAIN = `on conflict (server_id, account_number, template_name) do update set
@@ -43,8 +43,8 @@ const ADD_FROM_TEMPLATE = statement<never>(
    select $1, account_number, $2, partition from page where exists (select from moved) order by account_number
    ${AGAIN}`,
 );
-// $1 server, $2 name, $3 version, $4 the last account that the search has found before, $5 the last
-// one now, or null at the end, $6 numbers, $7 partitions.
+// $1 server, $2 name, $3 version, $4 the last account of the previous page, $5 the last account of
+// this page, or null if no page follows, $6 numbers, $7 partitions.
 const ADD_SELECTED = statement<never>(
   "risk-add-selected-accounts",
   `with moved as (
@@ -156,7 +156,7 @@ export function createWaitingAccounts(database: Database) {
   };
 }
 
-/** Compares an account with its templates. Returns whether the account got a version of rules. */
+/** Compares an account with the templates of its server. Returns whether it got a version. */
 function apply(database: Database, waiting: WaitingAccount, account: OpenAccount): Promise<boolean> {
   const { serverId, accountNumber, templateName, revision, partition } = waiting;
   return database.transaction(async (transaction) => {
