@@ -85,7 +85,10 @@ export function migrateDatabase(context: MigrationContext): Promise<void> {
   return migrateSchema(SCHEMA, context);
 }
 
-/** Starts the service: schema, months, directory, ledger, repeated work, and last the routes. */
+/**
+ * Starts the service: the schema, the months of the ledger, the directory, settlements, repeated
+ * work, and last the routes.
+ */
 export async function startService(context: MainContext<Config>): Promise<void> {
   const { config, scope, logger, health } = context;
   const database = await startDatabase(context, SCHEMA);

@@ -7,9 +7,10 @@ import type { OpenCommand } from "../src/domain/credits/ports.ts";
 
 const OpenRequest = z.object({ organizationIds: z.array(z.guid()) });
 
-/** Internal routes of command-status that a sync calls, with answers set by the test. */
+/** A server with the internal routes of command-status that a sync calls. */
 export interface StandIn {
   readonly url: string;
+  /** The open commands that the server returns; tests set them. */
   open: OpenCommand[];
 }
 

@@ -19,7 +19,7 @@ import { recordUnderLocks } from "../src/operations/credits/record-under-locks.t
 import { createCreditMonths } from "../src/outbound/postgres/credits/credit-months.ts";
 import { ledgerSums, MIGRATIONS, startLedger, type LedgerHarness } from "./support.ts";
 
-/** The first migration of the months. */
+/** The first migration that the previous release does not have. */
 const FIRST_NEW = "0014";
 const DAY_SECONDS = 24 * 3_600;
 

@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** Moves the shards `months` months on from the newest month that any shard is in. */
+/** Moves the shards into the month that is `months` after the newest month of all shards. */
 async function nextMonth(shards: readonly Shard[] = ALL_SHARDS, months = 1): Promise<void> {
   await harness.database.transaction(async (tx) => {
     await tx.query(lockShards, [shards]);
@@ -143,7 +143,7 @@ test.each([
   for (let month = 0; month < monthsOpen; month += 1) await nextMonth();
   await record([{ ...reservation, kind: "settle", action: "release" }]);
   for (let month = 0; month < monthsSince; month += 1) await nextMonth();
-  // The new request has its own id, and comes after MONTH_BEGIN_MARGIN_MS of the month.
+  // A new request, with its own id, more than MONTH_BEGIN_MARGIN_MS after the month began.
   const nowMs = (await epochMs(organizationId)) + 3 * DAY_MS;
   await record([{ ...reservation, requestId: "again", atMs: nowMs }], nowMs);
   expect((await ledgerSums(harness, organizationId)).kept).toMatchObject({ reserved: 0, available: 100 });
@@ -161,7 +161,7 @@ async function epochMs(organizationId: string): Promise<number> {
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("an entry of weeks ago is looked for in all months; if a dropped month may have it, it is put aside", async () => {
+test("an entry of weeks ago is looked for in all months, and refused if a dropped month may have had it", async () => {
   const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
   const entries = someEntries(organizationId);
@@ -324,7 +324,7 @@ test("dropping a month that is being read does not block recording, and succeeds
       const entries = [entryOf(organizationId, "consume"), ...someEntries(organizationId)];
       return recordEntries(tx, await shareShardLocks(tx, [shardOf(organizationId)]), entries, Date.now());
     });
-  // A connection reads the bounds of the partitions once: this first recording may wait.
+  // The first recording of a connection would wait for a drop. So it precedes the drop.
   await record();
   const { promise: readEnough, resolve: endReading } = Promise.withResolvers<void>();
   const { promise: isReading, resolve: begun } = Promise.withResolvers<void>();
@@ -363,7 +363,7 @@ const waitingDrops = statement<{ count: number }>(
   `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%drop_credit_month%' and pid <> pg_backend_pid()`,
 );
 
-test("a shard with an old epoch records only after its epoch is raised; this and the next month have partitions", async () => {
+test("a shard with an old epoch records only after its epoch is raised; the current and the next month have partitions", async () => {
   const age = statement<object>("test_age_shard", `update tags set epoch = epoch - 2 * 86400 where tag = 7`);
   const fresh = await startLedger();
   try {

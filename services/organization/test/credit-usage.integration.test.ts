@@ -19,7 +19,7 @@ afterAll(() => harness.stop());
 
 type Answer = ReturnType<typeof CreditUsageAnswer.parse>;
 
-/** The key of the requests that `support.ts` makes. */
+/** `createdBy` of all lines: the management key of the requests that `support.ts` makes. */
 const KEY = { type: "key", id: "aaaaaaaaaaaaaaaa" } as const;
 
 async function usage(organizationId: string, page = 1, limit = DEFAULT_PAGE_LIMIT): Promise<Answer> {
@@ -35,7 +35,7 @@ async function expectSum(organizationId: string): Promise<void> {
   expect(lines.reduce((sum, line) => sum + line.credits, 0)).toBe(kept.consumed + kept.reserved);
 }
 
-test("every billed request and reservation is a line, newest first; refunds are negative, purchases are no lines", async () => {
+test("every billed request and reservation is a line, newest first; releases are negative, purchases are no lines", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   await read(context, organizationId, 3);

@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 test.each(["in one batch", "after each request", "with the settlement"])(
-  "a command that was released because it was not published, and is requested again, is reserved and consumed once; its usage is read %s",
+  "a command that is requested again, after its reservations were released because it was not published, is consumed once; usage is recorded %s",
   async (read) => {
     const { context } = harness;
     const organizationId = await organizationWith(harness, 100);
@@ -180,8 +180,8 @@ function redisWithoutReplies(): LedgerHarness["context"]["redis"] {
 }
 
 test.each([
-  ["by a retry while Redis still remembers it", 10, false],
-  ["by a sync when Redis may have forgotten it", 61, true],
+  ["by a retry while Redis still remembers the change", 10, false],
+  ["by a sync if Redis may have forgotten the change", 61, true],
 ])("a change whose reply was lost is applied once: %s", async (_what, minutes, isForgotten) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
@@ -291,7 +291,10 @@ test("a reservation that is read again long after its settlement changes nothing
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-/** Fails over to a replica with the data after `change`; its shard is synced from the ledger. */
+/**
+ * Applies `change` to the data, then fails over to a replica that has this data. The shard of the
+ * organization is synced from the ledger.
+ */
 async function failOver(organizationId: string, change: () => Promise<unknown>): Promise<void> {
   const { context } = harness;
   const shard = shardOf(organizationId);
@@ -300,7 +303,7 @@ async function failOver(organizationId: string, change: () => Promise<unknown>):
   expect(await syncShards(context, [shard])).toMatchObject({ synced: [shard] });
 }
 
-/** Charges 3 credits for a failed request; the ledger has the charge. */
+/** Charges 3 credits for a request, and records the charge. `giveBack` refunds the charge. */
 async function chargedRead(organizationId: string) {
   const { context } = harness;
   const chargeId = randomUUID();

@@ -44,7 +44,7 @@ let cluster: TestRedisCluster;
 let harness: LedgerHarness;
 let redis: RedisConnection;
 let stop: () => Promise<void>;
-/** Shards of the master that is lost. */
+/** Shards of the master without a replica that the first test crashes. */
 let lostShards: readonly Shard[];
 /** Shards of the master that has a replica. */
 let replicatedShards: readonly Shard[];
@@ -80,7 +80,7 @@ async function organizationOf(isWanted: (shard: Shard) => boolean): Promise<stri
   }
 }
 
-test("while a node is lost, usage, settlements, purchases, syncs and deletions of messages continue on the other nodes", async () => {
+test("while a node is lost, usage, settlements, purchases, syncs and deletions of stored command messages continue on the other nodes", async () => {
   const { context } = harness;
   await syncShards(context, ALL_SHARDS);
   const [lost, other] = [await organizationIn(true), await organizationIn(false)];

@@ -166,7 +166,7 @@ function request(organizationId: string, price: number) {
   return { ...requestOf(organizationId, randomUUID()), price };
 }
 
-/** A read under a charge id. */
+/** The admission call of a read, with this charge id. */
 export function requestOf(organizationId: string, chargeId: string) {
   return {
     callerName: "aaaaaaaaaaaaaaaa",
@@ -183,8 +183,8 @@ export function requestOf(organizationId: string, chargeId: string) {
 }
 
 /**
- * The charge id of a command's reservation, as the idempotency record has it; the gateway puts it
- * into the message.
+ * The charge id of a command's reservation, which the gateway puts into the message: that of the
+ * idempotency record, or else the command id.
  */
 export async function reservationOf(
   { redis }: LedgerContext,

@@ -57,7 +57,7 @@ async function ofLines(organizationId: string): Promise<Day[]> {
   return harness.database.query(selectOfLines, [organizationId]);
 }
 
-/** A change of a wallet. `daysAgo` gives the time in the command's final event. */
+/** A request of an organization, or the recording of all usage. */
 type Step =
   | { readonly kind: "read"; readonly price: number }
   | { readonly kind: "refunded"; readonly price: number }
@@ -74,9 +74,11 @@ type Step =
     };
 interface End {
   readonly action: "consume" | "release";
+  /** The age of the command's final event, in days. */
   readonly daysAgo: number;
+  /** How often the final event is recorded. */
   readonly times: number;
-  /** Whether the settlement is recorded without usage; its usage entry is read afterwards. */
+  /** Whether the settlement is recorded without reading the usage stream. */
   readonly blind: boolean;
 }
 
@@ -178,7 +180,7 @@ test("a release recorded before its reservation's request moves to that request'
   ]);
 });
 
-test("a release counts once, for the request, if it is recorded with the request of a reservation that a sync recorded", async () => {
+test("a sync records a reservation; its usage entry and its release, recorded together, count for the request's operation", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
@@ -215,7 +217,7 @@ test("days that the migration computes equal days that are updated with each ent
   expect(await kept(organizationId)).toEqual(before);
 });
 
-test("the answer has every day of one organization, oldest first, with the most expensive operations first", async () => {
+test("the answer has each of the wanted days of one organization, oldest first, with the most expensive operations first", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 100), await organizationWith(harness, 100)];
   await read(context, organizationId, 3);

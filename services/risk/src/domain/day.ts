@@ -9,8 +9,8 @@ import { assert, assertDefined } from "@kapi/kernel";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /**
- * A local time, read as UTC, is within this many days of its instant: time zones are at most 14
- * hours ahead of UTC and 12 behind it.
+ * Days to search before and after a local time that is read as UTC. Its instant is less than one
+ * day away, because time zones are at most 14 hours ahead of UTC and 12 behind it.
  */
 const SEARCH_DAYS = 2;
 
@@ -76,7 +76,7 @@ export class DayCalendar {
   /** The first instant in (from, to] whose local time is at least `wanted`, which is skipped. */
   #endOfGap(from: number, to: number, wanted: number): number {
     let [low, high] = [from, to];
-    assert(this.#localMs(low) < wanted && this.#localMs(high) >= wanted, "the gap is within the searched days");
+    assert(this.#localMs(low) < wanted && this.#localMs(high) >= wanted, "the gap is not within the searched days");
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2);
       if (this.#localMs(middle) >= wanted) high = middle;

@@ -142,7 +142,7 @@ describe("a maximum loss", () => {
     expect(run([trailing], [values(0, 10_000), open, closed, values(3, 10_800)]).found).toHaveLength(1);
   });
 
-  it("is breached at once on an account that has lost more when its rule is set", () => {
+  it("is breached at once if the account has lost more than the limit before the rule is set", () => {
     expect(run([MAX], [values(0, 8_000)]).found).toMatchObject([{ kind: "breached", thresholdMinor: 9_000_00 }]);
   });
 });

@@ -34,7 +34,7 @@ export interface AccountValues {
   readonly valuation?: ValuationPosition | undefined;
 }
 
-/** What a rule compares with, in one period. */
+/** The state of one rule in one period. */
 export interface RuleState {
   /** Local date of a daily rule; `lifetime` of every other rule. */
   period: string;
@@ -267,13 +267,15 @@ export function distancesOf({ last, rules }: AccountState, { rules: set }: RuleS
   });
 }
 
-/** A rule's value and threshold. */
+/** The numbers by which a rule is compared with the values of an account. */
 interface Measured {
   readonly limitMinor: number;
   readonly referenceMinor: number;
   readonly thresholdMinor: number;
   readonly valueMinor: number;
+  /** Whether `valueMinor` is at or beyond this threshold. */
   readonly reached: (thresholdMinor: number) => boolean;
+  /** The threshold at this distance from the reference. */
   readonly levelAt: (distanceMinor: number) => number;
 }
 

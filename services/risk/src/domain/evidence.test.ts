@@ -128,7 +128,7 @@ describe("the records of a document", () => {
     expect(chooseRecords(late, range(0, 11)).missing).toEqual(expected);
   });
 
-  it("are those around the breach if there are too many", () => {
+  it("are the valuations around the breach if there are too many valuations", () => {
     const many = Array.from({ length: 30_000 }, (_, index) => logged(index, 10_000_00, index / 1_000));
     const { valuations, missing } = chooseRecords(records({ valuations: many }), range(0, 30, 200_000));
     expect(valuations).toHaveLength(15_000);
@@ -228,7 +228,7 @@ describe("the extreme value since a breach", () => {
     expect(extremeOf(UNPROVEN, valuations)).toEqual({ valueMinor: 9_400_00, at: at(4) });
   });
 
-  it("is the breaching value if no valuation is left", () => {
+  it("is the breaching value if there is no valuation since", () => {
     expect(extremeOf(UNPROVEN, [])).toEqual({ valueMinor: 9_500_00, at: at(3) });
   });
 
@@ -240,7 +240,7 @@ describe("the extreme value since a breach", () => {
   });
 });
 
-it("evidence says that a rule was active from the last valuation before its offset, or else from the seed", () => {
+it("evidence says that a rule was active from the latest valuation before the offset of its activation, or else from the seed", () => {
   const valuations = [logged(0), logged(1, 9_000_00), logged(2), logged(3, 9_500_00)];
   const activeFrom = (ruleActiveFromOffset: number | null): string => {
     const chosen = chooseRecords(records({ valuations }), range(0, 9));

@@ -61,7 +61,7 @@ export interface UnprovenBreach {
   readonly currency: BreachClaim["currency"];
   readonly referenceMinor: number;
   readonly baseMinor: number;
-  /** Null: the start value of the rule. */
+  /** When the values of the reference were measured; null: it is the start value of the rule. */
   readonly referenceAtMs: number | null;
   readonly thresholdMinor: number;
   readonly valueMinor: number;
@@ -307,7 +307,7 @@ function comparedOf(rule: RiskBreach["rule"]): "equity" | "balance" {
 /**
  * The time after which all valuations were compared with the rule: the latest time among the seed
  * and the valuations before the offset at which the rules became active. Valuations between the
- * seed and this time may not have been compared.
+ * seed and this time were perhaps not compared.
  */
 function activeFromMs(
   { ruleActiveFromMs, ruleActiveFromOffset }: UnprovenBreach,

@@ -39,7 +39,7 @@ export interface RuleVersion extends AccountRef {
   readonly commandId: string;
   /** Whether no command asked for the version: it was made when a template was applied. */
   readonly isOfTemplate: boolean;
-  /** Null until the version is active. */
+  /** The version applies to valuations from this offset on; null until the version is active. */
   readonly activeFromOffset: number | null;
   /** Null if an earlier release stored the version: its breaches have no evidence. */
   readonly currency: Currency | null;
@@ -71,7 +71,7 @@ export interface StateText extends AccountRef {
   readonly state: string;
   /**
    * Distance from the nearest limit of a `dailyLoss` rule, in percent of the limit; null: there is
-   * no such limit that is not breached.
+   * no such limit, all are breached, or their references are not positive.
    */
   readonly dailyLeft: number | null;
   /** Until when `dailyLeft` applies. */
@@ -242,7 +242,10 @@ export interface NewEvidence {
   readonly document: string;
 }
 
-/** The state of the evidence of a breach. `null`: the account has no such breach. */
+/**
+ * The state of the evidence of a breach. `none`: there is none, and none will be collected. `null`:
+ * the account has no such breach.
+ */
 export type StoredEvidence =
   | { readonly status: "stored"; readonly document: string }
   | { readonly status: "pending"; readonly dueAtMs: number }

@@ -98,11 +98,11 @@ export interface TemplateRepository {
   addFromTemplate(template: SearchingTemplate, limit: number): Promise<void>;
   /** Adds the next selected accounts; `isLast`: no account follows them in the selection. */
   addSelected(template: SearchingTemplate, accounts: readonly LocatedAccount[], isLast: boolean): Promise<void>;
-  /** Adds accounts that were created or changed, if a template of their server is for new ones. */
+  /** Adds created or changed accounts, if an active template of their server has `newAccounts`. */
   addChanged(accounts: readonly LocatedAccount[]): Promise<void>;
   /**
-   * The waiting accounts of these partitions that are due, at most `limit` of each server: changed
-   * accounts first.
+   * The waiting accounts of these partitions that are due, at most `limit` of each server: created
+   * and changed accounts first.
    */
   due(partitions: readonly number[], limit: number): Promise<readonly WaitingAccount[]>;
   /** Number of versions of rules of these partitions that are not active yet. */
@@ -113,8 +113,9 @@ export interface TemplateRepository {
   postpone(accounts: readonly WaitingAccount[], pauseMs: number, hasFailed: boolean): Promise<void>;
   /**
    * Compares an account with the templates of its server, and stores the version of the rules that
-   * it gets, in one transaction. Stores nothing if the account keeps its rules, was deleted or
-   * compared meanwhile, or must be compared again later. Returns whether a version was stored.
+   * the account gets, in one transaction. Stores nothing if the account keeps its rules, was
+   * deleted or compared meanwhile, or must be compared again later. Returns whether a version was
+   * stored.
    */
   apply(waiting: WaitingAccount, account: OpenAccount): Promise<boolean>;
 }

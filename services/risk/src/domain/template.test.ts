@@ -22,7 +22,7 @@ function template(name: string, changes: Partial<Template> = {}): Template {
   };
 }
 
-/** `<name>/<version> <number of rules>`, or null. */
+/** The template and number of rules that the account gets: `a/1 1`; null: it keeps its rules. */
 function given(
   rulesFrom: TemplateVersion | "own" | null,
   templates: readonly Template[],
@@ -72,7 +72,7 @@ describe("the rules that an account gets from templates", () => {
     expect(given({ name: "a", version: 1 }, [existing, template("b")], "b")).toBeNull();
   });
 
-  it("follow the template that they came from while no other matches, and stay if it was deleted", () => {
+  it("follow the template that they came from while no other matches; its deletion keeps or removes them", () => {
     const elsewhere = { appliesTo: { nameStartsWith: "Funded" }, version: 2 };
     const from = { name: "a", version: 1 };
     expect(given(from, [template("a", elsewhere)])).toBe("a/2 1");

@@ -96,7 +96,7 @@ function setUp({
   return { applier, clock, done, failing };
 }
 
-it("applies templates on other servers while the accounts of one are unavailable, and tries it again later", async () => {
+it("applies templates on other servers while the accounts of one are unavailable, and tries that server again later", async () => {
   const { applier, clock, done, failing } = setUp({
     accounts: [waiting("down", "1001"), waiting("up", "1001")],
   });

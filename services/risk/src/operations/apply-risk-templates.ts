@@ -4,8 +4,8 @@
  * `trading.valuations` that it owns. Each step is stored, so the next owner continues from there.
  *
  * Invariant: an account waits until one transaction has compared it and stored the version that it
- * gets. The comparison decides from the account as it is now. So two processes that compare the
- * same account at the same time store one version.
+ * gets, or until it needs no comparison. The transaction reads the newest rules of the account. So
+ * two processes that compare the same account at the same time store one version.
  */
 import { backOffMs, type Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
@@ -35,7 +35,7 @@ const MAX_CONCURRENT_SERVERS = 4;
  * templates must not delay them for long.
  */
 const MAX_INACTIVE_VERSIONS = 100;
-/** Pauses after failed attempts, of an account and of a server. */
+/** Pauses after failed attempts: of an account, of a server, and of the searches. */
 const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Pause before an account is compared whose own rules may still be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
@@ -58,7 +58,7 @@ interface TemplateApplierOptions {
   readonly logger: Logger;
 }
 
-/** How often something was unavailable in a row, and until when it is not tried. */
+/** Consecutive failures of a server or of the searches, and the end of the pause. */
 interface Pause {
   readonly failures: number;
   readonly untilMs: number;
@@ -83,7 +83,7 @@ export class TemplateApplier {
 
   /**
    * One round: the next accounts of changed templates, then the waiting accounts. Returns whether a
-   * server may have more waiting accounts to compare at once.
+   * server possibly has more accounts that are due.
    * @throws the database's error while it is unavailable.
    */
   async round(): Promise<boolean> {
@@ -146,7 +146,8 @@ export class TemplateApplier {
 
   /**
    * Runs `work`; pauses the server, or the searches, if accounts are unavailable. Returns false if
-   * it failed. After a conflict the account still waits, and the next round compares it again.
+   * `work` failed, but true after a conflict: the account still waits, and the next round compares
+   * it again.
    */
   async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
     const { isUnavailable, isConflict, clock, logger } = this.#options;

@@ -10,7 +10,7 @@ const MAX_BATCH_MESSAGES = 500;
 /** Minimum time between fetches: rules of a new account are this much later. */
 const MIN_INTERVAL_MS = 200;
 
-/** The events after which a template may apply, and deletions. Other events are not parsed. */
+/** Events after which a template can begin to apply, and deletions. Other events are not parsed. */
 const ACCOUNT_CHANGE = /"account\.(?:created|updated|enabled|close_only|disabled|archived|deleted)"/;
 
 /** Deletes the rules of deleted accounts, and adds changed accounts to the waiting accounts. */
