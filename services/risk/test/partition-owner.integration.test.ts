@@ -88,8 +88,8 @@ beforeEach(() => {
   partition += 1;
 });
 
-/** The end of the log when a member acquires the partition. */
-let endOfLog = 0;
+/** The end of the log when a member acquires the partition; null: the cluster does not answer. */
+let endOfLog: number | null = 0;
 
 /** The evaluator of a process that read these tokens before it joined the group. */
 function startMember(
@@ -104,7 +104,7 @@ function startMember(
     calendarOf: (timeZone, dayStart) => calendars.of(timeZone, dayStart),
     clock: systemClock,
     topicId: () => Promise.resolve(topicId),
-    endOf: () => Promise.resolve(endOfLog),
+    endOf: () => (endOfLog === null ? Promise.reject(new Error("no broker answers")) : Promise.resolve(endOfLog)),
     logger,
   });
 }
@@ -245,6 +245,17 @@ it("makes new rules active only from an offset after the valuations that a crash
   endOfLog = 0;
   expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 1 }]);
   expect(await database.query(BREACHES, [account])).toEqual([]);
+});
+
+it("reads valuations again if the cluster does not answer after an assignment", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  endOfLog = null;
+  const adding = owner.addValuations(partition, [lossAt(0, account, 0)]);
+  await expect(adding).rejects.toBeInstanceOf(RetryableError);
+  endOfLog = 0;
+  await owner.addValuations(partition, [lossAt(0, account, 0)]);
 });
 
 it("records a breach while a checkpoint waits for the database", async () => {

@@ -142,14 +142,23 @@ export class Evaluator {
 
   async #acquire(partition: number): Promise<PartitionEvaluator> {
     const membership = { generation: this.#generation, tokens: this.#options.tokens };
-    const topicId = await this.#options.topicId();
+    const topicId = await answered(this.#options.topicId());
     const start = await this.#options.store.acquire(partition, topicId, membership);
-    const end = await this.#options.endOf(partition);
+    const end = await answered(this.#options.endOf(partition));
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
       "owns the rules of a partition",
     );
     return new PartitionEvaluator(partition, { ...start, end }, this.#options);
+  }
+}
+
+/** The answer of the cluster. If the cluster does not answer, the messages are read again later. */
+async function answered<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw new RetryableError("the topic of the valuations cannot be read", { cause: error });
   }
 }
 
