@@ -1,8 +1,8 @@
 /**
- * Import rules: who may import whom. The folders of `services/<name>/src` are the same layers in
- * every service: main → service → inbound → operations → domain ← outbound. A library never imports
- * a service. The `swc` parser is needed: with TypeScript 7 alone no file would be read, and every
- * rule would pass.
+ * Import rules: who may import whom. All services have the same layers in `services/<name>/src`:
+ * main → service → inbound → operations → domain ← outbound. But export has no inbound. A library
+ * never imports a service. The `swc` parser is needed: with TypeScript 7 alone no file would be
+ * read, and every rule would pass.
  */
 const SERVICE = "(^|/)services/([^/]+)/";
 /** Code that plays an outside client, starts servers or measures may use any package directly. */
@@ -11,7 +11,7 @@ const OUTSIDE = "(^|/)(test|libs/servers)/|/bench/";
 /** Tests, benchmarks, and the libraries that they share. */
 const TESTS = ["\\.test\\.tsx?$", "(^|/)(test|bench)/", "(^|/)libs/(testkit|servers)/"];
 
-/** One I/O package, and the places that may import it. */
+/** The rule that only `places` may import an I/O package. Code of {@link OUTSIDE} may too. */
 function onlyIn(packageName, ...places) {
   return {
     name: `only-${places[0].replaceAll(/[^a-z]+/g, "-")}-imports-${packageName}`,
@@ -22,11 +22,11 @@ function onlyIn(packageName, ...places) {
   };
 }
 
-/** An I/O library, and the libraries that it may import. */
+/** The rule that an I/O library imports no other libraries of kapi than `libraries`. */
 function ioLibrary(name, ...libraries) {
   return {
     name: `${name}-has-no-domain`,
-    comment: `libs/${name} does I/O: of the libraries it imports ${libraries.join(", ")} only`,
+    comment: `libs/${name} does I/O: it may import only the libraries ${libraries.join(", ")}`,
     severity: "error",
     from: { path: `(^|/)libs/${name}/src/`, pathNot: "\\.test\\.ts$" },
     to: { path: "(^|/)libs/", pathNot: `(^|/)libs/(${[name, ...libraries].join("|")})/src/` },
@@ -104,14 +104,14 @@ export default {
     },
     {
       name: "client-is-alone",
-      comment: "the client is published: it has no other part of kapi inside",
+      comment: "the client is published: it imports no other part of kapi",
       severity: "error",
       from: { path: "(^|/)libs/client/src/", pathNot: "\\.test\\.ts$" },
       to: { path: "(^|/)(libs|services|deploy)/", pathNot: "(^|/)libs/client/src/|node_modules/" },
     },
     {
       name: "domain-is-pure",
-      comment: "a domain imports itself, the kernel, the contracts, the pure evidence library, and types",
+      comment: "a domain imports itself, the kernel, the contracts, the evidence library, node:crypto, and types",
       severity: "error",
       from: { path: `${SERVICE}src/domain/`, pathNot: "\\.test\\.ts$" },
       to: {
@@ -126,7 +126,7 @@ export default {
     layerRule("main", ["inbound", "operations", "outbound", "domain"]),
     {
       name: "console-is-a-page",
-      comment: "the console's page is made of its own code, Preact and uPlot; of everything else it has types only",
+      comment: "the console's page imports its own code, Preact and uPlot, and only types of everything else",
       severity: "error",
       from: { path: `${SERVICE}page/src/`, pathNot: "\\.test\\.ts$" },
       to: {

@@ -31,7 +31,7 @@ export function addCommand(parent: Command, name: string, description: string): 
   return parent.command(name).description(description).option("--json", "print JSON, for programs");
 }
 
-/** Parses an option that is a whole number from `min` on. */
+/** Returns a parser of options that are whole numbers from `min` on, of at most 15 digits. */
 export function wholeNumber(min: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -17,8 +17,9 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Number of items per request. */
 const PAGE_LIMIT = 100;
 /**
- * The settings of the operator's command line. If those that a command needs are set, it does not
- * look for a running kapi. A setting can also be in a file: OPERATOR_TOKEN_FILE.
+ * The settings of the operator's command line. If the settings that a command needs are
+ * set, the command does not look for a running kapi. Each setting can also be in a file, for
+ * example OPERATOR_TOKEN in the file that OPERATOR_TOKEN_FILE names.
  */
 export const OperatorSettings = z.object({
   ORGANIZATION_URL: z.string().optional(),
@@ -48,7 +49,7 @@ type ListRoute = InternalRoute & {
  * The address of `service`, and the operator's token, from the environment (ORGANIZATION_URL or
  * CONSOLE_URL, and OPERATOR_TOKEN). A value that is not set is taken from the kapi that runs from
  * this checkout, whose state is in KAPI_STATE_DIR.
- * @throws CommandLineError if a value is not set and no such kapi runs.
+ * @throws CommandLineError if a setting is invalid, or if a value is not set and no such kapi runs.
  */
 export async function operatorAddress(environment: Environment, service: OperatedService): Promise<OperatorAddress> {
   const variable = ADDRESSES[service];
@@ -84,7 +85,8 @@ export class Operator {
 
   /**
    * Calls a route and parses its response.
-   * @throws CommandLineError for every status except 2xx, or if the service does not answer.
+   * @throws CommandLineError for every status except 2xx, or if the service does not answer or its
+   * address is unknown.
    */
   call<R extends InternalRoute>(route: R, request: RouteRequest<R>): Promise<z.output<R["answer"]>> {
     return this.#call(route, request, request.body);

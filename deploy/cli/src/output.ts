@@ -6,7 +6,7 @@ export interface Column<T> {
 
 const GAP = "  ";
 
-/** A table with columns as wide as their widest value; "None." without rows. */
+/** A table whose columns are as wide as their widest heading or value; "None." without rows. */
 export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
   if (rows.length === 0) return "None.\n";
   const lines = [

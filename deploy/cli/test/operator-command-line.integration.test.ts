@@ -132,7 +132,7 @@ async function signIn(email: string, password: string): Promise<number> {
   return response.status;
 }
 
-test("a key can have limits: servers, expiry and rate; it is shown once, and can be revoked", async () => {
+test("a server is listed without its token; a key can have limits (servers, expiry, rate), is shown once, can be revoked", async () => {
   const organization = await newOrganization();
   const at = `--organization ${organization}`;
   const server = await jsonOf<{ serverId: string }>(

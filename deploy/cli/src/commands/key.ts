@@ -47,7 +47,7 @@ export function addKey(program: Command, context: CommandContext): void {
     )
     .option(
       "--rate-limit <requests>",
-      "requests per second, and optionally the burst: 10 or 10:50 (default: no limit; a burst of one second's requests)",
+      "requests per second, such as 10, or with a burst, such as 10:50 (default: no limit; default burst: the requests of one second)",
       rateLimit,
     )
     .action((options: CreateOptions) => create(context, options));

@@ -12,10 +12,7 @@ import { type Environment, fromRunningKapi } from "../running-kapi.ts";
 
 const MS_PER_SECOND = 1_000;
 const DEFAULT_TIMEOUT_S = 60;
-/**
- * Maximum number of partitions of each topic. Kafka recommends at most 4,000 partitions per broker,
- * over all topics.
- */
+/** Maximum number of partitions of each topic, as in the topics job. */
 const MAX_PARTITIONS = 1_000;
 
 /** The settings of commands that connect to Kafka. */
@@ -43,7 +40,7 @@ export function addPartitions(program: Command, context: CommandContext): void {
     )
     .option(
       "--timeout <seconds>",
-      "time in which consumers must reach the end of the log, and as much time in which they must then end",
+      "time for consumers to reach the end of the log; afterwards their processes have the same time to end",
       wholeNumber(1),
       DEFAULT_TIMEOUT_S,
     )
@@ -71,7 +68,7 @@ async function grow(context: CommandContext, options: GrowOptions): Promise<void
     if (error instanceof CommandLineError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandLineError(
-      `${reason}. If the growth had begun, kapi waits for its end: run the same command again.`,
+      `${reason}. If the growth has begun, kapi waits until it is complete: run the same command again.`,
       EXIT_CODES.notFinal,
     );
   }

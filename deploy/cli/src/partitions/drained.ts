@@ -1,21 +1,24 @@
-/** Checks before topics grow that everything in the log is handled and stored. */
+/** The check, before topics grow, whether everything in the log is handled and stored. */
 import { CONSUMER_GROUPS, markerKey, OFFSETS_PER_GENERATION, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
 import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";
 
 /** Reports which consumers and checkpoints are behind the log. */
 export interface DrainCheck {
-  /** One text for each consumer group and topic, or partition of samples, that is behind. */
+  /**
+   * One text for each consumer group and topic that is behind. If there is none, one text for each
+   * partition of samples whose checkpoints are behind. An empty list is final only while gateways
+   * and trading servers do not send.
+   */
   behind(): Promise<readonly string[]>;
 }
 
 /**
- * Starts to read the markers of `metrics.latest`: all samples before the offset of a marker are in
- * the checkpoints. Gateway and trading servers must not send meanwhile, so that the ends of their
- * topics are final.
+ * Starts to read the markers of `metrics.latest`, and resolves at the end of that log. All samples
+ * of a partition before the offset of its marker are in the checkpoints.
  */
 export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): Promise<Started<DrainCheck>> {
-  /** Offset in the newest marker, without the generation of the topic, by partition. */
+  /** The offset in the newest marker of each partition, without the generation of the topic. */
   const marked = new Map<number, number>();
   let failure: Error | null = null;
   const reader = await startLogReader(kafka, {
@@ -38,8 +41,7 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
     // The end of the samples is final only when all valuations are in samples.
     if (groups.length > 0) return groups;
     const samples = await endOffsets(kafka, TOPICS.metricsSamples);
-    // A marker beyond the end is of a deleted topic. The samples of the recreated topic then have
-    // no marker yet.
+    // A marker beyond the end belongs to a deleted topic: the recreated topic has no marker yet.
     return [...samples].flatMap(([partition, end]) =>
       (marked.get(partition) ?? 0) === Number(end) ? [] : [`checkpoints of partition ${partition} of metrics.samples`],
     );

@@ -1,7 +1,8 @@
 /**
  * Raises the number of partitions of the topics, phase by phase (decisions, 28). At the beginning
- * of each phase, the command writes it to the record of `partition.growth`. After a crash the
- * operator runs the command again, and it continues with the phase in the record.
+ * of each phase, the command writes the phase to the record of `partition.growth`. After a crash
+ * the operator runs the command again. The command then begins the phase in the record again. From
+ * `moving` it goes back to `draining`, unless a topic may have grown already.
  */
 import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import type { PartitionGrowth } from "@kapi/contracts";
@@ -38,7 +39,10 @@ export interface GrowOptions {
   readonly partitions: number;
   /** Time in which consumers must reach the end of the log; otherwise the growth is cancelled. */
   readonly drainTimeoutMs: number;
-  /** Time in which processes that consume must end; otherwise the growth is cancelled or stops. */
+  /**
+   * Time in which processes that consume must end. Otherwise the growth is cancelled, or if a topic
+   * may have grown, the command fails and the growth remains unfinished.
+   */
   readonly endTimeoutMs: number;
   /** Gets a line for the operator at each step. */
   readonly report: (line: string) => void;
@@ -75,7 +79,7 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
     const producer = await scope.start("producer", () => startProducer(kafka));
     const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, logger));
     const growth = new Growth(options, producer, drainCheck, from, before);
-    // The command may have ended before every process had read the announcement.
+    // An earlier run may have ended before every process had read the announcement.
     if (running === null || running.phase === "announced") await growth.announce();
     if (running !== null && mayHaveGrown(running)) await growth.waitUntilEnded();
     else await growth.drainAndEnd();
@@ -87,7 +91,7 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   }
 }
 
-/** Whether the command has begun to grow topics; processes that consume have ended before. */
+/** Whether the command has begun to grow topics. Before that, processes that consume have ended. */
 function mayHaveGrown({ phase, growing }: PartitionGrowth): boolean {
   return phase === "moving" && growing;
 }
@@ -100,7 +104,7 @@ class Growth {
   readonly #from: number;
   /** Time of the last growth that was completed; null if there was none. */
   readonly #grownAt: string | null;
-  /** Whether this growth may have grown topics, so that it cannot be cancelled. */
+  /** Whether an earlier run may have grown topics: then the growth cannot be cancelled. */
   readonly #growing: boolean;
 
   constructor(
@@ -126,7 +130,7 @@ class Growth {
     await delay(GROWTH_VALID_MS + MARGIN_MS);
   }
 
-  /** Lets consumers handle everything in the log, and ends them; cancels if they are too slow. */
+  /** Lets consumers handle everything in the log, and ends them. Cancels if they are too slow. */
   async drainAndEnd(): Promise<void> {
     const { report } = this.#options;
     for (;;) {
@@ -146,7 +150,10 @@ class Growth {
     }
   }
 
-  /** Waits until no consumer group has members, and no process may send any more. */
+  /**
+   * Waits until no consumer group has members, and no process may send any more. Throws if
+   * processes are too slow, see `endTimeoutMs`.
+   */
   async waitUntilEnded(): Promise<void> {
     const { kafka, endTimeoutMs, clock } = this.#options;
     const endMs = clock.nowMs() + endTimeoutMs;

@@ -1,6 +1,6 @@
 /**
- * Copies the checkpoint of each account whose partition changes to its new partition, and removes
- * it from the former one. Safe to repeat.
+ * Moves the checkpoints of accounts that have another partition after the growth. Each checkpoint
+ * is copied to the new partition, then removed from the former one. Safe to repeat.
  */
 import { markerKey, movedCheckpoint, SampleCheckpoint, TOPICS } from "@kapi/contracts";
 import { type KafkaConnection, partitionOfKey, type Producer, startLogReader, startProducer } from "@kapi/kafka";
@@ -22,7 +22,7 @@ interface MoveOptions {
  * moved. Keeps the checkpoints of only one partition in memory at a time.
  */
 export async function moveCheckpoints(options: MoveOptions): Promise<number> {
-  // A producer knows the partitions that there are at its start, so this one starts only now.
+  // A producer knows only the partitions that exist when it starts, so it starts after the growth.
   const { value: producer, stop } = await startProducer(options.kafka);
   try {
     let moved = 0;
