@@ -82,8 +82,9 @@ test("credits of one purchase id are added once", async () => {
   const organization = await newOrganization();
   const purchase = randomUUID();
   const add = `credits add --organization ${organization} --credits 40 --purchase ${purchase}`;
-  expect(await jsonOf(add)).toEqual({ purchaseId: purchase });
-  expect(await jsonOf(add)).toEqual({ purchaseId: purchase });
+  expect(await jsonOf(add)).toEqual({ purchaseId: purchase, isNew: true });
+  expect(await jsonOf(add)).toEqual({ purchaseId: purchase, isNew: false });
+  expect((await kapi(add)).out).toContain("0 (the purchase was added before)");
   const wallet = await jsonOf<{ lifetimePurchased: number }>(`credits show --organization ${organization}`);
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });

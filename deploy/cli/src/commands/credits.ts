@@ -32,7 +32,9 @@ async function add(context: CommandContext, options: AddOptions): Promise<void> 
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
   const params = { organizationId: organization };
   const added = await context.operator("organization").call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
-  context.print(options, added, ({ purchaseId }) => fields({ added: credits, purchase: purchaseId }));
+  context.print(options, added, ({ purchaseId, isNew = true }) =>
+    fields({ added: isNew ? credits : "0 (the purchase was added before)", purchase: purchaseId }),
+  );
 }
 
 async function show(context: CommandContext, options: OfOrganization): Promise<void> {

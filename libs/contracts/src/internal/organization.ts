@@ -209,7 +209,8 @@ export const ORGANIZATION_ROUTES = {
     method: "POST",
     path: `${ORGANIZATION}/credits`,
     body: z.object({ credits: Credits, purchaseId: Guid }),
-    answer: z.object({ purchaseId: z.guid() }),
+    /** `isNew`: whether this request added the credits; release 0.1.0 does not say. */
+    answer: z.object({ purchaseId: z.guid(), isNew: z.boolean().optional() }),
   },
   changeLowBalanceThreshold: {
     ...CONSOLE,

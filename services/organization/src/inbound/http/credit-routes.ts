@@ -19,8 +19,7 @@ export function registerCreditRoutes(
   }));
   serve(app, ORGANIZATION_ROUTES.purchaseCredits, async ({ params: { organizationId }, body }) => {
     const { credits, purchaseId } = body;
-    await purchaseCredits(context, { organizationId, credits, purchaseId });
-    return { purchaseId };
+    return { purchaseId, isNew: await purchaseCredits(context, { organizationId, credits, purchaseId }) };
   });
   serve(app, ORGANIZATION_ROUTES.changeLowBalanceThreshold, async ({ params, body }) => ({
     wallet: await changeLowBalanceThreshold(context, params.organizationId, body.lowBalanceThreshold),
