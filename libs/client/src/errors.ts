@@ -8,7 +8,7 @@ export interface Issue {
 
 /** The details of a failed request. */
 export interface KapiErrorDetails {
-  /** HTTP status; null if no answer arrived. */
+  /** HTTP status; null if no complete answer arrived, and in errors of `fetchEvidenceKeys`. */
   readonly status: number | null;
   /**
    * Stable code of kapi, such as `VALIDATION_FAILED`: each has a page at `/docs/errors/<code>`.
@@ -18,12 +18,12 @@ export interface KapiErrorDetails {
   readonly code: string;
   /** `X-Request-Id` of the last attempt; quote it in questions to the operator of kapi. */
   readonly requestId: string;
-  /** Fields that are invalid; empty unless `code` is `VALIDATION_FAILED`. */
+  /** The invalid fields, or the rejected items of a bulk; empty for other errors. */
   readonly issues?: readonly Issue[];
   /**
    * Whether the same call, with the same idempotency key, can succeed later. The client has already
-   * repeated the request as often as `retry` allows; but not a POST without an idempotency key that
-   * may have had its effect.
+   * repeated the request as often as `retry` allows. A POST without an idempotency key is repeated
+   * only if it certainly had no effect.
    */
   readonly retryable: boolean;
   /** Credits that the failed request cost. */
@@ -74,7 +74,10 @@ export function issueText({ path, message }: Issue): string {
   return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }
 
-/** 400: the request is invalid. If fields are invalid, `issues` names them. */
+/**
+ * 400: the request is invalid, or its idempotency key belongs to another request. If fields are
+ * invalid, `issues` names them.
+ */
 export class InvalidRequestError extends KapiError {}
 /**
  * 401: the management key is missing, unknown, revoked or expired, or your address is not in its
@@ -87,7 +90,10 @@ export class InsufficientCreditsError extends KapiError {}
 export class PermissionError extends KapiError {}
 /** 404: there is no such resource. */
 export class NotFoundError extends KapiError {}
-/** 409: the present state does not allow the request, or its key belongs to another request. */
+/**
+ * 409: the present state does not allow the request, or the idempotency key of a creation belongs
+ * to another request. For other operations such a key is 400.
+ */
 export class ConflictError extends KapiError {}
 /** 429: too many requests; the answer says when to retry. */
 export class RateLimitError extends KapiError {}

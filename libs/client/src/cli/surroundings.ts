@@ -1,4 +1,4 @@
-/** What the command line needs from the process that runs it. Tests replace it. */
+/** What the command line needs from its process. Tests pass their own {@link Surroundings}. */
 
 /** How to reach kapi. */
 export interface Connection {
@@ -13,8 +13,8 @@ export interface Connection {
 }
 
 /**
- * The terminal and the environment of a command. All input and output of commands goes through it,
- * except files.
+ * The terminal and the environment of a command. Commands read and write the terminal only through
+ * this interface.
  */
 export interface Surroundings {
   /** Environment variables by name. */
@@ -33,7 +33,10 @@ export interface Surroundings {
   readonly columns: number;
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
-  /** Aborted when the user stops the program. Ends waits, and commands that run until then. */
+  /**
+   * Aborted when the user stops the program. The abort ends waits, and commands without an end of
+   * their own, such as `kapi stream`.
+   */
   readonly signal: AbortSignal;
   /**
    * Returns the connection of the kapi on this machine; null if there is none. It is used unless

@@ -60,7 +60,7 @@ describe("kapi verify-evidence", () => {
     const ran = await verify([changed('"equity": "9431.20"', '"equity": "9431.21"'), "--keys", KEYS]);
     expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("is not verified") as string });
     expect(ran.out).toMatch(/^NOT VERIFIED: records\[5\] is the first record/);
-    expect((await verify([changed("dailyLoss", "maxLoss"), "--keys", KEYS])).out).toContain("beside the records");
+    expect((await verify([changed("dailyLoss", "maxLoss"), "--keys", KEYS])).out).toContain("outside the records");
   });
 
   it("prints JSON for programs", async () => {
@@ -86,7 +86,7 @@ describe("kapi verify-evidence", () => {
     ["no network", () => Promise.reject(new Error("no network")), "no network"],
     ["an error", () => Promise.resolve(new Response("{}", { status: 500 })), "it answered 500"],
     ["something else", () => Promise.resolve(new Response("<html>")), "not JSON"],
-  ])("can be repeated when the keys cannot be fetched: %s", async (_title, fetched, said) => {
+  ])("exits with 3 if the keys cannot be fetched: %s", async (_title, fetched, said) => {
     vi.stubGlobal("fetch", fetched);
     const ran = await verify([BREACH, "--url", "https://api.test"]);
     expect(ran).toMatchObject({ code: 3, out: "" });
@@ -109,7 +109,7 @@ describe("kapi verify-evidence", () => {
     }
   });
 
-  it("does not let a document write to the terminal", async () => {
+  it("prints no control characters of a document", async () => {
     const ran = await verify([changed("kapi-evidence/1", "\\u001b[2J\\u009b"), "--keys", KEYS]);
     expect(ran.code).toBe(1);
     // eslint-disable-next-line no-control-regex

@@ -12,8 +12,9 @@ export class CommandError extends Error {
 }
 
 /**
- * The command failed; `code` says why. It had no effect, with one exception: a failed `flatten`, or
- * `disable` with `flatten`, may have closed positions and disabled the account.
+ * The command failed; `code` says why. The command had no effect, with two exceptions: a failed
+ * `flatten` may have closed positions and cancelled orders. A failed `disable` with `flatten` may
+ * have done the same, and disabled the account.
  */
 export class CommandFailed extends CommandError {
   get code(): string {

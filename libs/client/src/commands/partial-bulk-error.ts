@@ -5,7 +5,10 @@ import type { QueuedCommand } from "./queued-command.ts";
  * the same key.
  */
 export class PartialBulkError extends Error {
-  /** The queued commands, in order, with the credentials, which no later answer has. */
+  /**
+   * The queued commands, in the order of the accounts. Store their credentials: no later answer has
+   * them.
+   */
   readonly queued: readonly QueuedCommand<"account.create">[];
 
   constructor(queued: readonly QueuedCommand<"account.create">[], total: number, cause: unknown) {

@@ -27,7 +27,8 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
   readonly duplicate: boolean;
   /**
    * The passwords of a created account, which only kapi's first answer has. Null for other
-   * operations, and if an earlier request got that answer: reset the passwords if it was lost.
+   * operations, and if an earlier request got that answer. If that answer was lost, reset the
+   * passwords.
    */
   readonly credentials: { readonly tradingPassword: string; readonly investorPassword: string } | null;
   /**
@@ -55,7 +56,8 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
   /**
    * Waits for the final state and returns the result. From then on every read shows the effect.
    * @throws CommandFailed if the command failed; CommandExpired if it was not executed in time;
-   * StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be read.
+   * StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be read; the
+   * reason of an abort.
    */
   async result(options: WaitOptions = {}): Promise<ResultOf<Operation>> {
     return resultOf<Operation>(await this.#commands.wait(this.id, options));
@@ -66,6 +68,6 @@ export class QueuedCommand<Operation extends CommandOperation = CommandOperation
 export function resultOf<Operation extends CommandOperation>(command: Command): ResultOf<Operation> {
   const subject = `${command.operation} ${command.id}`;
   if (command.status === "succeeded") return command.result as unknown as ResultOf<Operation>;
-  if (command.status === "expired") throw new CommandExpired(`${subject} expired and is not done`, command);
+  if (command.status === "expired") throw new CommandExpired(`${subject} expired without effect`, command);
   throw new CommandFailed(`${subject} failed: ${command.errorCode}: ${command.errorMessage ?? ""}`, command);
 }

@@ -46,7 +46,7 @@ export const HASHED_FIELDS: Readonly<Record<RecordKind, readonly string[]>> = {
   transactions: TRANSACTION_FIELDS,
   deals: DEAL_FIELDS,
 };
-/** Fields that are hashed as text with two decimals. */
+/** Fields in which a number is hashed as text with two decimals. Text is hashed unchanged. */
 const MONEY: ReadonlySet<string> = new Set([
   "amount",
   "balanceBefore",
@@ -56,11 +56,11 @@ const MONEY: ReadonlySet<string> = new Set([
   "swap",
   "closingBalance",
 ]);
-/** Fields that are hashed as the shortest decimal text. */
+/** Fields in which a number is hashed as the shortest decimal text. Text is hashed unchanged. */
 const DECIMAL: ReadonlySet<string> = new Set(["volume", "price"]);
 const FORMAT = "kapi-digest/1";
 const CENT_DECIMALS = 2;
-/** A number as JavaScript writes it with an exponent: sign, digits, decimals, exponent. */
+/** A number as JavaScript writes it with an exponent: sign, first digit, decimals, exponent. */
 const EXPONENT_FORM = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/;
 
 export type RecordKind = "transactions" | "deals";
@@ -73,8 +73,8 @@ export function fieldText(name: string, value: unknown): string {
 }
 
 /**
- * The hash over the transactions or the deals of an account and a day, as `transactions.hash` and
- * `deals.hash` of its digest: 64 hex digits. The order of the records does not matter.
+ * The hash over the transactions or the deals of an account and a day: 64 hex digits. The digest
+ * has it as `transactions.hash` or `deals.hash`. The order of the records does not matter.
  */
 export function recordsHash(kind: RecordKind, records: readonly (Transaction | Deal)[]): string {
   const names = HASHED_FIELDS[kind].toSorted();
@@ -91,13 +91,13 @@ export function recordsHash(kind: RecordKind, records: readonly (Transaction | D
   );
 }
 
-/** What the hash of a digest covers. */
+/** The fields of a digest that its hash covers. The hash also covers the server and the format. */
 export type DigestContent = Pick<
   AccountDigest,
   "accountNumber" | "date" | "currency" | "closingBalance" | "transactions" | "deals"
 >;
 
-/** The hash over all content of a digest, as its `hash`: 64 hex digits. */
+/** The hash over the content of a digest: 64 hex digits. The digest has it as `hash`. */
 export function digestHash(serverId: string, digest: DigestContent): string {
   const { accountNumber, date, currency, closingBalance, transactions, deals } = digest;
   const content = { accountNumber, date, currency, closingBalance, transactions, deals };

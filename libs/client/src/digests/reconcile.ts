@@ -58,8 +58,8 @@ export interface DigestDifference {
 }
 
 /**
- * How a day in your book differs from kapi. If `differences` has the maximum number, the other
- * accounts may not have been compared.
+ * How a day in your book differs from kapi. If `differences` has the maximum number, other accounts
+ * can differ too.
  */
 export interface Reconciliation {
   /** The day in UTC, `YYYY-MM-DD`. */

@@ -70,8 +70,8 @@ function checkValuations(
 }
 
 /**
- * Reports a sample that does not follow the sample before it, or whose values are not those of its
- * last valuation.
+ * Reports a sample that does not follow the sample before it, whose lowest equity is above its
+ * equity, or whose values are not those of its last valuation.
  */
 function checkSample(
   sample: EvidenceSample,
@@ -197,7 +197,7 @@ function checkExtreme(breach: EvidenceBreach, since: readonly IndexedValuation[]
   }
 }
 
-/** Whether a value is at or beyond the threshold plus `shift`, both in minor units. */
+/** Whether a value is at or beyond the threshold plus `shift` minor units. */
 function isReached({ side, threshold }: EvidenceBreach, value: string, shift: bigint): boolean {
   const distance = minorOf(value) - (minorOf(threshold) + shift);
   return side === "atOrBelow" ? distance <= 0n : distance >= 0n;
@@ -210,7 +210,7 @@ function shareOf(amountMinor: bigint, percent: string): bigint {
   return (amountMinor * BigInt(units + decimals) + whole - 1n) / whole;
 }
 
-/** Decimal text with at most two decimals in minor units. */
+/** Converts decimal text with at most two decimals to minor units. */
 function minorOf(amount: string): bigint {
   const [, sign, units = "0", decimals = ""] = DECIMAL.exec(amount) ?? [];
   const minor = BigInt(units + decimals.padEnd(2, "0"));

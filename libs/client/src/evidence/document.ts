@@ -80,10 +80,11 @@ export interface EvidenceBreach {
   readonly value: string;
   /**
    * Index in `records` of the valuation that reached the threshold. Null if the values that the
-   * account had when the rule was set reached it, or if `missing` names valuations.
+   * account had when the rule was set reached the threshold, if `records` does not have the
+   * valuation, or if kapi does not know its offset.
    */
   readonly valuationIndex: number | null;
-  /** The value furthest beyond the threshold from the breach on. */
+  /** The lowest equity from the breach to `to`; for a profit target, the highest value. */
   readonly extremeValue: string;
   readonly extremeAt: string;
   /** Sequence of the sample that includes the valuation; null if no sample does. */

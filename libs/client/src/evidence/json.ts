@@ -11,7 +11,8 @@ export type StrictJson = { readonly value: unknown } | { readonly fault: string 
 
 /**
  * Parses JSON text. A repeated member name is a fault: some programs read the first value, some the
- * last. A number that is not an integer is a fault too: evidence has none.
+ * last. Other faults are a number that is not an integer, which evidence never has, and nesting
+ * deeper than {@link MAX_DEPTH}.
  */
 export function parseStrictJson(text: string): StrictJson {
   let value: unknown;

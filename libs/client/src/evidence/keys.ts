@@ -14,14 +14,14 @@ export interface FetchKeysOptions {
   readonly baseUrl: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** An abort ends the request, which otherwise ends after 10 s. */
+  /** An abort ends the request. The request fails after 10 s without a complete answer. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Fetches the public keys of a kapi. Keep a copy beside the evidence: then it can be verified
- * without kapi, and keys that kapi would publish later cannot change the result.
- * @throws ConnectionError if kapi does not answer with keys.
+ * Fetches the public keys of a kapi. Keep a copy beside the evidence: then the evidence can be
+ * verified without kapi, and keys that kapi publishes later cannot change the result.
+ * @throws ConnectionError if kapi does not answer with keys; the reason of an abort.
  */
 export async function fetchEvidenceKeys(options: FetchKeysOptions): Promise<EvidenceKeys> {
   const url = `${options.baseUrl.replace(/\/+$/, "")}${KEYS_PATH}`;

@@ -16,7 +16,7 @@ export type EvidenceProblem =
   | { readonly code: "malformed"; readonly message: string }
   /** A format that this version does not know: upgrade the client. */
   | { readonly code: "unknown_format"; readonly format: string | null }
-  /** A member beside the records was changed, added or removed. */
+  /** A member of the header was changed, added or removed. */
   | { readonly code: "header_changed"; readonly stated: string; readonly computed: string }
   /** The first record that was changed, removed, added or moved. */
   | { readonly code: "record_changed"; readonly index: number; readonly stated: string; readonly computed: string }
@@ -24,7 +24,7 @@ export type EvidenceProblem =
   | { readonly code: "record_count"; readonly records: number; readonly hashes: number }
   /** The last hash is not the hash of the last record. */
   | { readonly code: "chain_changed"; readonly stated: string; readonly computed: string }
-  /** No key has the id: the keys are older than the document, or it is not by this kapi. */
+  /** No key has this id: the keys are older than the document, or another kapi signed it. */
   | { readonly code: "unknown_key"; readonly keyId: string }
   /** The document says that it was made when the key no longer signed. */
   | { readonly code: "retired_key"; readonly keyId: string; readonly retiredAt: string; readonly createdAt: string }

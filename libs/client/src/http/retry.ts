@@ -40,7 +40,8 @@ export class RetryPolicy {
   /**
    * Runs `attempt` until it succeeds, fails with an error that is not retryable, or a limit is
    * reached. Waits for `Retry-After` and a random time, so that many clients do not return at the
-   * same moment. @throws the error of the last attempt, with the number of `attempts`.
+   * same moment.
+   * @throws the error of the last attempt, with the number of `attempts`; the reason of an abort.
    */
   async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
     const startedAtMs = performance.now();

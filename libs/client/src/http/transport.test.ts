@@ -12,7 +12,7 @@ interface Sent {
 
 type Scripted = { readonly status: number; readonly body?: object; readonly headers?: Record<string, string> } | Error;
 
-/** A transport whose requests get the scripted answers, one after the other. */
+/** A transport whose attempts get the scripted answers in order. The last answer repeats. */
 function scripted(...answers: readonly Scripted[]): { transport: Transport; sent: Sent[] } {
   const sent: Sent[] = [];
   const script: typeof fetch = async (input, init) => {
@@ -94,7 +94,7 @@ describe("a request", () => {
     expect(sent).toHaveLength(3);
   });
 
-  it("waits for Retry-After, and gives up at once if that is longer than it may wait", async () => {
+  it("waits for Retry-After, and gives up at once if Retry-After is longer than the maximum time", async () => {
     const late = { status: 500, headers: { "retry-after": "3600" } };
     const { transport, sent } = scripted(late);
     await expect(transport.request(DEPOSIT)).rejects.toMatchObject({ retryAfterS: 3_600 });
@@ -146,7 +146,7 @@ describe("a request", () => {
     });
   });
 
-  it("says when no answer came, or an answer that is not kapi's", async () => {
+  it("reports that no answer came, or that the answer is not kapi's", async () => {
     const lost = await scripted(RESET)
       .transport.request(DEPOSIT)
       .catch((thrown: unknown) => thrown);

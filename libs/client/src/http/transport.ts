@@ -84,8 +84,9 @@ export class Transport {
   }
 
   /**
-   * Sends a request, and repeats it after 429, 5xx and lost connections, with the same idempotency
-   * key. A request that is not `repeatable` is repeated only if it certainly had no effect.
+   * Sends a request, with the same idempotency key in each attempt. The request is repeated after
+   * 429, 5xx, a lost connection, a timeout and an answer that is not JSON. A request that is not
+   * `repeatable` is repeated only if it certainly had no effect.
    * @throws KapiError for an answer that is an error, or for no answer; the reason of an abort.
    */
   async request<T>(options: RequestOptions): Promise<Answer<T>> {

@@ -7,13 +7,13 @@ import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
 /**
- * The server pings every 20 s. A connection on which nothing arrives for longer than two pings is
- * lost.
+ * The server pings every 20 s. If nothing arrives for this long, two pings are missing, and the
+ * connection is lost.
  */
 export const SILENCE_MS = 45_000;
 /**
- * At most this many messages are sent in a turn of this length: 800 a second. kapi reads at most
- * 1,000 messages a second from a connection.
+ * At most `MESSAGES_PER_TURN` messages are sent in `TURN_MS`, which is 800 a second. kapi reads at
+ * most 1,000 messages a second from a connection.
  */
 const MESSAGES_PER_TURN = 200;
 const TURN_MS = 250;
@@ -22,7 +22,10 @@ const KEY_REVOKED = 4401;
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** A rejection, a key that is no longer valid, or a close with the code `CLOSED_<close code>`. */
+  /**
+   * The rejection of the handshake, the 401 of a key that is no longer valid, or an error with the
+   * code `CLOSED_<close code>`.
+   */
   readonly error: KapiError;
   /** Whether the key would be rejected again, so that no attempt follows. */
   readonly isFatal: boolean;
@@ -77,7 +80,7 @@ export class Connection {
     return this.#isReady;
   }
 
-  /** Sends a message, at most at the rate at which kapi reads. */
+  /** Sends a message, at a lower rate than kapi reads: later if too many were just sent. */
   send(message: object): void {
     this.#outgoing.push(JSON.stringify(message));
     this.#sendAllowed();
@@ -139,7 +142,7 @@ export class Connection {
   }
 }
 
-/** A key that is unknown or lacks the scope would be rejected again. */
+/** A key that is not valid or lacks the scope would be rejected again. */
 function isFatal({ status, code }: KapiError): boolean {
   return status === 401 || (status === 403 && code !== "TOO_MANY_CONNECTIONS");
 }

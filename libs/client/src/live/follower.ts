@@ -3,8 +3,9 @@
  * the handler has handled them, one at a time, and moves the place. States:
  *
  * - listening: messages are accepted and queued;
- * - awaiting: a subscription was sent. With a sequence, samples are ignored until its replay
- *   notice: they belong to an earlier subscription. Without one, the first sample is accepted;
+ * - awaiting: a subscription was sent. If the subscription names a sequence, samples before its
+ *   replay notice are ignored, because they belong to an earlier subscription. If it names none,
+ *   the first sample is accepted;
  * - detached: no subscription. There is no connection, or the handler is far behind;
  * - ended: deleted, rejected or no longer followed.
  */
@@ -62,7 +63,6 @@ export class Follower {
   readonly #dependencies: FollowerDependencies;
   readonly #queue: Queued[] = [];
   #state: "detached" | "awaiting" | "listening" | "ended" = "detached";
-  /** The place of the last handled event. */
   #place: Place | null = null;
   /** Sequence of the last queued message, or at first of the stored place; null before both. */
   #received: number | null = null;

@@ -14,7 +14,7 @@ import type { SocketFactory } from "./socket.ts";
 /** kapi accepts 2,000 subscriptions on a connection. */
 const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
 /**
- * Number of queued messages of all accounts at which reading from all connections stops. It
+ * Number of queued messages of all accounts at which reading from all connections stops. Reading
  * continues at half of this number.
  */
 const MAX_QUEUED = 50_000;
@@ -29,7 +29,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 export interface LiveOptions {
   /** Reads the places that your program has stored. */
   readonly places: {
-    /** Returns the stored place of an account, or null if the account was never followed. */
+    /** Returns the stored place of an account, or null if none is stored. */
     load(account: Account): Promise<Place | null>;
   };
   /**
@@ -124,9 +124,9 @@ export class Live {
 
   /**
    * Returns which samples of an account were handled: see {@link Proof}. It also works after the
-   * account is no longer followed. An event counts once its handler has returned.
-   * @throws Error if the account was never followed, or if it has no stored place and no handler
-   * of it has returned yet.
+   * account is no longer followed. An event counts as soon as its handler has returned.
+   * @throws Error if the account was never followed, or if no stored place is loaded and no handler
+   * of the account has returned.
    */
   proof(account: Account): Proof & Account {
     const key = keyOf(account);

@@ -6,7 +6,10 @@
 /** Number of announced gaps that a place keeps. Older ones are only counted. */
 const KEPT_TRUNCATIONS = 100;
 
-/** Samples that were no longer available: both sequences are inclusive. */
+/**
+ * An announced gap: kapi has announced that these samples are no longer available. Both sequences
+ * are inclusive.
+ */
 export interface Truncation {
   readonly from: number;
   readonly to: number;
@@ -40,7 +43,7 @@ export function placeAfterSample(place: Place | null, sequence: number): Place {
   return { ...place, sequence };
 }
 
-/** The place after an announced gap, which the next sample follows. */
+/** The place after an announced gap. The next sample follows this gap. */
 export function placeAfterTruncation(place: Place | null, truncation: Truncation): Place {
   const { truncations, truncationCount, from } = place ?? {
     truncations: [],

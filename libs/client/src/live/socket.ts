@@ -25,7 +25,7 @@ export interface SocketListener {
   onRejection(rejection: Rejection): void;
 }
 
-/** One WebSocket. What arrives on it goes to the {@link SocketListener} of its factory. */
+/** One WebSocket. What arrives goes to the {@link SocketListener} that was given to the factory. */
 export interface LiveSocket {
   /** Sends a message; ignored if the socket is not open. */
   send(text: string): void;

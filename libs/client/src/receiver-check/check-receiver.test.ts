@@ -40,7 +40,7 @@ function verified(body: string, headers: Headers): number {
   }
 }
 
-it("a receiver that verifies passes, and the result says which effects the answers do not show", async () => {
+it("a receiver that verifies passes; the result names the checks whose effect its answers do not show", async () => {
   const ids = new Map<string, number>();
   const url = await receiver((body, headers) => {
     const id = headers.get("webhook-id") ?? "";

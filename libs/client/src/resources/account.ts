@@ -134,7 +134,7 @@ export class AccountResource {
 
   /**
    * Queues the change to close-only: the account can reduce and close positions. Its pending orders
-   * that would open or increase a position are cancelled. `enable` ends this.
+   * that would open or increase a position are cancelled. `enable` ends close-only.
    */
   closeOnly(options: QueueOptions): Promise<QueuedCommand<"account.close_only">> {
     return this.#queue(options, {}, "close-only");
@@ -156,7 +156,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues a new trading password: the command's `password`. Without `password` one is generated.
+   * Queues a new trading password. The returned command has the password. Without the option
+   * `password` one is generated.
    */
   resetTradingPassword(
     options: QueueOptions & { readonly password?: string | undefined },
@@ -165,7 +166,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues a new investor password: the command's `password`. Without `password` one is generated.
+   * Queues a new investor password. The returned command has the password. Without the option
+   * `password` one is generated.
    */
   resetInvestorPassword(
     options: QueueOptions & { readonly password?: string | undefined },
@@ -178,7 +180,7 @@ export class AccountResource {
     return this.#queue(options, funds, "finance", "deposits");
   }
 
-  /** Queues a withdrawal of at most the balance and the free margin, whichever is lower. */
+  /** Queues a withdrawal of at most the lower of balance and free margin. */
   withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
     return this.#queue(options, funds, "finance", "withdrawals");
   }
@@ -211,9 +213,9 @@ export class AccountResource {
   }
 
   /**
-   * Reads the evidence of a breach, which `verifyEvidence` verifies. It is complete about a minute
-   * and a half after the breach: until then this throws a `KapiError` with the code
-   * `EVIDENCE_PENDING`.
+   * Reads the evidence of a breach, which `verifyEvidence` verifies. The evidence is complete about
+   * a minute and a half after the breach.
+   * @throws ConflictError with the code `EVIDENCE_PENDING` until then.
    */
   async breachEvidence(breachId: string): Promise<BreachEvidence> {
     const path = this.#path("breaches", breachId, "evidence");

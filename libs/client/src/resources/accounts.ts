@@ -55,7 +55,7 @@ export class AccountsResource {
    * `<key>.<n>:<index>` in the n-th request after it. `index` counts from 0 in each request. To
    * retry, repeat the call with the same accounts and key.
    * @throws PartialBulkError if some of the accounts were queued before a request failed or was
-   * aborted; it has their commands, with credentials.
+   * aborted. The error has the commands of these accounts.
    */
   async createMany(
     accounts: readonly NewAccount[],

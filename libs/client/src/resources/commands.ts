@@ -61,7 +61,8 @@ export class CommandsResource {
 
   /**
    * Waits for the final state of a command and returns the command.
-   * @throws StillRunning if it is not final within `timeoutMs`.
+   * @throws StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be
+   * read; the reason of an abort.
    */
   async wait(commandId: string, { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {}): Promise<Command> {
     const deadlineMs = performance.now() + timeoutMs;
@@ -88,6 +89,8 @@ export class CommandsResource {
   /**
    * Waits for many commands, such as those of a bulk. Returns an outcome for each, in order, as
    * `Promise.allSettled` does: its result, or the error that {@link QueuedCommand.result} throws.
+   * At most 8 commands are waited for at the same time. `timeoutMs` counts for each command from
+   * the beginning of its own wait.
    */
   async waitAll<Operation extends CommandOperation>(
     commands: readonly QueuedCommand<Operation>[],

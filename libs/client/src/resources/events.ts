@@ -27,9 +27,9 @@ export interface EventPage {
   readonly next: string;
 }
 
-/** Where a program stores the cursor of the last event that it handled. */
+/** Where a program stores the cursor up to which it has handled the feed. */
 export interface CursorStore {
-  /** Returns the stored cursor, or null at the first start. */
+  /** Returns the stored cursor, or null if none is stored. */
   load(): Promise<string | null>;
   save(cursor: string): Promise<void>;
 }
@@ -70,10 +70,10 @@ export class EventsResource {
   }
 
   /**
-   * Handles every event after the stored cursor, oldest first, and returns the number of events. So
-   * nothing is missed that a receiver did not get. The cursor is saved after each event that
-   * `handler` has handled, and the next call continues after the saved cursor. An event can arrive
-   * twice, here and by webhook: drop repeats by `event.id`.
+   * Handles every event of `kinds` after the stored cursor, oldest first, and returns the number of
+   * events. These include events that your webhook receiver did not get. The cursor is saved after
+   * each event that `handler` has handled, and the next call continues after the saved cursor. An
+   * event can arrive twice, here and by webhook: drop repeats by `event.id`.
    */
   async catchUp(
     { cursorStore, kinds, signal }: Omit<EventsOptions, "after"> & { readonly cursorStore: CursorStore },

@@ -19,9 +19,10 @@ export interface ExportOptions extends QueueOptions, WaitOptions {
 
 /**
  * Exports the records of an account, with one command after another until an export is not
- * truncated. The next export ends with the millisecond of the last record, so it begins with
- * records of that millisecond again. They are returned once.
- * @throws Error if more records have the same millisecond than one export holds.
+ * truncated, newest records first. `to` of the next export is the millisecond of the last record.
+ * So the next export has the records of that millisecond again; they are returned once.
+ * @throws Error if more records have the same millisecond than one export holds; the errors of
+ * `QueuedCommand.result`.
  */
 export async function* exportRecords(
   queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,

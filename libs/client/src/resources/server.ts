@@ -28,7 +28,7 @@ export interface SnapshotFilter {
 }
 
 const DAY_MS = 86_400_000;
-/** Maximum number of records of an account and a day that are read to find a difference. */
+/** Maximum number of transactions, or of deals, that `reconcile` reads for one account. */
 const MAX_DAY_RECORDS = 1_000_000;
 
 /** One trading server: `kapi.server(id)`. */
@@ -82,7 +82,8 @@ export class ServerResource {
   /**
    * The digests of all accounts for one day that is over, by account number. `date`: the day in
    * UTC, `YYYY-MM-DD`. Rejects with `InvalidRequestError` if the day is not over, and with
-   * `ConflictError` for some minutes after its end, until its digests are complete.
+   * `ConflictError` for some minutes after its end, until its digests are complete. Rejects with
+   * `NotFoundError` if kapi has no digests of the day.
    */
   digests({ date }: { readonly date: string }): List<AccountDigest> {
     return listOf<AccountDigest>(this.#transport, this.#path("digests"), "digests", { date });

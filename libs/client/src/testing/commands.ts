@@ -47,7 +47,7 @@ export class FakeCommands {
 
   /**
    * Queues the command of a request, once for its key.
-   * @throws FakeError for an invalid request.
+   * @throws FakeError for an invalid request, or for the key of a different request.
    */
   queue(
     request: FakeRequest,

@@ -117,7 +117,7 @@ function problemText(problem: EvidenceProblem): string {
     case "unknown_format":
       return `the format ${problem.format ?? "(none)"} is unknown: install a newer @kapi/client.`;
     case "header_changed":
-      return "a member beside the records was changed, added or removed after the signature.";
+      return "a member outside the records was changed, added or removed after the signature.";
     case "record_changed":
       return `records[${problem.index}] is the first record that was changed, removed, added or moved.`;
     case "record_count":
