@@ -66,7 +66,8 @@ export class Follower {
   #place: Place | null = null;
   /** Sequence of the last queued message, or at first of the stored place; null before both. */
   #received: number | null = null;
-  #isLoaded = false;
+  /** Resolves when the stored place is loaded; null before the first connection. */
+  #loaded: Promise<void> | null = null;
   #isHandling = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -95,11 +96,9 @@ export class Follower {
    * place the first time, then subscribes after the last queued message.
    */
   async attach(): Promise<void> {
-    if (!this.#isLoaded) {
-      this.#place = await this.#retry(() => this.#dependencies.load(this.account));
-      this.#isLoaded = true;
-      this.#received = this.#place?.sequence ?? null;
-    }
+    // A later connection waits for the same load: a second load could set the place back.
+    this.#loaded ??= this.#loadPlace();
+    await this.#loaded;
     if (this.#state === "detached" && this.#queue.length < MAX_QUEUED_PER_ACCOUNT) this.#subscribe();
   }
 
@@ -128,6 +127,11 @@ export class Follower {
     } else if (message.type === "account.metrics") this.#receiveSample(message);
     else if (message.type === "account.deleted") this.#enqueue({ type: "deleted" });
     else if (message.type === "error") this.#enqueue({ type: "rejected", code: message.code, error: message.error });
+  }
+
+  async #loadPlace(): Promise<void> {
+    this.#place = await this.#retry(() => this.#dependencies.load(this.account));
+    this.#received = this.#place?.sequence ?? null;
   }
 
   #receiveSample(wire: WireSample): void {
