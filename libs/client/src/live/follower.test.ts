@@ -68,3 +68,22 @@ it("loads the stored place once, also if the connection is replaced meanwhile", 
   expect(sent).toEqual([{ type: "subscribe", ...ACCOUNT, afterSequence: 1 }]);
   expect(follower.place).toEqual(placeAt(4));
 });
+
+it("ends without an error if it is no longer followed while the place cannot be loaded", async () => {
+  let isAvailable = true;
+  const unavailable = new Error("database unavailable");
+  const { follower } = follow(
+    () => (isAvailable ? Promise.resolve(placeAt(1)) : Promise.reject(unavailable)),
+    () => {
+      isAvailable = false;
+      throw unavailable;
+    },
+  );
+  await follower.attach();
+  for (const message of [REPLAY, sample(2)]) follower.receive(message);
+  await pass();
+  follower.end();
+  await pass(1_000);
+  await expect(follower.settled()).resolves.toBeUndefined();
+  expect(follower.place).toEqual(placeAt(1));
+});

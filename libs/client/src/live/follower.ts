@@ -130,7 +130,7 @@ export class Follower {
   }
 
   async #loadPlace(): Promise<void> {
-    this.#place = await this.#retry(() => this.#dependencies.load(this.account));
+    this.#place = await this.#load();
     this.#received = this.#place?.sequence ?? null;
   }
 
@@ -213,7 +213,7 @@ export class Follower {
 
   /** Whether the handler stored the place of the message, although it threw afterwards. */
   async #isStored(queued: Queued): Promise<boolean> {
-    const stored = await this.#retry(() => this.#dependencies.load(this.account));
+    const stored = await this.#load();
     const sequence =
       queued.type === "sample" ? queued.wire.sequence : queued.type === "truncated" ? queued.missed.to : null;
     if (stored === null || sequence === null || stored.sequence !== sequence) return false;
@@ -238,13 +238,14 @@ export class Follower {
     };
   }
 
-  async #retry<T>(run: () => Promise<T>): Promise<T> {
+  /** Repeats until the place is loaded. Null also if a load fails after the follower has ended. */
+  async #load(): Promise<Place | null> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await run();
+        return await this.#dependencies.load(this.account);
       } catch (error) {
         this.#report(error);
-        if (this.isEnded) throw error;
+        if (this.isEnded) return null;
         await this.#dependencies.delay(retryMs(failures));
       }
     }

@@ -219,10 +219,7 @@ export class Live {
 
   #attach(follower: Follower): void {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
-    if (connection?.isReady !== true) return;
-    // Failed loads of the place are reported and repeated. After the follower has ended, `attach`
-    // rejects.
-    follower.attach().catch(() => undefined);
+    if (connection?.isReady === true) void follower.attach();
   }
 
   #receive(slot: Slot, message: ServerMessage): void {
