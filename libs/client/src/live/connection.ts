@@ -3,6 +3,7 @@
  * passes messages on, and ends if nothing arrives for {@link SILENCE_MS}.
  */
 import { errorOfStatus, type KapiError, ConnectionError } from "../errors.ts";
+import { parseErrorBody } from "../http/error-body.ts";
 import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
@@ -157,21 +158,13 @@ function closeError(code: number): ConnectionError {
 }
 
 function errorOfRejection({ status, headers, body }: Rejection): KapiError {
-  const { error, code } = bodyOf(body);
+  const { error, code } = parseErrorBody(body);
   return errorOfStatus(status, error ?? `the handshake was answered with ${status}`, {
     code: code ?? headers["x-error-code"] ?? `HTTP_${status}`,
     requestId: headers["x-request-id"] ?? "",
     retryable: status !== 401,
     retryAfterS: Number(headers["retry-after"] ?? Number.NaN) || null,
   });
-}
-
-function bodyOf(body: string): { error?: string; code?: string } {
-  try {
-    return JSON.parse(body) as object;
-  } catch {
-    return {};
-  }
 }
 
 /** Null for a message that is not JSON, such as `pong`. */
