@@ -4,9 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 
-import { ConnectionError, errorOfStatus, type Issue, KapiError } from "../errors.ts";
+import { ConnectionError, errorOfStatus, KapiError } from "../errors.ts";
 import { formatRequest, parseAnswer } from "../money.ts";
 import { VERSION } from "../version.ts";
+import { parseErrorBody } from "./error-body.ts";
 import { type RetryOptions, RetryPolicy } from "./retry.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -175,24 +176,16 @@ function parsed(text: string, { status }: Response, requestId: string): unknown 
 }
 
 function errorOf(response: Response, text: string, sentRequestId: string): KapiError {
-  const { error, issues, code } = errorBody(text);
+  const { error, issues, code } = parseErrorBody(text);
   const retryAfter = response.headers.get("retry-after");
   return errorOfStatus(response.status, error ?? `HTTP status ${response.status}`, {
     code: code ?? response.headers.get("x-error-code") ?? `HTTP_${response.status}`,
     requestId: response.headers.get("x-request-id") ?? sentRequestId,
-    issues: issues ?? [],
+    issues,
     retryable: response.status === TOO_MANY_REQUESTS || response.status >= 500,
     creditsCharged: Number(response.headers.get("x-credits-charged") ?? 0),
     retryAfterS: retryAfter === null || Number.isNaN(Number(retryAfter)) ? null : Number(retryAfter),
   });
-}
-
-function errorBody(text: string): { error?: string; issues?: readonly Issue[]; code?: string } {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return {};
-  }
 }
 
 function connectionError(cause: unknown, url: string, requestId: string): ConnectionError {

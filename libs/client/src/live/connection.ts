@@ -3,6 +3,7 @@
  * passes messages on, and ends if nothing arrives for {@link SILENCE_MS}.
  */
 import { errorOfStatus, type KapiError, ConnectionError } from "../errors.ts";
+import { parseErrorBody } from "../http/error-body.ts";
 import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
@@ -24,11 +25,9 @@ const KEY_REVOKED = 4401;
 export interface ConnectionEnd {
   /**
    * The rejection of the handshake, the 401 of a key that is no longer valid, or an error with the
-   * code `CLOSED_<close code>`.
+   * code `CLOSED_<close code>`. If it is not `retryable`, no attempt follows.
    */
   readonly error: KapiError;
-  /** Whether the key would be rejected again, so that no attempt follows. */
-  readonly isFatal: boolean;
   /** Whether the server had accepted the connection. If so, the next delay is the shortest one. */
   readonly wasReady: boolean;
 }
@@ -135,16 +134,10 @@ export class Connection {
         requestId: "",
         retryable: false,
       });
-      return { error, isFatal: true, wasReady };
+      return { error, wasReady };
     }
-    const error = this.#rejection ?? closeError(code);
-    return { error, isFatal: isFatal(error), wasReady };
+    return { error: this.#rejection ?? closeError(code), wasReady };
   }
-}
-
-/** A key that is not valid or lacks the scope would be rejected again. */
-function isFatal({ status, code }: KapiError): boolean {
-  return status === 401 || (status === 403 && code !== "TOO_MANY_CONNECTIONS");
 }
 
 function closeError(code: number): ConnectionError {
@@ -157,21 +150,14 @@ function closeError(code: number): ConnectionError {
 }
 
 function errorOfRejection({ status, headers, body }: Rejection): KapiError {
-  const { error, code } = bodyOf(body);
+  const { error, code = headers["x-error-code"] ?? `HTTP_${status}` } = parseErrorBody(body);
   return errorOfStatus(status, error ?? `the handshake was answered with ${status}`, {
-    code: code ?? headers["x-error-code"] ?? `HTTP_${status}`,
+    code,
     requestId: headers["x-request-id"] ?? "",
-    retryable: status !== 401,
+    // A key that is not valid or lacks the scope would be rejected again.
+    retryable: status !== 401 && (status !== 403 || code === "TOO_MANY_CONNECTIONS"),
     retryAfterS: Number(headers["retry-after"] ?? Number.NaN) || null,
   });
-}
-
-function bodyOf(body: string): { error?: string; code?: string } {
-  try {
-    return JSON.parse(body) as object;
-  } catch {
-    return {};
-  }
 }
 
 /** Null for a message that is not JSON, such as `pong`. */

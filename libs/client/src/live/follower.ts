@@ -66,7 +66,8 @@ export class Follower {
   #place: Place | null = null;
   /** Sequence of the last queued message, or at first of the stored place; null before both. */
   #received: number | null = null;
-  #isLoaded = false;
+  /** Resolves when the stored place is loaded; null before the first connection. */
+  #loaded: Promise<void> | null = null;
   #isHandling = false;
   #running: Promise<void> = Promise.resolve();
 
@@ -95,11 +96,9 @@ export class Follower {
    * place the first time, then subscribes after the last queued message.
    */
   async attach(): Promise<void> {
-    if (!this.#isLoaded) {
-      this.#place = await this.#retry(() => this.#dependencies.load(this.account));
-      this.#isLoaded = true;
-      this.#received = this.#place?.sequence ?? null;
-    }
+    // A later connection waits for the same load: a second load could set the place back.
+    this.#loaded ??= this.#loadPlace();
+    await this.#loaded;
     if (this.#state === "detached" && this.#queue.length < MAX_QUEUED_PER_ACCOUNT) this.#subscribe();
   }
 
@@ -128,6 +127,11 @@ export class Follower {
     } else if (message.type === "account.metrics") this.#receiveSample(message);
     else if (message.type === "account.deleted") this.#enqueue({ type: "deleted" });
     else if (message.type === "error") this.#enqueue({ type: "rejected", code: message.code, error: message.error });
+  }
+
+  async #loadPlace(): Promise<void> {
+    this.#place = await this.#load();
+    this.#received = this.#place?.sequence ?? null;
   }
 
   #receiveSample(wire: WireSample): void {
@@ -209,7 +213,7 @@ export class Follower {
 
   /** Whether the handler stored the place of the message, although it threw afterwards. */
   async #isStored(queued: Queued): Promise<boolean> {
-    const stored = await this.#retry(() => this.#dependencies.load(this.account));
+    const stored = await this.#load();
     const sequence =
       queued.type === "sample" ? queued.wire.sequence : queued.type === "truncated" ? queued.missed.to : null;
     if (stored === null || sequence === null || stored.sequence !== sequence) return false;
@@ -234,13 +238,14 @@ export class Follower {
     };
   }
 
-  async #retry<T>(run: () => Promise<T>): Promise<T> {
+  /** Repeats until the place is loaded. Null also if a load fails after the follower has ended. */
+  async #load(): Promise<Place | null> {
     for (let failures = 0; ; failures += 1) {
       try {
-        return await run();
+        return await this.#dependencies.load(this.account);
       } catch (error) {
         this.#report(error);
-        if (this.isEnded) throw error;
+        if (this.isEnded) return null;
         await this.#dependencies.delay(retryMs(failures));
       }
     }

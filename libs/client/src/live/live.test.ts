@@ -335,7 +335,7 @@ describe("connections", () => {
     stream.rejectNext(status, code);
     const live = open();
     live.follow(ACCOUNT, () => undefined);
-    const closed = expect(live.closed).rejects.toMatchObject({ status, code });
+    const closed = expect(live.closed).rejects.toMatchObject({ status, code, retryable: false });
     await pass(60_000);
     await closed;
     expect(stream.connectionCount).toBe(0);

@@ -177,13 +177,13 @@ export class Live {
     for (let failures = 0; !this.#stop.signal.aborted; failures += 1) {
       const connection = this.#connect(slot);
       slot.connection = connection;
-      const { error, isFatal, wasReady } = await connection.ended;
+      const { error, wasReady } = await connection.ended;
       slot.connection = null;
       for (const follower of slot.followers) follower.detach();
       if (this.#stop.signal.aborted) return;
-      if (slot.followers.size === 0 && !isFatal) break;
+      if (slot.followers.size === 0 && error.retryable) break;
       this.#options.onError?.(error, null);
-      if (isFatal) {
+      if (!error.retryable) {
         this.#end();
         this.#settle.reject(error);
         return;
@@ -219,10 +219,7 @@ export class Live {
 
   #attach(follower: Follower): void {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
-    if (connection?.isReady !== true) return;
-    // Failed loads of the place are reported and repeated. After the follower has ended, `attach`
-    // rejects.
-    follower.attach().catch(() => undefined);
+    if (connection?.isReady === true) void follower.attach();
   }
 
   #receive(slot: Slot, message: ServerMessage): void {

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+import { delay } from "../delay.ts";
+import type { LiveHandler, ServerMessage } from "./events.ts";
+import { type AccountState, Follower } from "./follower.ts";
+import type { Place } from "./place.ts";
+
+const ACCOUNT = { serverId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", accountNumber: "10000001" };
+const STATE = { account: { accountNumber: "10000001" }, openPositions: [] } as unknown as AccountState;
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** Lets all microtasks and timers up to `ms` run. */
+const pass = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+const placeAt = (sequence: number): Place => ({ from: 1, sequence, truncations: [], truncationCount: 0 });
+
+/** A follower on an open connection, and the messages that it sends. */
+function follow(load: () => Promise<Place | null>, handler: LiveHandler): { follower: Follower; sent: object[] } {
+  const sent: object[] = [];
+  const follower = new Follower(ACCOUNT, handler, {
+    load,
+    readState: () => Promise.resolve(STATE),
+    onError: () => undefined,
+    send: (_follower, message) => sent.push(message) > 0,
+    onQueued: () => undefined,
+    onEnded: () => undefined,
+    onCaughtUp: () => undefined,
+    delay,
+  });
+  return { follower, sent };
+}
+
+function sample(sequence: number): ServerMessage {
+  const values = { balance: 0, equity: 0, margin: 0, freeMargin: 0, intervalMinimumEquity: 0 };
+  return { type: "account.metrics", ...ACCOUNT, sequence, ...values };
+}
+
+/** The answer to a subscription after sample 1. */
+const REPLAY: ServerMessage = {
+  type: "account.metrics.replay",
+  ...ACCOUNT,
+  lastAvailableSequence: 3,
+  replayTruncated: false,
+  replayCount: 2,
+};
+
+it("loads the stored place once, also if the connection is replaced meanwhile", async () => {
+  const handled: number[] = [];
+  const load = async (): Promise<Place> => {
+    await delay(1_000);
+    return placeAt(1);
+  };
+  const { follower, sent } = follow(load, (event) => {
+    if (event.type === "sample") handled.push(event.sample.sequence);
+  });
+  void follower.attach();
+  await pass(500);
+  follower.detach();
+  void follower.attach();
+  await pass(500);
+  for (const message of [REPLAY, sample(2), sample(3)]) follower.receive(message);
+  await pass(500);
+  follower.receive(sample(4));
+  await pass();
+  expect(handled).toEqual([2, 3, 4]);
+  expect(sent).toEqual([{ type: "subscribe", ...ACCOUNT, afterSequence: 1 }]);
+  expect(follower.place).toEqual(placeAt(4));
+});
+
+it("ends without an error if it is no longer followed while the place cannot be loaded", async () => {
+  let isAvailable = true;
+  const unavailable = new Error("database unavailable");
+  const { follower } = follow(
+    () => (isAvailable ? Promise.resolve(placeAt(1)) : Promise.reject(unavailable)),
+    () => {
+      isAvailable = false;
+      throw unavailable;
+    },
+  );
+  await follower.attach();
+  for (const message of [REPLAY, sample(2)]) follower.receive(message);
+  await pass();
+  follower.end();
+  await pass(1_000);
+  await expect(follower.settled()).resolves.toBeUndefined();
+  expect(follower.place).toEqual(placeAt(1));
+});
