@@ -87,3 +87,13 @@ it("ends without an error if it is no longer followed while the place cannot be 
   await expect(follower.settled()).resolves.toBeUndefined();
   expect(follower.place).toEqual(placeAt(1));
 });
+
+it("passes nothing to the handler if it is no longer followed while a truncated account is read", async () => {
+  const handler = vi.fn<LiveHandler>();
+  const { follower } = follow(() => Promise.resolve(placeAt(1)), handler);
+  await follower.attach();
+  follower.receive({ ...REPLAY, lastAvailableSequence: 9, replayTruncated: true });
+  follower.end();
+  await pass();
+  expect(handler).not.toHaveBeenCalled();
+});

@@ -199,6 +199,7 @@ export class Follower {
     for (let failures = 0; !this.isEnded; failures += 1) {
       try {
         const event = await this.#eventOf(queued);
+        if (this.isEnded) return null;
         await this.#handler(event);
         this.#place = event.place;
         return event.type;
