@@ -19,6 +19,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { startDrainCheck } from "../src/partitions/drained.ts";
 import { growPartitions } from "../src/partitions/grow.ts";
 
+/** Number of partitions before and after the growth. */
 const [BEFORE, AFTER] = [2, 6];
 const TIMEOUT_MS = 1_000;
 const logger = createLogger({ service: "test", level: "silent" });
@@ -79,7 +80,7 @@ it("is cancelled if processes do not end, and the other topics keep their number
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
 });
 
-it("is cancelled, also when it is run again, if a command was not handled before the processes ended", async () => {
+it("is cancelled by a second run if a record was not handled before the processes ended", async () => {
   await producer.send(TOPICS.commandsFinance, { key: "command", value: "{}" });
   await interrupted("moving");
   await expect(grow()).rejects.toThrow("not everything was handled");

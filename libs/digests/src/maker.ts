@@ -75,7 +75,7 @@ export function startDigestMaker(options: DigestMakerOptions): Started<Repetitio
   const maker = new Maker(options);
   const endCount = observed(
     "digests.days.waiting",
-    "Days that are over and whose digests are not all made, for the server that is furthest behind",
+    "Days that ended more than `DIGEST_GRACE_MS` ago and whose digests are not all made, for the server that is furthest behind, by `service`",
     "{day}",
     () => [{ value: maker.waitingDays, attributes: { service: options.service } }],
   );
@@ -99,7 +99,7 @@ class Maker {
   readonly #completeness: DayCompleteness;
   /** By server: the first day that is kept, once all earlier digests are deleted. */
   readonly #expired = new Map<string, string>();
-  /** Days that are over and whose digests are not all made, for the server furthest behind. */
+  /** Days past the grace time whose digests are not all made, for the server furthest behind. */
   waitingDays = 0;
 
   constructor(options: DigestMakerOptions) {

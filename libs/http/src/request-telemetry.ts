@@ -37,7 +37,7 @@ declare module "fastify" {
 
 const duration = histogram(
   "http.server.request.duration",
-  "Duration of requests, to the end of the response, by `kapi.operation` (of the gateway), method, route and status",
+  "Duration of requests, to the end of the response, by `kapi.operation` (only of the gateway), `http.request.method`, `http.route` and `http.response.status_code`",
   "s",
 );
 

@@ -36,7 +36,7 @@ it("the offsets of a topic are read again while the leader of a partition change
   }
 });
 
-it("an error that stays is thrown at once", async () => {
+it("an error that a retry cannot remove is thrown at once", async () => {
   const read = vi.fn<() => Promise<unknown>>().mockRejectedValue(new Error("not allowed"));
   await expect(endOffsets(kafkaReading(read), TOPICS.accountEvents)).rejects.toThrow("not allowed");
   expect(read).toHaveBeenCalledTimes(1);

@@ -81,7 +81,10 @@ export async function startService(context: MainContext<Config>): Promise<void> 
     clock,
     organizationOf: (serverId) => directory.server(serverId)?.organizationId,
   });
-  const discrepancyCounter = counter("finance.discrepancies", "Events after which ledger and trading server disagree");
+  const discrepancyCounter = counter(
+    "finance.discrepancies",
+    "Events after which ledger and trading server have different balances of the account",
+  );
   const queue: BookingQueue<LedgerReport> = new BookingQueue({
     repository: ledger,
     isTransient,
@@ -153,7 +156,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       logger,
     }),
   );
-  const compared = gauge("finance.reconciliation.accounts", "Accounts of the last pass, by finding", "{account}");
+  const compared = gauge("finance.reconciliation.accounts", "Accounts of the last pass, by `finding`", "{account}");
   await scope.start("reconciliation", () =>
     startReconciler({
       balances: createLedgerBalances(database),

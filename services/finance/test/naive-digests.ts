@@ -6,11 +6,11 @@ import { recordsHash } from "../../../docs/examples/daily-digest.ts";
 /** The digest of a day from all transactions of an account. */
 export function naiveDigest(accountNumber: string, currency: string, day: string, all: readonly Transaction[]) {
   const ofDay = all.filter(({ recordedAt }) => recordedAt.startsWith(day));
-  const before = all.filter(({ recordedAt }) => recordedAt.slice(0, day.length) <= day);
+  const upToDay = all.filter(({ recordedAt }) => recordedAt.slice(0, day.length) <= day);
   return {
     accountNumber,
     currency,
-    closingBalance: sum(before),
+    closingBalance: sum(upToDay),
     transactions: { count: ofDay.length, amount: sum(ofDay), hash: recordsHash("transactions", ofDay) },
   };
 }

@@ -48,7 +48,7 @@ export const ConfigSchema = z
     SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
     INTERNAL_TOKEN: configFields.internalToken.optional(),
     /**
-     * Keys of the secrets of endpoints; the first one encrypts. An old key stays while secrets are
+     * Keys of the secrets of endpoints; the first one encrypts. Keep an old key while secrets are
      * encrypted with it.
      */
     WEBHOOK_SEALING_KEYS: configFields.keyring,

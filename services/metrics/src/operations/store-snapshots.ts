@@ -32,7 +32,11 @@ export const KEPT_DAYS = 30;
  */
 const DAYS_AHEAD = 2;
 
-const minutesStored = counter("metrics.snapshots.stored", "Minutes of accounts that were stored", "{snapshot}");
+const minutesStored = counter(
+  "metrics.snapshots.stored",
+  "Stored snapshots: one for an account and a minute",
+  "{snapshot}",
+);
 
 /** The dependencies of {@link Snapshots}. */
 export interface SnapshotsOptions {

@@ -36,7 +36,11 @@ import { limitsLeft } from "./list-near-limits.ts";
 import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
 import { SharedRules } from "./shared-rules.ts";
 
-const compared = counter("risk.valuations.compared", "Valuations of accounts with rules", "{valuation}");
+const compared = counter(
+  "risk.valuations.compared",
+  "Valuations that were compared with the rules of their account",
+  "{valuation}",
+);
 const unreadable = counter(
   "risk.valuations.unreadable",
   "Unreadable valuations of accounts that have rules. The metrics service sends a few a minute to `dead-letter`",

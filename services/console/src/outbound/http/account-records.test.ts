@@ -34,6 +34,6 @@ it("a page above the organization's share of calls to a trading server is 429 fo
   await expect(pageRejectedWith(tooManyConcurrentRequests())).rejects.toMatchObject(error);
 });
 
-it("any other error of the owner is a failure", async () => {
+it("another error of the owner, such as 400, rejects the read with DependencyError", async () => {
   await expect(pageRejectedWith(new ApiError("VALIDATION_FAILED"))).rejects.toThrow(DependencyError);
 });

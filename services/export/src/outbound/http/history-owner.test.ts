@@ -37,7 +37,7 @@ it.each([
   await expect(owner.newest("server", "10000001", QUERY)).rejects.toThrow(OwnerUnavailable);
 });
 
-it("an export is not tried for ever if an owner rejects its request", async () => {
+it("an owner that rejects the request of an export does not count as unavailable", async () => {
   const owner = await ownerThat(() => {
     throw new ApiError("VALIDATION_FAILED");
   });

@@ -108,7 +108,7 @@ export function startWindowServer(options: WindowServerOptions): Started<null> {
   }, CHECK_INTERVAL_MS);
   const endFollowed = observed(
     "metrics.windows.followed",
-    "Accounts that stream processes follow here",
+    "Accounts that stream processes follow at this windows process; two followers of an account count twice",
     "{account}",
     () => [{ value: [...connections.keys()].reduce((sum, { followed }) => sum + followed, 0) }],
   );

@@ -16,7 +16,7 @@ const MAX_RESERVATIONS_PER_BATCH = 100;
 
 const abandoned = counter(
   "organization.claims.abandoned",
-  "Released reservations: their command was not published before its deadline, or is final with an earlier reservation",
+  "Released reservations: of commands that were not published before their deadline, and second or later reservations of final commands",
   "{claim}",
 );
 
