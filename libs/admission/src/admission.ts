@@ -36,8 +36,8 @@ const MAX_RECORDS = 100;
 /** Pause before records are marked again after a lost reply. Reconnecting takes about 50 ms. */
 const MARK_REPEAT_MS = 100;
 /**
- * Maximum number of records in a batch; a request without records counts as one. A full batch takes
- * 1 to 2 ms of Redis.
+ * Maximum number of records in a batch; a request without records counts as one. A request with
+ * more records has its own batch. A full batch takes 1 to 2 ms of Redis.
  */
 const MAX_RECORDS_PER_BATCH = 20;
 
@@ -45,18 +45,20 @@ const MAX_RECORDS_PER_BATCH = 20;
 export type RecordOutcome =
   /**
    * This request created the record: publish its message, mark the record completed, then answer
-   * 202. `chargeId` is the charge id of the reservation, or null if that is the command id. Put it
-   * into the message.
+   * 202. `chargeId` is the charge id of the reservation, or null if that is the command id. Put a
+   * `chargeId` that is not null into the message.
    */
   | { readonly kind: "created"; readonly recordToken: string; readonly chargeId: string | null }
   /**
    * This request reclaimed the record of an equal request that sent no 202, or did not confirm its
    * 202 with passwords. Publish `message`, mark the record completed, then answer 202 in place of
-   * that request. Null: the command is already final; publish nothing, because command-status has
-   * it.
+   * that request. If `message` is null, the command is already final: publish nothing, and read the
+   * command from command-status.
    */
   | { readonly kind: "reclaimed"; readonly recordToken: string; readonly message: AnyCommandMessage | null }
-  /** The command was queued before. `message` is null if only command-status has it. */
+  /**
+   * The command was queued before. If `message` is null, read the command from command-status.
+   */
   | { readonly kind: "duplicate"; readonly message: AnyCommandMessage | null }
   /** An equal request is in progress. Nothing was charged; retry with the same charge id. */
   | { readonly kind: "open"; readonly ageMs: number }
@@ -65,7 +67,7 @@ export type RecordOutcome =
    * charged.
    */
   | { readonly kind: "mismatch" }
-  /** Another record of this call is open or a mismatch: this record was not changed. */
+  /** Another record of this request is open or a mismatch: this record was not changed. */
   | { readonly kind: "skipped" };
 
 /**
@@ -84,11 +86,15 @@ export interface AdmissionRequest {
    */
   readonly price: number;
   /**
-   * `consume` charges the price at once. `reserve` reserves the credits of the created records,
-   * until their commands are final. `free` charges nothing.
+   * `consume` charges the price at once. `reserve` reserves the credits of created records, and of
+   * reclaimed records whose reservation was released, until their commands are final. `free`
+   * charges nothing.
    */
   readonly mode: "consume" | "reserve" | "free";
-  /** Price of a `reserve` whose records are all duplicates or have a mismatch, in credits. */
+  /**
+   * Price of a `reserve` in which all records are duplicates or one record is a mismatch, in
+   * credits.
+   */
   readonly readPrice: number;
   /** One UUIDv7 per request; all calls of the request have the same charge id. */
   readonly chargeId: string;
@@ -108,7 +114,10 @@ export interface AdmissionRequest {
 
 /** The result of an admitted request. A rejected request has none: `admit` throws. */
 export interface Admitted {
-  /** Credits consumed or reserved for this request; for `X-Credits-Charged`. */
+  /**
+   * Credits that this request consumed or reserved, and the credits that earlier requests reserved
+   * for its reclaimed records; for `X-Credits-Charged`.
+   */
   readonly charged: number;
   /** Available credits after the charge; for `X-Credits-Remaining`. */
   readonly remaining: number;
@@ -125,11 +134,11 @@ export interface Admitted {
 export interface Admission {
   /**
    * Checks revocation and rate limit, charges credits and creates records, in one Redis call that
-   * concurrent requests share. Calls with the same charge id are charged once.
-   * @throws ApiError 401; 429 with Retry-After; 402 (404 WALLET_NOT_FOUND for getCreditBalance);
-   * 500 DEPENDENCY_UNAVAILABLE with Retry-After if the shard is unsynced or Redis is unavailable;
-   * 500 INTERNAL if the charge was refunded before. A rejected call was not charged, except with
-   * {@link ChargeUnknown}.
+   * concurrent requests of a shard share. Calls with the same charge id are charged once.
+   * @throws ApiError 401; 429 with Retry-After; 402 (without a wallet, 404 WALLET_NOT_FOUND for
+   * getCreditBalance); 500 DEPENDENCY_UNAVAILABLE with Retry-After if the shard is unsynced or
+   * Redis is unavailable; 500 INTERNAL if the charge was refunded before. A rejected call was not
+   * charged. After {@link ChargeUnknown}, whether the call was charged is unknown.
    */
   readonly admit: (request: AdmissionRequest) => Promise<Admitted>;
   /**
@@ -140,14 +149,15 @@ export interface Admission {
   readonly markCompleted: (organizationId: string, completed: CompletedRecords) => Promise<boolean>;
   /**
    * Confirms that a 202 with passwords is being sent. Without the confirmation, an equal request
-   * within two minutes gets the passwords again, because the 202 may never have been sent.
+   * gets the passwords again, until two minutes after the record was created or reclaimed: the 202
+   * was perhaps never sent.
    */
   readonly confirmCompleted: (organizationId: string, completed: CompletedRecords) => Promise<void>;
   /**
    * Refunds a request that is answered 5xx, also after {@link ChargeUnknown}: the credits that it
    * consumed, and the credits that it reserved for commands that were certainly not published.
-   * Idempotent. Returns the refunded credits, and in `remaining` the available credits; null if the
-   * call changed no wallet.
+   * Idempotent. Returns the refunded credits, and in `remaining` the available credits. `remaining`
+   * is null if the call changed no wallet.
    * @throws ApiError DEPENDENCY_UNAVAILABLE if the shard is unsynced or Redis does not answer.
    */
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
@@ -168,7 +178,7 @@ export interface RefundRequest extends Pick<AdmissionRequest, "caller" | "operat
 }
 
 /**
- * Redis did not answer an admission: it is unknown whether it charged the request. The caller must
+ * Redis did not answer an admission: whether the request was charged is unknown. The caller must
  * refund the request.
  */
 export class ChargeUnknown extends ApiError {
@@ -207,9 +217,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const { actor, organizationId, rateLimit } = caller;
       assert(
         (request.mode === "reserve") === records.length > 0,
-        "a request has records if and only if its mode is reserve",
+        "a request with mode reserve has no records, or a request with another mode has records",
       );
-      assert(records.length <= MAX_RECORDS, "a request has at most 100 records");
+      assert(records.length <= MAX_RECORDS, `a request has ${records.length} records, more than ${MAX_RECORDS}`);
       // The key may have been revoked while the request was read.
       if (isRevoked(options.directory, actor)) throw new ApiError("AUTHENTICATION_REQUIRED");
       const reply = await reaching(
@@ -231,7 +241,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
           }),
         (error) => (wasNotCarriedOut(error) ? unavailable(error) : new ChargeUnknown(error)),
       );
-      return admittedOr4xx(request, reply);
+      return admittedOrThrow(request, reply);
     },
     markCompleted: (organizationId, completed) => {
       const mark = (): Promise<boolean> => markBatched(shardOf(organizationId), completed);
@@ -252,7 +262,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       // Records are found by shard and command id, so the record may be of another organization.
       if (message?.organizationId === organizationId) return message;
       // Check the shard after the record: a shard that lost its records becomes ready only after
-      // command-status has ingested everything that was published before.
+      // command-status has ingested everything that was published before the loss.
       const unsynced = await reaching(() => unsyncedShards(redis, [shardOf(organizationId)]));
       if (unsynced.length > 0) throw unavailable();
       return null;
@@ -281,7 +291,7 @@ export function walletToWire(wallet: WalletState): Wallet {
   };
 }
 
-function admittedOr4xx(request: AdmissionRequest, reply: AdmitReply): Admitted {
+function admittedOrThrow(request: AdmissionRequest, reply: AdmitReply): Admitted {
   switch (reply.kind) {
     case "admitted":
       return {

@@ -3,7 +3,7 @@ import { ApiError, createNetworkSet, type NetworkSet } from "@kapi/http";
 
 /**
  * The parsed `allowedNetworks` of a key, by its `KeyEntry`. A changed key is a new `KeyEntry`, so
- * that parsed networks are never outdated.
+ * parsed networks are never outdated.
  */
 const networksOf = new WeakMap<object, NetworkSet>();
 

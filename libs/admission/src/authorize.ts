@@ -6,18 +6,17 @@ import type { Directory } from "./directory.ts";
 /** The rights of a caller: of a key, or of a person of the console. */
 export type CallerRights = Pick<KeyEntry, "organizationId" | "scopes" | "serverIds">;
 
-/** Set by an operation whose check of the server differs from the usual one. */
 interface AuthorizeOptions {
   /**
    * Whether to return a removed server of the organization instead of throwing 403. For operations
-   * that have 404: they return 404 after admission (decisions, 1.1).
+   * that list the status 404: they answer 404 after admission (decisions, 1.1).
    */
   readonly allowRemoved?: boolean;
 }
 
 /**
  * Checks that `caller` has `scope`, and access to `serverId` (lower case) if one is given. Returns
- * the server.
+ * the server, or undefined without `serverId`.
  * @throws ApiError 403 MISSING_SCOPE; 403 MISSING_SERVER_ACCESS for a server that is unknown,
  * removed, another organization's, or not in the caller's list.
  */

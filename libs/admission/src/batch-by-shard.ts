@@ -23,10 +23,10 @@ interface Waiting<Request, Answer> {
 
 /**
  * Returns a function that executes one request. Requests of one shard in one turn of the event loop
- * share a call, which reads and writes shared keys (shard state, wallet) once. Each shard has its
- * own call, because another shard's node may be down. The calls of all shards are sent in one turn,
- * so that they share a network write. No batch waits for an earlier call. A failed call rejects the
- * requests of its batch.
+ * share calls of up to `maxSize`; a call reads and writes shared keys (shard state, wallet) once.
+ * Each shard has its own calls, because another shard's node may be down. The calls of all shards
+ * are sent in one turn, so that they share a network write. No batch waits for an earlier call. A
+ * failed call rejects the requests of its batch.
  */
 export function batchByShard<Request, Answer>(
   options: BatchOptions<Request, Answer>,
@@ -39,7 +39,7 @@ export function batchByShard<Request, Answer>(
         shard,
         batch.map(({ request }) => request),
       );
-      assert(answers.length === batch.length, "a call answers each of its requests");
+      assert(answers.length === batch.length, "a call did not return one answer per request");
       for (const [index, { answer }] of batch.entries()) answer.resolve(answers[index] as Answer);
     } catch (error) {
       const reason = error instanceof Error ? error : new Error(String(error));

@@ -1,6 +1,6 @@
 import type { KeyEntry, LoggedRequest } from "@kapi/contracts";
 
-/** Who is billed for a request: a management key, or a person of the console. */
+/** Who makes a billed request: a management key, or a person of the console. */
 export interface BilledCaller {
   readonly actor: LoggedRequest["actor"];
   readonly organizationId: string;

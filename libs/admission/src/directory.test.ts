@@ -20,7 +20,7 @@ test("of several records of a key the highest version wins, in any order of arri
   expect(state.directory.key(entry.keyId)).toMatchObject({ version: 3, status: "revoked" });
 });
 
-test("prices are the defaults of the contracts until the operator sets prices", () => {
+test("prices are DEFAULT_PRICES until the operator sets prices", () => {
   const state = createDirectoryState(logger);
   expect(state.directory.prices()).toEqual(DEFAULT_PRICES);
   apply(state, pricesEntry({ prices: { ...DEFAULT_PRICES, read: 3 } }));
@@ -54,7 +54,7 @@ test("of two records of one version, the record with the server's token wins: re
   expect(state.directory.server(bare.serverId)).toEqual({ ...bare, version: 3 });
 });
 
-test("an unreadable record removes its entity instead of keeping the older one", () => {
+test("an unreadable record removes its entity, although an older record was readable", () => {
   const { entry } = keyEntry();
   const state = createDirectoryState(logger);
   apply(state, entry);

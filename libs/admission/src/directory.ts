@@ -30,11 +30,11 @@ export interface Directory {
   readonly key: (keyId: string) => KeyEntry | undefined;
   readonly server: (serverId: string) => ServerEntry | undefined;
   readonly servers: () => Iterable<ServerEntry>;
-  /** The operator's prices, or the defaults of the contracts. */
+  /** The operator's prices, or {@link DEFAULT_PRICES} until the operator sets prices. */
   readonly prices: () => Prices;
   /**
    * Calls `listener` with every entry that takes effect from now on; returns a function that
-   * removes it.
+   * removes the listener.
    */
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   /** Null, or why the directory may be stale; for health checks. */
@@ -87,10 +87,11 @@ export function createDirectoryState(logger: Logger): DirectoryState {
   const apply: DirectoryState["apply"] = (record) => {
     const entry = entryFromWire(record.value);
     if (!entry || directoryKey(entry) !== record.key) {
-      // An unreadable record may be a revocation: reject the entity until a readable record.
+      // An unreadable record may be a revocation: reject the entity until a readable record
+      // arrives.
       logger.error(
         { key: record.key },
-        "unreadable directory record: its key or server is rejected until a readable record",
+        "unreadable directory record: its key or server is rejected until a readable record arrives",
       );
       keys.delete(record.key.slice("key/".length));
       servers.delete(record.key.slice("server/".length));

@@ -16,20 +16,21 @@ interface KnownAccountsOptions<A> {
 }
 
 /**
- * A cache of existing accounts, with the loaded value (`A`) of each. A cached value never changes.
- * Absence is not cached: an account may be created at any moment. Code that learns of a deletion
- * must call `forget` (architecture, 3.4).
+ * A cache of existing accounts, with the loaded value (`A`) of each. A cached value is never loaded
+ * again, so the value of an account must not change. Absence is not cached: an account may be
+ * created at any moment. Code that learns of a deletion must call `forget` (architecture, 3.4).
  */
 export interface KnownAccounts<A> {
   /** Null for an unknown account. */
   readonly find: (serverId: string, accountNumber: string) => Promise<A | null>;
   /**
-   * Removes an account after its deletion. Answers that are being loaded are not cached either.
+   * Removes an account after its deletion. Answers that are being loaded, of any account, are not
+   * cached.
    */
   readonly forget: (serverId: string, accountNumber: string) => void;
 }
 
-/** Creates an empty cache. Concurrent misses share one `load`. */
+/** Creates an empty cache. Misses of one turn of the event loop share a `load`. */
 export function createKnownAccounts<A extends object | string | true>(
   options: KnownAccountsOptions<A>,
 ): KnownAccounts<A> {

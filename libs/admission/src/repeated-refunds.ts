@@ -6,12 +6,12 @@ import type { Admission, RefundRequest } from "./admission.ts";
 /** Pause between two attempts. */
 const RETRY_PAUSE_MS = 1_000;
 /**
- * Time after its charge for which a refund is retried. Redis remembers a charge for 120 s. A later
+ * A refund is retried until this time after its charge. Redis remembers a charge for 120 s. A later
  * refund would be left to the ledger, and would make the wallet shard unsynced.
  */
 const GIVE_UP_AFTER_MS = 110_000;
 /**
- * Maximum time for the last attempts at a stop: a part of the time that running requests have then.
+ * At a stop, further attempts begin only within this time. Running requests have more time to end.
  */
 const STOP_TRY_MS = 2_000;
 /**
@@ -31,7 +31,8 @@ const givenUp = counter(
 export interface RepeatedRefunds {
   /**
    * Retries the refund until Redis accepts it, or until {@link GIVE_UP_AFTER_MS} after its charge.
-   * It is applied once, also if an earlier attempt succeeded.
+   * If {@link MAX_WAITING} refunds wait, the refund is given up at once. A refund is applied once,
+   * also if an earlier attempt succeeded.
    */
   add(request: RefundRequest): void;
 }
@@ -50,7 +51,7 @@ export function startRepeatedRefunds(dependencies: {
   let isStopping = false;
   let tryUntilMs = Number.POSITIVE_INFINITY;
   let waiting: RefundRequest[] = [];
-  /** Refunds of the running round that have not been attempted yet. */
+  /** Refunds of the running round whose attempt has not ended. */
   let due: RefundRequest[] = [];
 
   const giveUp = ({ requestId, chargeId, operation }: RefundRequest, error?: unknown): void => {

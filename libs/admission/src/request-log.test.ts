@@ -100,7 +100,7 @@ describe("the request log", () => {
     expect(omitted()).toEqual([{ minute: "2026-03-02T10:00:00.000Z", reads: 30, others: 5 }]);
   });
 
-  it("reports the current minute when the process stops", async () => {
+  it("reports the current minute too if `withCurrentMinute` is set, as at a stop", async () => {
     const { log, omitted } = start();
     times(MAX_LOGGED_READS_PER_SECOND + 1, () => log.add(requestOf()));
     await log.publish({ withCurrentMinute: true });

@@ -6,11 +6,14 @@ import { type Clock, repeat, toIso, uuidV7, uuidV7TimeMs } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
 
 /**
- * Maximum number of successful reads of one organization that one process logs per second; further
- * ones are only counted.
+ * Maximum number of successful reads of one organization that one process logs per second. Further
+ * reads are only counted.
  */
 export const MAX_LOGGED_READS_PER_SECOND = 20;
-/** The same for changes and failed requests. Many reads do not use up this limit. */
+/**
+ * Maximum number of changes and failed requests of one organization that one process logs per
+ * second.
+ */
 export const MAX_LOGGED_CHANGES_PER_SECOND = 100;
 /** Maximum number of requests of one process that wait to be published: about 3 MB. */
 export const MAX_BUFFERED_REQUESTS = 5_000;
@@ -18,7 +21,7 @@ export const MAX_BUFFERED_REQUESTS = 5_000;
 const MAX_COUNTED_ORGANIZATIONS = 10_000;
 /** Maximum number of minutes whose omitted requests wait while Kafka is unavailable. */
 const MAX_COUNTED_MINUTES = 60;
-/** How often the buffer is published. A killed process loses at most the requests of this time. */
+/** Pause between two publications of the buffer. A killed process loses unpublished requests. */
 const PUBLISH_INTERVAL_MS = 500;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -59,7 +62,7 @@ interface Waiting {
  * minutes are over.
  */
 export interface RequestLogDependencies {
-  /** Not the producer of commands, which log records must not delay. */
+  /** Not the producer of commands: records of the log must not delay commands. */
   readonly producer: Pick<Producer, "send">;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -92,11 +95,11 @@ export function startRequestLog(dependencies: RequestLogDependencies): Started<R
 export class BufferedRequestLog implements RequestLog {
   readonly #dependencies: RequestLogDependencies;
   #second = 0;
-  /** Requests of the current second, by organization. */
+  /** Numbers of requests of the current second, by organization. */
   readonly #counted = new Map<string, Counts>();
   #waiting = new Map<string, Waiting>();
   #buffered = 0;
-  /** Omitted requests, by minute and organization. */
+  /** Numbers of omitted requests, by minute and organization. */
   readonly #omitted = new Map<number, Map<string, Counts>>();
 
   constructor(dependencies: RequestLogDependencies) {
@@ -117,7 +120,7 @@ export class BufferedRequestLog implements RequestLog {
     }
   }
 
-  /** Publishes the buffer, and the omitted requests of past minutes. Never rejects. */
+  /** Publishes the buffer, and the numbers of omitted requests of past minutes. Never rejects. */
   async publish({ withCurrentMinute = false } = {}): Promise<void> {
     const waiting = this.#waiting;
     this.#waiting = new Map();
@@ -135,7 +138,7 @@ export class BufferedRequestLog implements RequestLog {
     await Promise.all(records.flat().map((record) => this.#send(record)));
   }
 
-  /** Undefined if as many organizations wait as the buffer has places. */
+  /** Undefined for a further organization if {@link MAX_BUFFERED_REQUESTS} organizations wait. */
   #waitingOf(organizationId: string): Waiting | undefined {
     const known = this.#waiting.get(organizationId);
     if (known !== undefined || this.#waiting.size >= MAX_BUFFERED_REQUESTS) return known;

@@ -78,7 +78,7 @@ function deposit(key: KeyEntry, message: AnyCommandMessage): AdmissionRequest {
   return read(key, { mode: "reserve", operation: "depositAccountFunds", records });
 }
 
-test("a key is known once the directory topic has it", async () => {
+test("a key is known after its record is in the directory topic", async () => {
   const { entry, managementKey } = keyEntry();
   await producer.send(TOPICS.organizationDirectory, { key: directoryKey(entry), value: JSON.stringify(entry) });
   await eventually(() => directory.key(entry.keyId) !== undefined);

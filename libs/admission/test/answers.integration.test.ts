@@ -44,7 +44,7 @@ test("each of several requests in one call is marked separately: all its records
   for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
   // Another request has meanwhile reclaimed one of its three records.
   const [, reclaimed] = torn.records;
-  if (reclaimed === undefined) throw new Error("torn has three records");
+  if (reclaimed === undefined) throw new Error("torn has no second record");
   await whileOpen(redis, reserve(organizationId, [reclaimed]));
   const marked = await markCompleted(
     redis,
@@ -73,7 +73,7 @@ test("a process of the previous release can mark its records", async () => {
   expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, ADMISSION_SETTINGS.recordOpenMs])).toBe(1);
 });
 
-test("a request that was marked completed gets true also much later; another request gets false", async () => {
+test("marking the records of a request again returns true also after the limit; for another request it returns false", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -105,7 +105,7 @@ test("if the message of a failed request may be published, the next equal reques
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("an equal request gets passwords that were not confirmed, once the first request can no longer answer", async () => {
+test("an equal request gets passwords that were not confirmed, after the time in which the first request can answer", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const commandIds = [wanted.commandId];

@@ -49,7 +49,7 @@ export interface NewRecord {
 }
 
 /**
- * The outcome of a record. `skipped`: another record of the call is a mismatch or open, so no
+ * The outcome of a record. `skipped`: another record of the request is a mismatch or open, so no
  * record was created. `chargeId`: the charge id of the reservation; null if that is the command id.
  * It differs from the command id after an earlier reservation was released.
  */
@@ -74,7 +74,7 @@ export interface AdmitRequest {
   readonly mode: "consume" | "reserve" | "free";
   /** Credits; for `consume`. */
   readonly price: number;
-  /** Credits; for a `reserve` whose records are all duplicates or have a mismatch. */
+  /** Credits; for a `reserve` in which all records are duplicates or one record is a mismatch. */
   readonly readPrice: number;
   readonly operation: string;
   readonly requestId: string;
@@ -86,7 +86,7 @@ export interface AdmitRequest {
    * false.
    */
   readonly knownDuplicates?: readonly boolean[];
-  /** The span of the request (W3C) if it is recorded, for its usage entries. */
+  /** The span (W3C) of the request, if the span is recorded; for the usage entries. */
   readonly traceparent?: string | undefined;
   /** The network address of the request, if known, for its usage entries. */
   readonly address?: string | undefined;
@@ -99,8 +99,8 @@ export type AdmitReply =
   | {
       readonly kind: "admitted";
       /**
-       * Credits that this call consumed or reserved; for a reclaimed record the credits that the
-       * earlier request reserved.
+       * Credits that this request consumed or reserved, and the credits that earlier requests
+       * reserved for its reclaimed records.
        */
       readonly charged: number;
       readonly wallet: WalletState;
@@ -134,9 +134,11 @@ const REJECTIONS = {
  * Admits requests of organizations of `shard` in one call, one after another. Each request passes
  * these steps: shard ready, key not revoked, rate limit, credits, records, usage entries
  * (architecture, 3.1). The outcomes of its records are found before the credits are compared with
- * the price, because the price depends on them. Returns one reply per request, in order. A request
- * repeated with the same charge id is charged once. If it was admitted and no record was open, the
- * repeat gets the first reply.
+ * the price, because the price depends on them. Returns one reply per request, in order.
+ *
+ * A request repeated with the same charge id is charged once. After an admitted call that charged
+ * credits or had records, none of them open, the repeat gets the first reply. Only the messages in
+ * this reply are read again from the records.
  * @throws Error when Redis is unavailable.
  */
 export async function admitAll(
@@ -149,7 +151,7 @@ export async function admitAll(
   const args: (string | number)[] = [settings.recordOpenMs, RECORD_TTL_MS, CHARGE_TTL_MS, settings.usageStreamLimit];
   for (const request of requests) {
     const { organizationId, records, rateLimit } = request;
-    assert(shardOf(organizationId) === shard, "all organizations of a call must be of one shard");
+    assert(shardOf(organizationId) === shard, "a call has organizations of more than one shard");
     keys.push(
       walletKey(shard, organizationId),
       bucketKey(shard, request.callerName),
@@ -176,13 +178,16 @@ export async function admit(
   settings: AdmissionSettings = ADMISSION_SETTINGS,
 ): Promise<AdmitReply> {
   const [reply] = await admitAll(redis, shardOf(request.organizationId), [request], settings);
-  return assertDefined(reply, "a reply to each request");
+  return assertDefined(reply, "the reply to the request");
 }
 
 /** A request that published the messages of its records. */
 export interface CompletedRecords {
   readonly commandIds: readonly string[];
-  /** The charge id of the request. A record has the token of the last request that got it. */
+  /**
+   * The charge id of the request. A record has the token of the last request that created or
+   * reclaimed it.
+   */
   readonly recordToken: string;
   /** Whether the answer has passwords, which requires {@link confirmCompleted}. */
   readonly hasPasswords?: boolean;
@@ -194,7 +199,8 @@ export interface CompletedRecords {
  * {@link RECORD_OPEN_MS}, or is already marked under this token. So a call may be repeated after a
  * lost reply. After false no 202 may be sent (decisions, 2.6). An answer with passwords is
  * unconfirmed until {@link confirmCompleted}. Until then an equal request may answer in place of
- * this request, from {@link RECORD_OPEN_MS} to two minutes after this request got the records.
+ * this request, from {@link RECORD_OPEN_MS} to two minutes after this request created or reclaimed
+ * the records.
  */
 export async function markCompleted(
   redis: RedisConnection,
@@ -213,8 +219,8 @@ export async function markCompleted(
 }
 
 /**
- * Confirms that the answer of the request that marked its records under `recordToken` is being
- * sent.
+ * Confirms that the request with `recordToken` is sending its answer. Does not change records with
+ * another token.
  */
 export async function confirmCompleted(
   redis: RedisConnection,
@@ -226,8 +232,8 @@ export async function confirmCompleted(
 }
 
 /**
- * The reply to a refund: the refunded credits, and the wallet after it. `wallet` is null if the
- * call changed no wallet.
+ * The reply to a refund: the refunded credits, and the wallet after the refund. `wallet` is null if
+ * the call changed no wallet.
  */
 export type RefundReply =
   | { readonly kind: "unsynced" }
@@ -240,7 +246,7 @@ export interface FailedRecord {
   readonly mayBePublished: boolean;
 }
 
-/** The charge to refund, by the charge id of its admission, and the commands of its records. */
+/** The charge to refund, and the commands of the charged request. */
 export interface RefundRequest {
   readonly organizationId: string;
   readonly chargeId: string;
@@ -249,7 +255,7 @@ export interface RefundRequest {
   /** As in {@link AdmitRequest}; absent if unknown. */
   readonly callerName?: string;
   readonly traceparent?: string | undefined;
-  /** All records of the admission, in its order: its stored reply has the outcomes by position. */
+  /** All records of the admission, in the same order as in {@link AdmitRequest.records}. */
   readonly records?: readonly FailedRecord[];
 }
 
@@ -258,7 +264,8 @@ export interface RefundRequest {
  * for commands that were certainly not published. Idempotent, and safe if it is unknown whether the
  * admission happened: an admission after its refund charges nothing. Commands that may be published
  * stay reserved, because their final event settles them; the next equal request reclaims their
- * records at once, and answers in place of this request.
+ * records at once, and answers in place of this request. If the shard was synced since the
+ * admission, or Redis does not know the charge, the ledger refunds consumed credits later.
  */
 export async function refund(
   redis: RedisConnection,
@@ -303,9 +310,9 @@ const MAX_RECORDS_PER_CALL = 500;
 
 /**
  * Deletes the stored messages of commands, which may have a sealed password, and keeps their
- * records for at most {@link FINAL_RECORD_TTL_MS} more. command-status calls it for final commands
- * that it can return. One result per shard: the caller retries the commands of `unreachable`
- * shards. Never rejects.
+ * records for at most {@link FINAL_RECORD_TTL_MS} more. command-status calls this function for
+ * final commands, after its reads can return them. One result per shard: the caller retries the
+ * commands of `unreachable` shards. Never rejects.
  */
 export function forget(redis: RedisConnection, commands: readonly CommandRef[]): Promise<ShardReplies<void>> {
   const byShard = Map.groupBy(commands, (command) => shardOf(command.organizationId));

@@ -34,7 +34,8 @@ end
 local function is_ready(meta, field, id)
   local kept = redis.call('HMGET', meta, 'replication', field, 'run', 'epoch')
   if kept[1] then return kept[1] == (id or replication_id()), kept[2], kept[4] end
-  -- The previous release synced the shard, under the run id only; see shard_state.
+  -- Without a replication id, the previous release synced the shard, under the run id only (see
+  -- shard_state), or the shard has neither id and is unsynced.
   return kept[3] == run_id(), kept[2], kept[4]
 end
 
@@ -43,8 +44,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket is kept this much longer than until it is full, so that not every request must set its
--- expiry.
+-- A bucket is kept as long as an empty bucket takes to become full, and up to this time longer, so
+-- that not every request must set its expiry.
 local BUCKET_SPARE_MS = 60000
 
 -- Takes a token and returns 0, or returns the milliseconds until the next token.
@@ -82,8 +83,8 @@ end
 -- Writes a usage entry: one text in one field, so that its parts are copied together on the way to
 -- the ledger, not one by one. The request id is the last part, because it may have spaces. The
 -- second field has the span of a traced request. The third field has the name of the caller (the id
--- of a key, or `user/<id>`) and, after a space, the network address. Entries with the same fields
--- share the field names in the memory of Redis.
+-- of a key, or `user/<id>`) and, after a space, the network address if it is known. Entries
+-- with the same fields share the field names in the memory of Redis.
 local function write_usage(usage, charge_id, kind, organization, operation, request_id, credits, trace, caller)
   local entry = table.concat({ kind, credits, charge_id, organization, operation, request_id }, ' ')
   redis.call('XADD', usage, '*', 'entry', entry, 'trace', trace or '', 'key', caller or '')
@@ -150,10 +151,10 @@ end
 -- answer in place of the first request, which perhaps never answered.
 local UNCONFIRMED_MS = 120000
 
--- The outcome of each record of the call, before any write. An outcome is { kind, message, charge
--- id }, or for an open record { kind, age in ms }. The charge id is set only if the reservation has
--- another charge id than the command id. `request` is the charge id of the request, which is also
--- the token of the records that it creates or reclaims.
+-- The outcome of each record of one request, before any write. An outcome is { kind, message,
+-- charge id }, or for an open record { kind, age in ms }. The charge id is set only if the
+-- reservation has another charge id than the command id. `request` is the charge id of the request,
+-- which is also the token of the records that it creates or reclaims.
 local function record_outcomes(keys, args, first_key, first_arg, count, request, now, open_ms)
   local outcomes, seen = {}, { mismatch = 0, open = 0, fresh = 0, taken = 0, duplicate = 0 }
   for i = 1, count do
@@ -188,9 +189,9 @@ end
 -- the marker '1' for every settlement.
 local SETTLED_BY_RELEASE = 'release'
 
--- The marker of the settlement of a command's later reservation. Only the record has the charge id
--- of that reservation, so the key cannot be declared. It has the hash tag of `settled`, the marker
--- of the command itself.
+-- The key of the marker of a reservation's settlement. `settled` is this key for the first
+-- reservation of the command. The charge id of a later reservation is only in the record, so the
+-- key for a later reservation cannot be declared. All these keys have one hash tag.
 local function marker_of(settled, command_id, charge_id)
   return string.sub(settled, 1, -#command_id - 1) .. charge_id
 end
@@ -501,9 +502,9 @@ local function confirm_completed(keys, args)
 end
 
 -- Gives up a record of a failed request. If its message was certainly not published, its credits
--- are released and only a mark of the record stays: the next equal request creates it anew, with
--- another reservation. If this request or an earlier one may have published its message, or may
--- still publish it, the record stays: the next equal request reclaims it at once. Returns the
+-- are released and only a mark of the record stays: the next equal request creates the record anew,
+-- with another reservation. If this request or an earlier one may have published its message, or
+-- may still publish it, the record stays: the next equal request reclaims it at once. Returns the
 -- released credits and their charge id.
 local function give_up_record(keys, at, command_id, may_be_published)
   local record, reserved = keys[at], keys[5]
@@ -512,8 +513,8 @@ local function give_up_record(keys, at, command_id, may_be_published)
     return 0
   end
   local kept = redis.call('HMGET', record, 'credits', 'charge')
-  -- A record has no credits if its request found the reservation of an earlier request. The command
-  -- of that request may be in progress.
+  -- A record without credits has no reservation to release. If its request found the reservation of
+  -- an earlier request, that reservation stays: the command may be in progress.
   if tonumber(kept[1] or 0) == 0 then
     redis.call('DEL', record)
     return 0
@@ -774,7 +775,7 @@ local function wallet_of(keys, args)
 end
 
 -- READ SHARD. keys: meta usage, then wallets. args: maxEntries. Returns the wallets and the entries
--- that the ledger may not have yet, of one moment; BUSY if there are too many entries.
+-- that the ledger may not have yet, of one moment; BUSY if the stream has more than maxEntries.
 local function read_shard(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end

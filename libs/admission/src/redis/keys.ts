@@ -16,7 +16,7 @@ export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, 
 
 /** Maximum number of organizations whose shards are cached, about 150 bytes each. */
 const MAX_KNOWN_SHARDS = 10_000;
-/** Every call needs the shard, and computing the hash is most of the cost of its key names. */
+/** Every call needs the shard, and computing the hash is most of the cost of the key names. */
 const knownShards = new LRUCache<string, Shard>({
   max: MAX_KNOWN_SHARDS,
   memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,
@@ -43,8 +43,8 @@ export const metaKey = (shard: Shard): string => `${hashTag(shard)}:meta`;
 /** Stream of usage entries on their way to the ledger. */
 export const usageKey = (shard: Shard): string => `${hashTag(shard)}:usage`;
 /**
- * Field of {@link metaKey}: this key is revoked. It is in `meta`, so that one read returns it
- * together with the state of the shard.
+ * Field of {@link metaKey}: the management key is revoked. The field is in `meta`, so that one read
+ * returns it together with the state of the shard.
  */
 export const revokedField = (keyId: string): string => `revoked:${keyId}`;
 /** Hash: the wallet of an organization. */

@@ -8,7 +8,7 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 /**
  * Default maximum number of entries in a shard's usage stream: ten minutes without PostgreSQL at
  * 1,000 requests/s per shard. At the limit the shard answers as unsynced, so that no entry is lost.
- * An entry takes 250 bytes, so a full shard takes 150 MB. 10,000 requests/s of all shards for ten
+ * An entry takes 250 bytes, so a full stream takes 150 MB. 10,000 requests/s of all shards for ten
  * minutes take 1.5 GB.
  */
 export const USAGE_STREAM_LIMIT = 600_000;
@@ -28,9 +28,9 @@ export interface UsageEntry {
   /** Time of writing by the clock of Redis, in ms since 1970. */
   readonly atMs: number;
   /**
-   * For a refund that the wallet in Redis did not get, because Redis does not know the charge, or
-   * the shard was synced since the charge. The ledger refunds the credits that it consumed for the
-   * charge, once.
+   * True for a refund that the wallet in Redis did not get, because Redis does not know the charge,
+   * or the shard was synced since the charge. The ledger refunds the credits that it consumed for
+   * the charge, once.
    */
   readonly asksLedger?: boolean;
   /** The span (W3C) of the billed request, if that is recorded. */
@@ -86,7 +86,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
   const [, written, credits, chargeId = "", organizationId = "", operation = "", requestId = ""] =
     ENTRY.exec(fields[1] ?? "") ?? [];
   const kind = written === "reserve" && fieldOf(fields, "given_back") !== undefined ? "release" : written;
-  assert(isKind(kind), "a usage entry has the format of the library");
+  assert(isKind(kind), "a usage entry does not have the format that kapi.lua writes");
   const [caller = "", address] = (fieldOf(fields, "key") ?? "").split(" ");
   // A reservation is for a command. Its charge id is the command id, unless the entry names the
   // command.

@@ -41,11 +41,11 @@ export interface SettlementRequest {
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. Redis may
- * not know a reservation: an earlier Redis lost it before the ledger had it. Then a consumption is
- * taken from the available credits, as in the ledger, even below zero; a release changes nothing.
- * Replies are in the order of `settlements`. Never rejects: if a call fails, its settlements are
- * `unreachable`, and `failed` gets the error.
+ * Settles reservations, each once: reserved credits become consumed or available again. If Redis
+ * does not know a reservation, an earlier Redis lost it before the ledger had it. Then a
+ * consumption is taken from the available credits, as in the ledger, even below zero; a release
+ * changes nothing. Replies are in the order of `settlements`. Never rejects: if a call fails, its
+ * settlements are `unreachable`, and `failed` gets the error.
  */
 export async function settle(
   redis: RedisConnection,
@@ -207,18 +207,19 @@ export async function syncShard(
 }
 
 /**
- * The result of {@link markUnsynced}: the shard was synced with a later epoch and stays ready, or
- * became unsynced by this call, or was unsynced before.
+ * The result of {@link markUnsynced}: the shard was synced with a higher epoch and is not changed,
+ * or became unsynced by this call, or was marked before or never synced.
  */
 export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
 /**
- * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Its organizations are
- * rejected until {@link syncShard}.
+ * Makes a shard unsynced unless it was synced with an epoch above `epoch`. Requests of its
+ * organizations are rejected until {@link syncShard}.
  */
 export async function markUnsynced(redis: RedisConnection, shard: Shard, epoch: number): Promise<MarkedUnsynced> {
   const synced = await redis.commands.hget(metaKey(shard), "epoch");
-  // After a sync between the two calls, the shard is only synced once more.
+  // If a sync completes between the two calls, the shard is made unsynced all the same. This only
+  // costs another sync.
   if (synced !== null && Number(synced) > epoch) return "synced_since";
   return (await redis.commands.hdel(metaKey(shard), "replication", "run")) > 0 ? "unsynced" : "already";
 }
