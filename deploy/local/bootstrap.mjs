@@ -1,7 +1,7 @@
 /**
  * Plain JavaScript for Node 20 or later, because it runs before the dependencies are installed. It
- * installs them if they are missing or differ from package-lock.json, and runs commands on the
- * checkout's own Node 24.
+ * installs the dependencies if they differ from package-lock.json or the folder `patches`, and
+ * runs commands on the checkout's own Node 24.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -17,9 +17,8 @@ const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
- * Installs the packages of package-lock.json, unless all of them are installed in these versions,
- * with these patches.
- * Exits with 1 if the installation fails.
+ * Installs the packages of package-lock.json with the patches of the folder `patches`, unless they
+ * are installed already. Exits with 1 if the installation fails.
  */
 export async function ensureDependencies() {
   if (isInstalled()) return;

@@ -65,7 +65,7 @@ export interface StackOptions {
   readonly database?: string;
   /** Prefix of every topic name, so that several stacks can share a Kafka. */
   readonly topicPrefix?: string;
-  /** Requested ports, by service, "live" for the live stream, and "console-page". */
+  /** Requested ports, by the names of {@link Ports}: of processes, "live", "console-page". */
   readonly ports?: AskedPorts;
   /** Default ports. A free port of the last start has precedence. */
   readonly preferredPorts?: AskedPorts;

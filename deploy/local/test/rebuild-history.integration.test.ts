@@ -7,7 +7,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../../..");
-/** If these variables are set, the command does not use the running kapi. */
+/** If all of these variables are set, the command does not use the running kapi. */
 const GIVEN = new Set(["KAFKA_BROKERS", "POSTGRES_URL", "TRADING_SERVER_SEALING_KEYS"]);
 const NO_SERVER = "0190f6d2-0000-4000-8000-000000000001";
 
@@ -32,7 +32,7 @@ describe("npm run rebuild-history", () => {
   });
   afterAll(() => stack.stop());
 
-  it("rebuilds the accounts of the running kapi with only the id of the server", async () => {
+  it("needs only the state folder to rebuild the accounts of the running kapi", async () => {
     const demo = await stack.createDemo({ autoTraders: 1 });
     const { code, text } = await rebuildHistory(stateDir, "--server", demo.serverId);
     expect(text).toMatch(/^1 of 1 accounts: \d+ events, 0 rows differed, 0 accounts failed$/m);

@@ -50,7 +50,7 @@ describe("a stack", () => {
     expect(await eventually(() => answers(service.url))).toBe(true);
   });
 
-  it("a service that cannot start fails, and the error has the last lines of its log", async () => {
+  it("the start of a service with an invalid setting fails, and the error has the last lines of its log", async () => {
     const service = stack.process(SERVICE);
     await service.stop();
     await expect(service.start({ POSTGRES_POOL_SIZE: "many" })).rejects.toThrow(/POSTGRES_POOL_SIZE/);

@@ -41,7 +41,7 @@ export interface TestStackOptions {
   readonly supervised?: boolean;
 }
 
-/** A stack in a test environment: its own one, or the given one. */
+/** A stack in a test environment: a new one, or {@link TestStackOptions.environment}. */
 export interface TestStack extends Stack {
   readonly environment: TestEnvironment;
   /** Creates an organization with credits, a server and a key; by default without accounts. */

@@ -7,7 +7,7 @@ import type { DemoWithAccounts } from "./demo.ts";
 
 const LABEL_WIDTH = 16;
 
-/** The text that `npm start` prints at the end: addresses, credentials and three commands. */
+/** The text that `npm start` prints at the end: addresses, credentials and three shell commands. */
 export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string): string {
   const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
   const shownState = path.relative(process.cwd(), stateDir) || ".";
@@ -36,7 +36,7 @@ export function readyPage(stack: Stack, demo: DemoWithAccounts, stateDir: string
   ].join("\n");
 }
 
-/** Titles and commands. Each command runs without changes and can be repeated. */
+/** Titles and shell commands. Each shell command works as printed and can be repeated. */
 export function commands(demo: DemoWithAccounts): [string, string][] {
   const api = `${demo.baseUrl}/api/v1/management`;
   const key = `-H 'Authorization: Management ${demo.managementKey}'`;

@@ -36,7 +36,7 @@ describe("the console's page", () => {
     const files = readdirSync(ASSETS);
     const namedIn = (text: string): string[] => files.filter((name) => text.includes(name));
     const reached = new Set(namedIn(page));
-    // The set grows while it is walked: a file leads to those that it names.
+    // The set grows during this loop: each file adds the files that it names.
     for (const name of reached) {
       for (const next of namedIn(readFileSync(path.join(ASSETS, name), "utf8"))) reached.add(next);
     }

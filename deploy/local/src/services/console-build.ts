@@ -12,8 +12,8 @@ import { serviceFolder } from "./plan.ts";
 const ROOT = path.resolve(import.meta.dirname, "../../../..");
 const CONSOLE = path.join(serviceFolder("console"), "page");
 const VITE = path.join(ROOT, "node_modules", "vite", "bin", "vite.js");
-/** Folder of unfinished builds; on the same disk as the checkout, because files are renamed. */
-const WORKSHOP = path.join(ROOT, ".local");
+/** On the same disk as {@link CONSOLE_FOLDER}: a rename cannot move a file to another disk. */
+const UNFINISHED_BUILDS = path.join(ROOT, ".local");
 const PAGE = "index.html";
 const ASSETS = "assets";
 /** Folders in the console's folder that contain no sources. */
@@ -29,9 +29,9 @@ export async function buildConsole(report: Report): Promise<void> {
   const beganMs = Date.now();
   if (isFresh()) return;
   report.note("console: building its page");
-  // Not directly in CONSOLE_FOLDER: a service that starts now reads every file there.
-  mkdirSync(WORKSHOP, { recursive: true });
-  const built = mkdtempSync(path.join(WORKSHOP, "console-build-"));
+  // Not built in CONSOLE_FOLDER: a console service that starts now would serve unfinished files.
+  mkdirSync(UNFINISHED_BUILDS, { recursive: true });
+  const built = mkdtempSync(path.join(UNFINISHED_BUILDS, "console-build-"));
   try {
     const args = [VITE, "build", "--logLevel", "error", "--outDir", built, "--emptyOutDir"];
     // Tests set NODE_ENV, but every build is a production build.

@@ -36,8 +36,9 @@ export function keepAddresses(stateDir: string, addresses: Addresses): () => voi
 }
 
 /**
- * The environment of a service of the stack that runs in `stateDir`; `base` is the environment of
- * this machine. Throws LocalError if no stack runs there or its servers are still starting.
+ * The environment of a service of the stack that runs in `stateDir`. `base` has the environment
+ * variables of this process. Throws LocalError if no stack runs there, or if the stack is starting
+ * and has not chosen its ports yet.
  */
 export function keptEnvironment(stateDir: string, service: string, base: Environment): Environment {
   return serviceEnvironment(service, keptPlan(stateDir, base));

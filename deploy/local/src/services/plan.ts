@@ -74,7 +74,7 @@ export function internalPort(process: string): string {
   return `${process}-internal`;
 }
 
-/** The base address of a service. */
+/** The base address at a port. `service` is a name of {@link Ports}. */
 export function serviceUrl(ports: Ports, service: string): string {
   return `http://${HOST}:${ports.of(service)}`;
 }
@@ -92,8 +92,8 @@ const OTHER_SECRETS = ["INTERNAL_TOKEN", "CONTROL_TOKEN", "CONSOLE_SMTP_URL", "C
 const GIVEN_VARIABLES = OTHER_SECRETS.flatMap((variable) => [variable, `${variable}_FILE`]);
 
 /**
- * The data from which the environments of all processes of a stack are computed. They come from a
- * stack that is starting, or from the kept files of a running stack (kept-environment.ts).
+ * The data from which the environments of all processes of a stack are computed. The data come from
+ * a stack that is starting, or from the kept files of a running stack (kept-environment.ts).
  */
 export interface PlanOptions {
   readonly servers: ServerAddresses;
@@ -101,17 +101,16 @@ export interface PlanOptions {
   readonly topicPrefix: string;
   /** Each process gets only the secrets that its program uses. */
   readonly secrets: Secrets;
-  /** The chosen port of every process, by its name. */
+  /** The chosen ports of the stack. */
   readonly ports: Ports;
-  /** The environment of this machine. Planned variables override it. */
+  /** Environment variables of this process. The variables of the plan override them. */
   readonly base: Environment;
 }
 
 /**
- * The environment of a process, for example `gateway` or `gateway-2`. It contains the environment
- * of the machine, the secrets that the program uses, the addresses of Kafka, PostgreSQL and Redis
- * if the program uses them, and the URLs of the services that the program calls. Other secrets and
- * addresses in the environment of the machine are removed.
+ * The environment of a process, for example `gateway` or `gateway-2`. It contains `base`, the hosts
+ * and ports of the process, and the variables of {@link programEnvironment}. All other secrets, and
+ * other addresses of Kafka, PostgreSQL and Redis, are removed from `base`.
  */
 export function serviceEnvironment(process: string, options: PlanOptions): Environment {
   const { ports } = options;
@@ -125,7 +124,7 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
     LIVE_PORT: String(ports.of(livePort(process))),
     ...programEnvironment(program, options),
     ...(program === GATEWAY ? { INTERNAL_HOST: HOST, INTERNAL_PORT: String(ports.of(internalPort(process))) } : {}),
-    // Receivers and trading servers are programs on this machine.
+    // Webhook receivers and trading servers run on this machine and use http.
     WEBHOOK_ALLOW_INSECURE: "true",
     TRADING_SERVER_ALLOW_INSECURE: "true",
     ...(process === CONSOLE_PROCESS ? consoleEnvironment(ports) : {}),
@@ -133,9 +132,10 @@ export function serviceEnvironment(process: string, options: PlanOptions): Envir
 }
 
 /**
- * The environment of a process that runs several services. It contains the environment of the
- * machine without the variables that {@link serviceEnvironment} sets or removes, and the variables
- * of each service with the service's prefix. `extra` has further variables by service.
+ * The environment of a process that runs several services. It contains `base` without the variables
+ * that {@link serviceEnvironment} sets or removes, and the variables of each service with the
+ * service's prefix. LOG_LEVEL is also for the process itself, and SERVICES lists the services.
+ * `extra` has further variables by service.
  */
 export function combinedEnvironment(
   services: readonly string[],
@@ -163,7 +163,7 @@ export function combinedEnvironment(
 /**
  * The variables of a program, for example `gateway` or `cli`: its secrets, the addresses of Kafka,
  * PostgreSQL and Redis if the program uses them, and the URLs of the services that it calls. The
- * variables of all other secrets and addresses are undefined.
+ * variables of all other secrets, and of servers that the program does not use, are undefined.
  */
 export function programEnvironment(program: string, options: PlanOptions): Environment {
   const { servers, ports } = options;

@@ -24,10 +24,11 @@ afterEach(async () => {
 });
 
 describe("the ports of a stack", () => {
-  it("stay the same from one start to the next", async () => {
+  it("stay the same from one start to the next, and differ from each other", async () => {
     const first = await choosePorts(folder, ["gateway", "live"], {}, {});
     const second = await choosePorts(folder, ["gateway", "live"], {}, {});
     expect(second.of("gateway")).toBe(first.of("gateway"));
+    expect(second.of("live")).toBe(first.of("live"));
     expect(second.of("live")).not.toBe(second.of("gateway"));
   });
 

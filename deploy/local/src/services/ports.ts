@@ -8,18 +8,22 @@ import { freePort, isFree, LocalError } from "@kapi/servers";
 const PORTS_FILE = "ports.json";
 const KeptPorts = z.record(z.string(), z.int().min(1).max(65_535));
 
-/** Requested ports, by the name of a service, "live" for the live stream, or "console-page". */
+/** Requested or preferred ports, by the names of {@link Ports}. */
 export type AskedPorts = Readonly<Record<string, number | undefined>>;
 
-/** The port of every service; no two services have the same port. */
+/**
+ * Ports by name. The name of a process, such as `gateway` or `gateway-2`, is the name of its main
+ * port. Further ports are "live" and "live-2" (live stream), "console-page" and "gateway-internal".
+ * No two names have the same port.
+ */
 export interface Ports {
   of(name: string): number;
 }
 
 /**
  * Chooses a port for every name. A requested port must be free. Without a request the first free
- * port is used: the port of the last start, then the preferred port, then any port. Ports stay the
- * same across starts, because clients may store addresses.
+ * port is used: the port of the last start, then the preferred port, then any port. The port of the
+ * last start comes first because clients may have stored its address.
  */
 export async function choosePorts(
   stateDir: string,
@@ -48,7 +52,7 @@ function portsFrom(ports: ReadonlyMap<string, number>): Ports {
   return {
     of: (name) => {
       const port = ports.get(name);
-      if (port === undefined) throw new LocalError(`There is no service "${name}".`);
+      if (port === undefined) throw new LocalError(`There is no port "${name}".`);
       return port;
     },
   };

@@ -88,7 +88,7 @@ export class ServiceProcess {
     return this.#life !== null && isAlive(this.#life.id) ? this.#life.id.pid : null;
   }
 
-  /** How the process ended each time that it was supervised and not stopped, in order of time. */
+  /** Every end of the process while it was supervised, except by `stop`; oldest first. */
   get endings(): readonly Ending[] {
     return this.#endings;
   }
@@ -114,7 +114,7 @@ export class ServiceProcess {
     return Promise.race([life.ended, late]);
   }
 
-  /** Stops the process if it runs, and starts it. `extra` replaces that of the last start. */
+  /** Stops the process if it runs, and starts it. `extra` replaces the earlier extra variables. */
   async restart(extra: Environment = {}): Promise<void> {
     await this.stop();
     await this.start(extra);
@@ -131,8 +131,9 @@ export class ServiceProcess {
   }
 
   /**
-   * Waits until its services are ready. Throws after `timeoutMs`, or if an unsupervised process
-   * ends. The error has the last lines of the log.
+   * Waits until all services of the process are ready. Throws after `timeoutMs`, or if the process
+   * ends while it is not supervised. Supervision begins when `start` has succeeded. The error has
+   * the last lines of the log.
    */
   async ready(timeoutMs = READY_DEADLINE_MS): Promise<void> {
     const end = Date.now() + timeoutMs;
