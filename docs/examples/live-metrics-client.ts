@@ -7,9 +7,9 @@
  * KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts
  * <serverId>/<accountNumber> …
  *
- * It writes each processed sample to a journal, one JSON object per line. A line has the sample and
- * its sequence, so both are stored together or not at all. In your program this is one transaction
- * of your database.
+ * It writes each processed sample to a journal, one JSON object per line. A line has the sample, or
+ * the account read after a truncated replay, and the sequence from which to continue. So both are
+ * stored together or not at all. In your program this is one transaction of your database.
  */
 import { on } from "node:events";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
@@ -37,7 +37,10 @@ const headers = { Authorization: `Management ${KAPI_KEY}` };
 const keyOf = ({ serverId, accountNumber }: Account): string => `${serverId.toLowerCase()}/${accountNumber}`;
 const log = (text: string): boolean => process.stderr.write(`${new Date().toISOString()} ${text}\n`);
 
-/** Account → the sequence of the last sample that was durably processed. */
+/**
+ * Account → the sequence after which the account continues: of the last sample that was stored, or
+ * of the last sample that a truncated replay left out.
+ */
 const places = readPlaces();
 const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
 
@@ -98,7 +101,8 @@ async function take(ws: WebSocket, message: Message): Promise<void> {
   if (message.type === "account.metrics") {
     const place = places.get(keyOf(message));
     // The service never sends a gap. If it did, reconnect and continue after our last sequence.
-    if (place !== undefined && message.sequence !== place + 1) throw new Error(`gap behind ${keyOf(message)} ${place}`);
+    if (place !== undefined && message.sequence !== place + 1)
+      throw new Error(`gap after sequence ${place} of ${keyOf(message)}`);
     keep(message, message.sequence, { sample: message });
   }
   if (message.type === "error") log(`${message.code}: ${message.error}`);
@@ -133,7 +137,7 @@ async function get<T>(url: string): Promise<T> {
   return (await answer.json()) as T;
 }
 
-/** Stores the result and the sequence in one line. The sequence counts only after that. */
+/** Stores `what` and the sequence in one line, and only then changes the place of the account. */
 function keep(account: Account, sequence: number, what: object): void {
   const line = JSON.stringify({ account: keyOf(account), sequence, ...what });
   appendFileSync(JOURNAL, `\n${line}`, { flush: true });
@@ -147,7 +151,7 @@ function readPlaces(): Map<string, number> {
       const { account, sequence } = JSON.parse(line) as { account: string; sequence: number };
       read.set(account, sequence);
     } catch {
-      // An empty line, or a line that a crash cut off: its sample was not processed.
+      // Empty, or cut off by a crash: such a line stores nothing.
     }
   }
   return read;

@@ -70,7 +70,8 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
 }
 
 /**
- * An event is repeated after a lost answer, after a replay, and in the feed. Its id is the same.
+ * An event can come again after a lost answer, after a replay, and in the feed. A repeated event
+ * has the same id.
  */
 function processOnce(event: Event): void {
   if (processed.has(event.data.eventId)) return;
@@ -78,7 +79,7 @@ function processOnce(event: Event): void {
   processed.add(event.data.eventId);
 }
 
-/** Reads the feed from the stored cursor to its end. */
+/** Reads the feed from the stored cursor to the newest event. */
 async function catchUp(): Promise<void> {
   for (let before = ""; before !== place;) {
     before = place;
@@ -116,7 +117,7 @@ function readJournal(): void {
       if (event !== undefined) processed.add(event.data.eventId);
       if (kept !== undefined) place = kept;
     } catch {
-      // An empty line, or a line that a crash cut off: its event is in the feed.
+      // Empty, or cut off by a crash: such a line stores nothing. Its events come again.
     }
   }
 }
