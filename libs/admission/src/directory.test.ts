@@ -58,8 +58,12 @@ test("an unreadable record removes its entity, although an older record was read
   const { entry } = keyEntry();
   const state = createDirectoryState(logger);
   apply(state, entry);
+  const changes: DirectoryEntry[] = [];
+  state.directory.onChange((change) => changes.push(change));
   state.apply({ key: directoryKey(entry), value: Buffer.from("{") });
   expect(state.directory.key(entry.keyId)).toBeUndefined();
+  // Live sockets of the key are closed.
+  expect(changes).toEqual([{ ...entry, status: "revoked" }]);
   const server = serverEntry();
   apply(state, server);
   state.apply({ key: directoryKey(server), value: Buffer.from(JSON.stringify({ ...server, status: "new" })) });

@@ -33,8 +33,8 @@ export interface Directory {
   /** The operator's prices, or {@link DEFAULT_PRICES} until the operator sets prices. */
   readonly prices: () => Prices;
   /**
-   * Calls `listener` with every entry that takes effect from now on; returns a function that
-   * removes the listener.
+   * Calls `listener` with every entry that takes effect from now on. A key whose record is
+   * unreadable is passed as revoked. Returns a function that removes the listener.
    */
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   /** Null, or why the directory may be stale; for health checks. */
@@ -84,6 +84,9 @@ export function createDirectoryState(logger: Logger): DirectoryState {
     else prices = entry;
     return true;
   };
+  const notify = (entry: DirectoryEntry): void => {
+    for (const listener of listeners) listener(entry);
+  };
   const apply: DirectoryState["apply"] = (record) => {
     const entry = entryFromWire(record.value);
     if (!entry || directoryKey(entry) !== record.key) {
@@ -93,11 +96,14 @@ export function createDirectoryState(logger: Logger): DirectoryState {
         { key: record.key },
         "unreadable directory record: its key or server is rejected until a readable record arrives",
       );
-      keys.delete(record.key.slice("key/".length));
+      const keyId = record.key.slice("key/".length);
+      const key = keys.get(keyId);
+      keys.delete(keyId);
       servers.delete(record.key.slice("server/".length));
+      if (key !== undefined) notify({ ...key, status: "revoked" });
       return;
     }
-    if (store(entry)) for (const listener of listeners) listener(entry);
+    if (store(entry)) notify(entry);
   };
   return {
     apply,
