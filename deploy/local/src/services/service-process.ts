@@ -187,7 +187,8 @@ export class ServiceProcess {
     const how = ending.signal ?? `exit code ${ending.code}`;
     report.note(`${this.name} ended (${how}); it is started again in ${waitMs / 1000} s. Its log: ${this.logFile}`);
     await delay(waitMs);
-    if (!this.#supervised) return;
+    // Meanwhile the process may have been stopped, or started again.
+    if (!this.#supervised || this.#life !== life) return;
     await this.#spawn();
   }
 
