@@ -70,7 +70,7 @@ function verifiedEvent(body: Buffer, headers: Record<string, string>): Event | n
 }
 
 /**
- * An event can come again after a lost answer, after a replay, and in the feed. A repeated event
+ * An event can arrive again after a lost answer, after a replay, and in the feed. A repeated event
  * has the same id.
  */
 function processOnce(event: Event): void {
@@ -117,7 +117,7 @@ function readJournal(): void {
       if (event !== undefined) processed.add(event.data.eventId);
       if (kept !== undefined) place = kept;
     } catch {
-      // Empty, or cut off by a crash: such a line stores nothing. Its events come again.
+      // Empty, or cut off by a crash: such a line stores nothing. Its events arrive again.
     }
   }
 }

@@ -18,9 +18,9 @@ export interface PurchaseCredits {
 }
 
 /**
- * Adds bought credits to an organization's wallet, and creates the wallet if needed. Returns whether
- * the purchase is new; a repeat adds nothing. Throws 404 for an unknown organization, and 400
- * IDEMPOTENCY_KEY_REUSED if the id names another purchase.
+ * Adds bought credits to an organization's wallet, and creates the wallet if needed. Returns
+ * whether the purchase is new; a repeat adds nothing. Throws 404 for an unknown organization, and
+ * 400 IDEMPOTENCY_KEY_REUSED if the id names another purchase.
  */
 export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCredits): Promise<boolean> {
   if (!(await context.store.organizationExists(wanted.organizationId))) throw new ApiError("NOT_FOUND");

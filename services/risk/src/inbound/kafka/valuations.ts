@@ -8,7 +8,10 @@ import type { Evaluator } from "../../operations/evaluator.ts";
 const EVALUATOR_GROUP = "risk-evaluator";
 /** Maximum number of valuations whose alerts are committed together. */
 const MAX_BATCH_VALUATIONS = 500;
-/** Minimum time between fetches under load: batches are larger, and breaches this much later. */
+/**
+ * Minimum time between fetches under load. Batches are then larger, and breaches are recorded at
+ * most this much later.
+ */
 const BUSY_INTERVAL_MS = 10;
 
 /** Reads `trading.valuations`, as a member of the group. */
