@@ -1,4 +1,7 @@
-/** Processor time by process, from Linux's /proc. Load of other programs hardly changes it. */
+/**
+ * Processor time by process, from Linux's /proc. Load of other programs hardly changes the times of
+ * named processes. Other Java, PostgreSQL and Redis processes on the machine are counted too.
+ */
 import { allProcesses } from "./program-usage.ts";
 
 /** Milliseconds of used processor time, by name of the process. */

@@ -51,7 +51,8 @@ export class CallQueue {
    * TOO_MANY_CONCURRENT_REQUESTS.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
-    // Overtakes no call: if a slot is free, each organization with waiting calls holds its share.
+    // This call overtakes no waiting call: while a slot is free, calls wait only of organizations
+    // that hold their maximum of slots, and `take` gives these no further slot.
     const release = this.#slots.take(organizationId);
     if (release !== null) return this.#run({ options, call }, release);
     const { maxWaiting, maxWaitingPerOrganization } = this.#limits;

@@ -173,8 +173,8 @@ describe("the status", () => {
     const orderEvents = cancelled.map((status) => `order.${status}`);
     const story = ["account.created", ...traded, "account.updated", ...orderEvents, "account.archived"];
     expect(published.map(({ type }) => type)).toEqual(story);
-    // With these places, the webhooks service delivers the transactions of the last deal before
-    // the update.
+    // Because of these places, the webhooks service numbers the transactions of the last deal
+    // before it numbers the update.
     const placeOf = (type: string) => published.findLast((accountEvent) => accountEvent.type === type)?.place;
     expect(placeOf("account.updated")?.after).toBe(placeOf("deal.executed")?.through);
     // A graceful stop would wait until the events are published, and their topic does not exist.
@@ -234,7 +234,7 @@ describe("the status", () => {
     "account.password_reset",
     "account.investor_password_reset",
   ];
-  it("pending accepts no command, and failed neither an enable nor an update", async () => {
+  it("pending accepts no command; an account that is failed accepts neither an enable nor an update", async () => {
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();
     const pending = await eventually(async () => {

@@ -129,7 +129,7 @@ describe("the balance at a time", () => {
     expect(balances).toEqual([{ balance: 0 }, { balance: 6 }, { balance: 7 }]);
   });
 
-  it("is 0 for an account without transactions, 404 after its deletion, 400 for a malformed time", async () => {
+  it("is 0 for an account without transactions; the response is 404 after its deletion, and 400 for a malformed time", async () => {
     const account = await accountWith((name) => [accountCreated({ ...name, sequence: 1, initialBalanceMinor: 0 })]);
     expect(await balanceAt(account, toIso(Date.now()))).toEqual({ status: 200, body: { balance: 0 } });
     expect((await balanceAt(account, "yesterday")).status).toBe(400);
@@ -137,7 +137,7 @@ describe("the balance at a time", () => {
     expect((await balanceAt(account, toIso(Date.now()))).status).toBe(404);
   });
 
-  it("is 500 while the trading server does not answer", async () => {
+  it("has the response 500 while the trading server does not answer", async () => {
     const account = await accountWith((name) => events(name, [[1, 100]]));
     await Promise.all(standIns.splice(0).map((standIn) => standIn.stop()));
     expect((await balanceAt(account, toIso(NOON_MS))).status).toBe(500);

@@ -16,7 +16,7 @@ import { collectEvidence } from "../src/operations/collect-evidence.ts";
 import { createEvidenceStore } from "../src/outbound/postgres/evidence-store.ts";
 
 const RULE: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "notify" };
-/** More than one round collects. */
+/** More breaches than one round collects. */
 const MANY = 250;
 const FEW = 3;
 

@@ -1,7 +1,7 @@
 /**
- * The bare path: a deposit through the same processes, topics and rows as in kapi, without keys,
- * validation, idempotency, order, leases, detection of gaps and crash safety. It shows the cost of
- * the design. The difference to kapi is the cost of safety.
+ * The bare path: a deposit through the same processes, topics and rows as in kapi, without
+ * management keys, validation, idempotency, order, leases, detection of gaps and crash safety. It
+ * shows the cost of the design. The difference to kapi is the cost of safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

@@ -85,7 +85,7 @@ export interface components {
          */
         WebhookDisabledReason: "owner" | "gone" | "failing";
         /**
-         * @description State of a delivery: `succeeded`, `failed` and `cancelled` are final.
+         * @description State of a delivery. After `succeeded`, `failed` or `cancelled` no attempt follows, unless you redeliver or replay it.
          * @enum {string}
          */
         DeliveryStatus: "pending" | "delivering" | "succeeded" | "failed" | "cancelled";
@@ -320,7 +320,7 @@ export interface components {
             /** @description When the investor password was last changed, UTC; null if it never was set. */
             investorPasswordChangedAt: string | null;
         };
-        /** @description The one-time passwords of a new account. */
+        /** @description The passwords of a new account. Only the response that creates them has them; they stay valid. */
         AccountPasswords: {
             /** @description Trading password. */
             tradingPassword: string;
@@ -832,7 +832,7 @@ export interface components {
             /** @description The account as it was. */
             state: components["schemas"]["AccountState"];
         };
-        /** @description A share of the reference, or an amount of money: exactly one of the two. */
+        /** @description A share, in percent, of the value from which the loss or profit counts; or an amount of money. Exactly one of the two. */
         RiskLimit: {
             /** @description Share of the reference in percent, above 0 and at most 100, with at most four decimals. */
             percent?: number;
@@ -861,7 +861,7 @@ export interface components {
             /** @description The template that the rules came from; null for rules that were set on the account. */
             template: components["schemas"]["RiskRulesTemplate"] | null;
         };
-        /** @description A rule that was breached in a period. Deposits and withdrawals since the reference are in `reference` and `threshold`. */
+        /** @description A rule that was breached in a period. `reference` and `threshold` include the deposits and withdrawals that were made after the reference was measured. */
         RiskBreach: {
             /**
              * Format: uuid
@@ -1095,7 +1095,7 @@ export interface components {
              */
             intervalMinimumMeasuredAt: string;
         };
-        /** @description A limit: a share of the reference in percent, or an amount of money. */
+        /** @description A limit: a share, in percent, of the value from which the loss or profit counts; or an amount of money. */
         EvidenceLimit: {
             /** @description Unit of the limit. */
             unit: components["schemas"]["EvidenceUnit"];
@@ -1196,7 +1196,7 @@ export interface components {
             /** @description Id of the command of the action; null if the rule only notifies. */
             commandId: string | null;
         };
-        /** @description A position that was open at the extreme value, or else at the breach. */
+        /** @description A position that was open when `extremeValue` was measured; if none was open then, a position that was open at the breach. */
         EvidencePosition: {
             /** @description Id of the position on the trading server. */
             positionId: string;
@@ -1307,7 +1307,7 @@ export interface components {
             riskTemplates: components["schemas"]["RiskTemplate"][];
         };
         /**
-         * @description Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or kapi could not collect it.
+         * @description Whether evidence is stored: `pending` until it is stored, usually about a minute and a half after the breach, and at most an hour; `none` if it was deleted after 400 days, or kapi could not collect it.
          * @enum {string}
          */
         EvidenceStatus: "pending" | "stored" | "none";
@@ -1525,7 +1525,7 @@ export interface components {
              */
             eventId: string;
         };
-        /** @description How many events are sent again. */
+        /** @description How many events match the replay, also those that were never sent to this endpoint. */
         WebhookReplayAnswer: {
             /** @description Number of events that are sent again. */
             events: number;

@@ -19,7 +19,8 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   WebhookStatus: "Whether events are sent to an endpoint.",
   WebhookDisabledReason:
     "Why an endpoint is disabled: `owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days).",
-  DeliveryStatus: "State of a delivery: `succeeded`, `failed` and `cancelled` are final.",
+  DeliveryStatus:
+    "State of a delivery. After `succeeded`, `failed` or `cancelled` no attempt follows, unless you redeliver or replay it.",
   WebhookKind: "Kind of an event.",
   Wallet: "The credits of an organization.",
   CreditPrices: "Prices of requests, in credits.",
@@ -27,7 +28,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   Server: "Configuration of a trading server.",
   TradingAccount: "A trading account, with its live values.",
   AccountCredentials: "Access data of an account, without passwords.",
-  AccountPasswords: "The one-time passwords of a new account.",
+  AccountPasswords: "The passwords of a new account. Only the response that creates them has them; they stay valid.",
   AccountCreateResult: "What the creation of an account returns.",
   AccountUpdateResult: "The account after a change of name or leverage.",
   AccountStatusResult: "What the enabling or archiving of an account returns.",
@@ -48,22 +49,24 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   RiskBasis: "A value of an account.",
   DailyLossBasis:
     "The value at the start of a day from which a daily loss counts; `higher`: the higher one of equity and balance.",
-  RiskLimit: "A share of the reference, or an amount of money: exactly one of the two.",
+  RiskLimit:
+    "A share, in percent, of the value from which the loss or profit counts; or an amount of money. Exactly one of the two.",
   RiskRule: "A risk rule. `type` tells which fields it has.",
   DailyLossRule: "A limit of the loss since the start of the day.",
   MaxLossRule: "A limit of the loss from a fixed value, or from the highest value.",
   ProfitTargetRule: "A profit that is reported like a breach.",
   AccountRiskRules: "The active risk rules of an account.",
   RiskBreach:
-    "A rule that was breached in a period. Deposits and withdrawals since the reference are in `reference` and `threshold`.",
+    "A rule that was breached in a period. `reference` and `threshold` include the deposits and withdrawals that were made after the reference was measured.",
   BreachEvidenceState: "What evidence a breach has, and what it shows.",
   BreachEvidence: "The evidence of a breach: a signed document, which anybody can verify.",
   IntervalEvidence: "Evidence of what kapi received in an interval: a signed document, which anybody can verify.",
   ValuationEvidence: "A valuation as kapi received it from the trading server.",
   SampleEvidence: "A sample of the live stream.",
   EvidenceStatus:
-    "Whether evidence is stored: `pending` until about a minute and a half after the breach; `none` if it was deleted after 400 days, or kapi could not collect it.",
-  EvidenceLimit: "A limit: a share of the reference in percent, or an amount of money.",
+    "Whether evidence is stored: `pending` until it is stored, usually about a minute and a half after the breach, and at most an hour; `none` if it was deleted after 400 days, or kapi could not collect it.",
+  EvidenceLimit:
+    "A limit: a share, in percent, of the value from which the loss or profit counts; or an amount of money.",
   EvidenceUnit: "Unit of a limit.",
   EvidenceReference: "The value from which a loss or profit counts.",
   EvidenceSide: "On which side of the threshold a breach is.",
@@ -72,7 +75,8 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
     "Why a part is missing. `expired`: deleted after its retention. `unavailable`: kapi could not get it. `limit`: the document would be too large.",
   EvidenceRule: "The rule in the version that was breached.",
   EvidenceBreach: "Why the rule was breached.",
-  EvidencePosition: "A position that was open at the extreme value, or else at the breach.",
+  EvidencePosition:
+    "A position that was open when `extremeValue` was measured; if none was open then, a position that was open at the breach.",
   MissingEvidence: "A part that the document does not have.",
   EvidenceChain: "The hashes of the document.",
   EvidenceSignature: "The signature of the document.",
@@ -183,7 +187,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   WebhookSecretAnswer: "An endpoint, with its secret.",
   DeletedWebhookAnswer: "An endpoint that was deleted.",
   WebhookTestAnswer: "A test event that is sent.",
-  WebhookReplayAnswer: "How many events are sent again.",
+  WebhookReplayAnswer: "How many events match the replay, also those that were never sent to this endpoint.",
   WebhookDeliveriesAnswer: "A page of deliveries, newest first.",
   WebhookDeliveryAnswer: "A delivery.",
   EventsAnswer: "Events of the feed, oldest first.",

@@ -51,8 +51,8 @@ interface EventConsumerDependencies {
 }
 
 /**
- * Records the events of all services. The offset of a batch is committed after its events and their
- * deliveries.
+ * Records the events of all services. The offset of a batch is committed after its events and the
+ * rows of their deliveries are committed in PostgreSQL. It does not wait for a delivery to be sent.
  */
 export function startEventConsumer({
   kafka,

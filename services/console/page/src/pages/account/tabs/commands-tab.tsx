@@ -33,7 +33,7 @@ export function CommandsTab({ account, currency, round }: TabProps) {
           return { rows, ...pagination };
         }}
         csv={(query) => lists.csv("commands", account, query)}
-        empty="No command was sent to this account yet. Every change by the API or the console appears here."
+        empty="No command of this account is stored. Changes by the API or the console appear here."
       >
         {(rows) => <Commands rows={rows} currency={currency} />}
       </RecordList>
