@@ -29,8 +29,8 @@ const EXPECTED_ALERTS = ["KapiServiceDown", "KapiCommandsWait"];
 /** Time without a fault in which no alert may fire: longer than the shortest `for`. */
 const HEALTHY_MS = 75_000;
 /**
- * How long to wait until no alert is pending. A rule may be true for a moment, for example if an
- * end offset moved during a read.
+ * How long to wait until no alert is pending. A rule can be true for a moment, for example because
+ * a message arrived during a fetch, so that the consumer reports a lag.
  */
 const SETTLE_TIMEOUT_MS = 20_000;
 const UP_TIMEOUT_MS = 60_000;

@@ -6,7 +6,10 @@ export interface Selector {
   readonly matchers: string;
 }
 
-/** The metrics of an expression. `bare` names have no selector, so they match every program. */
+/**
+ * The metrics of an expression. `bare` has the names without a selector: such a name also selects
+ * the series of other programs.
+ */
 export interface Query {
   readonly selectors: readonly Selector[];
   readonly bare: readonly string[];

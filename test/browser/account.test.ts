@@ -75,7 +75,7 @@ describe("the tabs of an account", () => {
     await user.button("Deposit 100.00 USD").click();
     await user.page.getByText("Deposit of 100.00 USD: done.", { exact: true }).waitFor();
 
-    // The line under the action leads to its transaction.
+    // The link under the actions opens the transaction of the deposit.
     await user.page.getByRole("link", { name: "Transaction", exact: true }).click();
     await user.page.getByText("1 transaction", { exact: true }).waitFor();
     await user.settled();

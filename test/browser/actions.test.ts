@@ -57,7 +57,7 @@ async function fillDeposit(amount: string): Promise<void> {
 const done = (text: string) => user.page.getByText(text, { exact: true }).waitFor();
 
 describe("a deposit", () => {
-  it("shows the account, the amount and the balance after it, then its final state, and changes the balance", async () => {
+  it("shows the account, the amount and the resulting balance, then its final state, and changes the balance", async () => {
     await openAs("finance");
     await fillDeposit("0");
     await user.page.getByRole("dialog").getByRole("button", { name: "Deposit" }).click();
@@ -91,7 +91,7 @@ describe("a deposit", () => {
   it("whose answers are lost is booked once: the page says that the outcome is unknown, and finds it after a reload", async () => {
     await openAs("owner");
     let attempts = 0;
-    // The server gets every attempt; the browser gets no answer.
+    // The console gets every attempt; the browser gets no answer.
     await user.page.route(DEPOSITS, async (route) => {
       attempts += 1;
       await route.fetch();
@@ -147,7 +147,7 @@ it("an account is disabled and its positions are closed", async () => {
   expect(await user.button("Disable").count()).toBe(0);
 });
 
-it("an account whose command is first seen as succeeded, in the answer to a second attempt, is loaded again", async () => {
+it("the page loads an account again if only the answer to a second attempt shows that the command succeeded", async () => {
   await openAs("operator");
   let attempts = 0;
   await user.page.route("**/actions/disable", async (route) => {
@@ -207,7 +207,7 @@ it("a reset that failed shows no new password, and offers none after a reload", 
   expect(await user.button("Show the new password").count()).toBe(0);
 });
 
-it("the page says why a new password cannot be shown after a reload, and the next attempt shows it", async () => {
+it("the page says why a new password cannot be shown after a reload, and the next attempt shows the password", async () => {
   await openAs("owner");
   await user.button("Reset password").click();
   await user.page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
@@ -290,7 +290,7 @@ it("risk rules are set, checked field by field, deleted and audited, and a newer
   await limit.fill("101");
   await user.button("Set rules…").click();
   await dialogButton("Set rules").click();
-  // The schema of the API rejects it.
+  // The schema of the API rejects 101.
   await user.page.getByText("Too big: expected number to be <=100.").waitFor();
   await limit.fill("5,5");
   await user.page.getByLabel("Counted from").selectOption("higher");

@@ -75,7 +75,7 @@ export class ConsoleUser {
     });
   }
 
-  /** Opens a blank window without cookies for the console. `consoleUrl` ends with a slash. */
+  /** Opens a blank window without cookies. `consoleUrl` ends with a slash. */
   static async at(browser: Browser, consoleUrl: string): Promise<ConsoleUser> {
     const context = await browser.newContext({ viewport: WIDE, locale: "en-GB", timezoneId: ZONE });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -99,7 +99,7 @@ export class ConsoleUser {
     await this.button("Sign in").click();
   }
 
-  /** Opens a page with its link in the navigation. */
+  /** Clicks the link of a page in the navigation, and waits for the heading of the page. */
   async visit(name: string): Promise<void> {
     await this.page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
     await this.heading(name === "Keys" ? "Management keys" : name).waitFor();

@@ -291,7 +291,7 @@ describe("a server", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("accepts another configuration, and shows an error beside the field", async () => {
+  it("accepts another configuration, and shows an error for an invalid leverage", async () => {
     await signedInAt("/servers");
     await user.button(/^Edit configuration/).click();
     await user.page.getByLabel("Supported leverage").fill("10, 50, fifty");

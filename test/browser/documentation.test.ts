@@ -57,7 +57,7 @@ it.each([
   expect(await overflowPixels(user.page)).toBe(0);
 });
 
-it("a language is chosen for all examples with the mouse or the keyboard, and stays chosen on other pages", async () => {
+it("a language is chosen for all examples with the mouse or the keyboard, and stays chosen after another page was opened", async () => {
   const { page } = user;
   await user.open("/docs/quickstart");
   await page.getByRole("tab", { name: "Python" }).first().click();
@@ -70,7 +70,7 @@ it("a language is chosen for all examples with the mouse or the keyboard, and st
   expect(await page.getByRole("tab", { name: "TypeScript", selected: true }).count()).toBeGreaterThan(2);
 });
 
-it("an example is copied as it is", async () => {
+it("a button copies the text of an example", async () => {
   const { page } = user;
   await user.open("/docs/idempotency");
   await page.locator("pre").first().hover();

@@ -136,7 +136,7 @@ describe("the time zone", () => {
 });
 
 describe("a time that a person enters", () => {
-  it("is a time of the chosen zone, which its label names", async () => {
+  it("is a time of the chosen zone, and the label of the field names the zone", async () => {
     await at("/audit");
     await user.page.getByLabel("Time zone of all times").selectOption("UTC");
     await user.page.getByLabel("From (UTC)").fill("2026-11-21T10:15");

@@ -125,7 +125,7 @@ describe("an account", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("without rules and breaches says so, and still shows its details while risk is unavailable", async () => {
+  it("without rules and breaches says so, and still shows its details while the risk service is unavailable", async () => {
     risk.rules = [];
     await user.open(accountTab("risk"));
     await user.page.getByText("This account has no risk rules.").waitFor();
@@ -222,7 +222,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("that cannot be loaded can be tried again, and an unknown one is not found", async () => {
+  it("that could not be loaded can be loaded again, and an unknown breach is not found", async () => {
     const added = stored();
     risk.isFailing = true;
     await user.open(`${accountPage()}/breaches/${added.breach.id}`);
@@ -259,7 +259,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("with many positions shows the largest losses, and fits on one printed page when parts are missing", async () => {
+  it("with many positions shows the largest losses, and fits on one printed page even if parts of the evidence are missing", async () => {
     const positions = manyPositions((index) => `-${index + 1}.00`);
     const missing = [
       { what: "prices", reason: "unavailable", from: null, to: null },

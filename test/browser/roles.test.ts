@@ -54,7 +54,7 @@ async function openAs({ email }: Person, address: string): Promise<void> {
 /** The labels of all buttons of the page, without the header and the navigation. */
 const buttons = (): Promise<string[]> => user.page.locator("main button, main a.button").allInnerTexts();
 
-describe("a person sees no button that their role never allows", () => {
+describe("a person sees no button for an action that their role does not allow", () => {
   it("on the page of people and on the page of the audit log, opened by the address of the page", async () => {
     for (const role of ["operator", "finance", "read_only"] as const) {
       const colleague = await harness.colleague(owner, role);

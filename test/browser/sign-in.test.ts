@@ -118,7 +118,7 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await enterCode(user, second);
   await user.page.getByText(`You have ${SHOWN_CODES - 2} recovery codes left.`).waitFor();
 
-  // In another window, the person has forgotten the password.
+  // In another window, the person asks for a link to set a new password.
   const other = await newWindow();
   await other.open("/");
   await other.button("Forgot your password?").click();

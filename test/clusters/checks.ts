@@ -137,7 +137,7 @@ async function checkMoney(
 
 /**
  * The API shows the open positions of the trading server, and the deal of every `realized_pnl`
- * transaction.
+ * transaction. At least one transaction comes from trading.
  */
 async function differentTrades(
   { api, client, serverId }: Organization,

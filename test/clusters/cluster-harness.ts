@@ -106,7 +106,8 @@ export async function openClusterHarness(
     trading.map(({ organization, number }) => controlOf(organization).autoTrade(number, TRADE_EVERY_TICKS)),
   );
   const checkers = organizations.flatMap(({ serverId, managementKey }, organization) => {
-    // Account numbers are unique only within one server, so each organization has its own ledger.
+    // Account numbers are unique only within one server, so each organization has its own
+    // `SampleLedger`.
     const ledger = new SampleLedger(violations);
     return Array.from({ length: CHECKERS_EACH }, (_, at) => {
       const own = accounts.filter((account) => account.organization === organization);

@@ -6,7 +6,7 @@ import type { RandomSource } from "../live/random-source.ts";
 
 /** Longer than a consumer's session (10 s) and a broker's timeout (9 s). */
 const BEYOND_SESSION_S = [12, 25] as const;
-/** Shorter than the deadline of the oracle's requests (15 s), which can outlast the fault. */
+/** Shorter than the deadline of the oracle's requests (15 s): a request can outlast the fault. */
 const SHORT_S = [3, 10] as const;
 const READY_TIMEOUT_MS = 120_000;
 /** Longer than a group keeps a silent member, and longer than any retry delay of a Kafka client. */

@@ -19,7 +19,10 @@ import type { Admin } from "kafkajs";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 
 const TOPIC = TOPICS.commandsFinance;
-/** Each partition has one replica. A partition has no leader while its broker is stopped. */
+/**
+ * A topic whose partitions have one replica each. A partition has no leader while the broker with
+ * the replica is stopped.
+ */
 const UNREPLICATED = TOPICS.commandsExport;
 const GROUP = "group";
 const PARTITIONS = 6;
@@ -217,7 +220,7 @@ it("a broker with frozen connections delays only the partitions that it leads", 
 });
 
 it(
-  "the group and its partitions move to other brokers if the coordinator stops while a partition has no leader",
+  "the group and its replicated partitions move to other brokers if the coordinator stops, even if one partition then has no leader",
   { timeout: 120_000 },
   async () => {
     const gone = await coordinator();

@@ -49,7 +49,7 @@ describe("clusters", () => {
     }
 
     it(
-      "every partition stays writable while a broker is killed, and the broker gets in sync after its restart",
+      "every partition stays writable while a broker is down, and the broker gets in sync after its restart",
       async () => {
         await send();
         await clusters.kafka.nodes[0]?.kill();

@@ -9,9 +9,9 @@ export type OperationKind = "deposit" | "withdrawal" | "rename" | "creation" | "
 export interface Account {
   readonly organization: number;
   readonly number: string;
-  /** The trading server trades on it automatically: its balance also changes without a command. */
+  /** Whether the account trades automatically, so that its balance changes without commands too. */
   readonly trades: boolean;
-  /** Its risk rules change all the time. */
+  /** Whether the account has risk rules, which change all the time. */
   readonly ruled: boolean;
 }
 

@@ -8,7 +8,10 @@ const PROBE_TIMEOUT_MS = 2_000;
 const KILLED_AFTER_MS = 20_000;
 const NO_ANSWER = "it does not answer";
 
-/** Sends liveness probes as an orchestrator does. A process that it would kill is a violation. */
+/**
+ * Sends liveness probes as an orchestrator does. A process that answers them with errors for
+ * {@link KILLED_AFTER_MS} is a violation.
+ */
 export class LivenessProbes {
   readonly #stack: TestStack;
   readonly #violations: Violations;

@@ -63,7 +63,7 @@ const endings = new Map<{ readonly name: string }, number>();
 /** Called in reverse order when the run ends. */
 const stops: (() => Promise<void>)[] = [];
 
-/** Prints when the oracle was blocked, because that looks like a delay of kapi. */
+/** Prints how long the oracle was blocked, because this looks like a delay of kapi. */
 const blockedTimes = monitorEventLoopDelay({ resolution: 100 });
 blockedTimes.enable();
 setInterval(() => {
@@ -231,7 +231,7 @@ try {
 } catch (error) {
   const reason = `the run failed: ${error instanceof Error ? error.stack : String(error)}`;
   violations.add(reason);
-  // After many violations, `violations` no longer prints it.
+  // After many violations, `violations` prints no further ones.
   say(reason);
 }
 if (violations.count > 0) keepLogs(stateDir);

@@ -13,7 +13,7 @@ export interface Settings {
   readonly accountsEach: number;
   /** Services that run as two processes. */
   readonly twice: readonly string[];
-  /** Only faults whose name contains one of these texts; all faults if it is empty. */
+  /** Only faults whose name contains one of these texts; all faults if the list is empty. */
   readonly faults: readonly string[];
   /** An intended error, or "". With an error the run must exit with 1. */
   readonly wrong: "" | Wrong;

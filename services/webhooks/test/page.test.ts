@@ -71,7 +71,7 @@ describe("the page on webhooks", () => {
     expect(page).toContain(`at most ${MAX_REPLAY_EVENTS.toLocaleString("en-US")} events`);
   });
 
-  it("has TypeScript code that accepts only signatures of the service", async () => {
+  it("has TypeScript code that accepts a delivery of the service and rejects a changed body", async () => {
     const [, lines = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-page-"));
     const secret = generateSecret();
