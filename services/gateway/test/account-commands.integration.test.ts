@@ -302,7 +302,7 @@ describe("an export", () => {
   });
 });
 
-it("on a disabled server commands are queued and fail; the configuration and an account can be read", async () => {
+it("on a disabled server a command on an account is queued and fails; the configuration and an account can be read", async () => {
   const owner = await platform.organization(10_000);
   const account = await createdAccount(platform.url, owner);
   await platform.publish({ ...owner.server, version: 2, status: "disabled" });

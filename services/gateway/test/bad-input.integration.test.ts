@@ -91,7 +91,7 @@ describe("a number", () => {
     ["0.1e1", 202, 1],
     ["1e308", 400, null],
     ["-0.01", 400, null],
-  ])("%s as an initial balance is %i", async (initialBalance, status, kept) => {
+  ])("%s as an initial balance is answered with status %i", async (initialBalance, status, kept) => {
     const body = `{"requestId":"r","accountName":"Ada","leverage":100,"initialBalance":${initialBalance}}`;
     const answer = await send("/accounts", body);
     expect(answer.status).toBe(status);

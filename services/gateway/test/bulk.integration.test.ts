@@ -130,7 +130,7 @@ describe("a bulk of new accounts", () => {
       issueOf(1).path,
     ]);
     await create(platform.url, organization, `${key}:2`, accountBody({ accountName: "Eve" }));
-    // A rejected bulk names a reused key as soon as command-status has its command.
+    // A rejected bulk names a reused key as soon as command-status has the key's command.
     await eventually(async () => {
       const reused = await bulk(key, [accounts[0], { ...accounts[1], ...unsupported }, accounts[2]]);
       expect(reused.headers.get("x-error-code")).toBe("LEVERAGE_NOT_SUPPORTED");

@@ -60,7 +60,7 @@ export function accountCreations(
 
 /**
  * Adds to the issues of the schema one issue for each leverage that the server does not support. So
- * one response has the issues of all items.
+ * one response has the issues of all items, up to {@link MAX_ISSUES}.
  */
 async function withLeverages(
   { configurations }: Pick<Dependencies, "configurations">,

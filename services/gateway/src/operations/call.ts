@@ -61,7 +61,7 @@ export interface Call {
   readonly idempotencyKey: string | undefined;
   /** Closes when the caller disconnects, or has received the response. */
   readonly connection: CallerConnection;
-  /** The JSON value; undefined if the body is empty, an ApiError if it is malformed. */
+  /** The JSON value; undefined if the body is empty, an ApiError if it was not accepted as JSON. */
   readonly body: unknown;
 }
 

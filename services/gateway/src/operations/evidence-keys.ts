@@ -5,8 +5,8 @@ import type { ReadEvidenceKeys } from "../domain/ports.ts";
 /** Time to live of the cached keys, in milliseconds. */
 export const KEYS_TTL_MS = 60_000;
 /**
- * Time between a failed load and the next one, in milliseconds. Until then the cached keys are
- * used.
+ * Time for which the cached keys are used after a failed load, in milliseconds. Without cached keys
+ * the next call loads at once.
  */
 export const KEYS_RETRY_MS = 5_000;
 

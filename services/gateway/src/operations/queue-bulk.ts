@@ -44,9 +44,9 @@ type Held = Extract<RecordOutcome, { recordToken: string }>;
 /**
  * Queues the creations of a bulk: the steps of `queueCommand`, once for all items (decisions, 2.3
  * and 4.9). One rejected item rejects the bulk. All items are admitted in one call. Items that
- * were queued before are returned with their current command. New items are published in one
- * produce request to each broker, and completed all or none. Each new item costs the price
- * `bulkItem`.
+ * were queued before are returned with their current command. The items that this request holds
+ * are published in one produce request to each broker, and completed all or none. Each new item
+ * costs the price `bulkItem`.
  */
 export async function queueBulk(
   dependencies: QueueDependencies,
@@ -142,9 +142,9 @@ async function answerAll(
   const commandIds = outcomesOfItems.filter(({ outcome }) => isHeld(outcome)).map(({ item }) => item.message.commandId);
   const recordToken = outcomes.find(isHeld)?.recordToken;
   if (recordToken !== undefined) faultPoint("gateway.claimed");
-  // All are sent in one turn of the event loop, so that the producer sends one request to each
-  // broker. A failure is thrown only after all have settled: the refund releases no reservation
-  // whose message may be in the log.
+  // All messages are sent in one turn of the event loop, so that the producer sends one request to
+  // each broker. A failure is thrown only after the last send has ended, because the refund must
+  // know which messages may be in the log: it keeps only the reservations of these messages.
   const sent = await Promise.allSettled(
     outcomesOfItems.map(({ item, outcome }) => publishHeld(dependencies, call, item, outcome)),
   );

@@ -214,7 +214,7 @@ export function firstRejection(rejections: readonly (ApiError | null)[]): ApiErr
 
 /**
  * Admits the request with its idempotency records. Waits while an equal request holds one of them
- * open.
+ * open. After {@link OPEN_RECORD_TIMEOUT_MS} an outcome can still be `open`.
  */
 export async function admitOrWait(
   { clock }: Pick<Dependencies, "clock">,
@@ -235,8 +235,8 @@ export async function admitOrWait(
 }
 
 /**
- * Publishes a message of the request. Its reservation is kept, unless the message is certainly not
- * in the log.
+ * Publishes a message of the request. A later refund keeps the reservation of this message, unless
+ * the message is certainly not in the log.
  */
 export async function publish(
   { commandLog }: Pick<Dependencies, "commandLog">,
@@ -256,8 +256,8 @@ export async function publish(
 }
 
 /**
- * Publishes the message of a new record. `chargeId` is the charge id of its reservation, or null if
- * that is the command id: then the message does not name it.
+ * Publishes the message of a new record. `chargeId` is the charge id of the record's reservation.
+ * It is null if the charge id is the command id: then the message has no `chargeId`.
  */
 export function publishNew(
   dependencies: Pick<Dependencies, "commandLog">,

@@ -84,8 +84,8 @@ export class RequestCharge {
 
   /**
    * Charges the read price.
-   * @throws ApiError 401, 429, 402 or 500. Nothing is charged then, except perhaps with
-   * ChargeUnknown.
+   * @throws ApiError 401, 429, 402 or 500; without a wallet, getCreditBalance is 404. Nothing is
+   * charged then, except perhaps with ChargeUnknown.
    */
   async read(): Promise<Admitted> {
     const { read } = this.#dependencies.prices();
@@ -94,8 +94,8 @@ export class RequestCharge {
 
   /**
    * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
-   * reads that cost as little as the charge. If the charge fails, the read was useless: further
-   * reads of the caller start after their charge, until a charge succeeds.
+   * reads that cost as little as the charge. If the charge fails, the read was useless: later
+   * calls of this function for the caller charge first, until the charge of such a call succeeds.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {
     const { caller } = this.#request;

@@ -81,7 +81,10 @@ export function riskTemplateOperations(
   };
 }
 
-/** The error if the selection of a template matches no account and `newAccounts` is false. */
+/**
+ * The error if the selection of a template matches no account, else null. Only for a template whose
+ * `newAccounts` is false.
+ */
 async function emptySelection(
   accounts: Pick<Dependencies["accounts"], "countSelected">,
   serverId: string,

@@ -61,7 +61,10 @@ export class RequestValidator {
     return this.#storable(this.#parsed(schema, call.body, []));
   }
 
-  /** The error of a malformed body, else the error with all issues; null if there are none. */
+  /**
+   * The error of a body that was not accepted as JSON, else the error with all issues; null without
+   * issues.
+   */
   error(): ApiError | null {
     if (this.#bodyError !== null) return this.#bodyError;
     return this.#issues.length > 0 ? new ApiError("VALIDATION_FAILED", { issues: this.#issues }) : null;

@@ -9,7 +9,8 @@ const MAX_WAIT_S = 30;
 export const WAIT_SLICE_MS = 5_000;
 
 /**
- * Milliseconds that `?wait=` asks for: a malformed value means no wait, a value above 30 means 30.
+ * The time that `?wait=` asks for, in milliseconds. The parameter has seconds. A malformed value
+ * means no wait, a value above 30 means 30 s.
  */
 export function waitMsOf({ query }: Pick<Call, "query">): number {
   if (query === null || typeof query !== "object" || !("wait" in query)) return 0;

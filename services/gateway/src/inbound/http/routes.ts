@@ -80,7 +80,8 @@ function registerOneOperationRoutes(
 /**
  * Checks in memory: 401 for the key and its network, then 403 for the scope, then 403 for the
  * server. An operation on all servers is 403 for a key that is limited to servers. A malformed
- * server id is 400 later. A 403 has the organization's remaining credits, if Redis is available.
+ * server id is 400 later, and a removed server is 404 later if the operation lists 404. A 403 has
+ * the organization's remaining credits if they can be read.
  */
 async function admitCaller(
   dependencies: RouteDependencies,

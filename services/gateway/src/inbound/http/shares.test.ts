@@ -210,7 +210,7 @@ describe("a streamed list", () => {
     expect(refund).toHaveBeenCalledOnce();
   });
 
-  it("ends at the total deadline, also while its reader reads slowly", async () => {
+  it("ends at its deadline, also while its caller reads slowly, and is charged as a read", async () => {
     answer = endless;
     url = await startGateway(SHORT_STREAM_MS);
     const response = await open(one, listPath(one));

@@ -13,9 +13,7 @@ interface AccountDeletionsDependencies {
   readonly kafka: KafkaConnection;
   readonly knownAccounts: Pick<KnownAccounts<string>, "forget">;
   readonly logger: Logger;
-  /**
-   * Called once if the topic can no longer be read: deleted accounts would stay in the cache.
-   */
+  /** Called if the topic can no longer be read: deleted accounts would stay in the cache. */
   readonly fatal: (error: Error) => void;
   /** The first offset to read of each partition; a partition that is not named is not read. */
   readonly from: ReadonlyMap<number, bigint>;
@@ -23,8 +21,8 @@ interface AccountDeletionsDependencies {
 
 /**
  * Removes deleted accounts from the cache of known accounts, whichever gateway or command deleted
- * them. It may start at the end of `account.events` while the cache is empty: an earlier deletion
- * then does not matter.
+ * them. The reader may start at the end of `account.events` while the cache is empty: an earlier
+ * deletion then does not matter.
  */
 export async function startDeletionReader(dependencies: AccountDeletionsDependencies): Promise<Started<LogReader>> {
   const { kafka, knownAccounts, logger, fatal, from } = dependencies;
@@ -48,7 +46,8 @@ export async function startDeletionReader(dependencies: AccountDeletionsDependen
 
 /**
  * The deletions among account events.
- * @throws Error for a malformed deletion: the account service publishes it, so this is a defect.
+ * @throws Error for a malformed event that contains {@link DELETED_TEXT}: a defect of the account
+ * service.
  */
 export function deletionsIn(messages: readonly Pick<Message, "value">[]): z.infer<typeof AccountEvent>[] {
   return (

@@ -43,7 +43,7 @@ const TOO_MANY_REQUESTS = 429;
 const LATER_LINE = Buffer.from(JSON.stringify(LATER));
 /** The filters of listCommands that release 0.1.0 knows. */
 const FORMER_FILTERS = ["status", "operation", "accountNumber", "requestId", "idempotencyKey", "from", "to"];
-/** How long a command that did not fit into a response is requested again, in milliseconds. */
+/** Time after which a command that did not fit into any response is given up, in milliseconds. */
 const LATER_TIMEOUT_MS = 30_000;
 
 const { readCommands, lookUpCommands, waitForCommand, listCommands, streamCommands } = COMMAND_STATUS_ROUTES;

@@ -6,7 +6,7 @@ import { accountBodyOf, checkedPage, optionalBodyOf } from "./upstream-response.
 
 const ROUTE = FINANCE_ROUTES.listTradingAccountTransactions;
 const CURRENT = Buffer.from('{"transactions":[],"pagination":{"page":1,"nextCursor":null}}');
-/** The text of a caller looks like the field, but has escaped quotation marks. */
+/** The description looks like the field `nextCursor`, but its quotation marks are escaped. */
 const FORMER = Buffer.from(`{"transactions":[{"description":${JSON.stringify('"nextCursor":')}}],"pagination":{}}`);
 
 it("a page of release 0.1.0 is an error if that release ignored a cursor or a filter", () => {

@@ -22,8 +22,8 @@ const NEXT_CURSOR = Buffer.from('"nextCursor":');
 /**
  * The exact body of an owner's response, or null for 404. Every other status is a DependencyError,
  * because the gateway has validated the request. Only the 429 of a read is passed on.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS for a read that is above its organization's share
- * of calls to a trading server.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS above the organization's share of calls to the
+ * owner; for a read, also above the share of calls to a trading server.
  */
 export async function optionalBodyOf<R extends InternalRoute>(
   client: InternalClient,
