@@ -72,7 +72,9 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInDepend
     const first = counts.open(attempt, { user, address: attempt.address }, nowMs);
     if (first === null) return;
     due = [...due, first];
-    writeDue().catch((error: unknown) => logger.warn({ err: error }, "failed sign-ins wait for the audit log"));
+    writeDue().catch((error: unknown) =>
+      logger.warn({ err: error }, "failed sign-ins are written to the audit log later"),
+    );
   };
 
   return {
