@@ -88,7 +88,7 @@ describe.each(LISTS)("the %s of an account", (list) => {
 
 const ids = (rows: readonly string[]): string[] => rows.flatMap((row) => /018f0000-[\d-]+/.exec(row)?.[0] ?? []);
 
-it("lists of an unknown account are 404; lists of an account without records are empty, with only column names as CSV", async () => {
+it("orders, positions, deals and transactions of an unknown account are 404; of an account without records they are empty, with only column names as CSV", async () => {
   for (const list of ["orders", "positions", "deals", "transactions"]) {
     for (const path of [list, `${list}.csv`]) {
       expect(await browser.ask("GET", account(path, "99999999"))).toMatchObject({

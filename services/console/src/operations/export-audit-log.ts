@@ -30,9 +30,10 @@ interface ExportDependencies {
 }
 
 /**
- * The audit log of an organization as CSV, newest first, in chunks of one page each; at most {@link
- * MAX_EXPORTED_AUDIT_ENTRIES} entries. Rejects if the first page cannot be read. If a later page
- * cannot be read, the chunks end with an error, so the reader notices that the file is incomplete.
+ * The audit log of an organization as CSV, newest first: a chunk with the column names, then one
+ * chunk for each page. At most {@link MAX_EXPORTED_AUDIT_ENTRIES} entries. Rejects if the first
+ * page cannot be read. If a later page cannot be read, the chunks end with an error, so the reader
+ * notices that the file is incomplete.
  */
 export async function exportAuditLog(
   dependencies: ExportDependencies,

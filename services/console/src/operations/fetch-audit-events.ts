@@ -13,7 +13,7 @@ interface FetchAuditDependencies {
 
 /**
  * Writes waiting events of a source into the audit log, and marks them as recorded in the source.
- * Returns the number of these events. A repeated event is recorded once. A partly unreadable event
+ * Returns the number of marked events. A repeated event is recorded once. A partly unreadable event
  * is recorded with its readable fields. An event without a readable id stays in the source.
  */
 export async function fetchAuditEvents(
@@ -23,7 +23,7 @@ export async function fetchAuditEvents(
   const nowMs = clock.nowMs();
   const records = (await source.read()).flatMap((event) => {
     const read = readAuditEvent(event, nowMs);
-    if (read === null) logger.error("an event for the audit log has no id: it stays in its source");
+    if (read === null) logger.error("an event for the audit log has no readable id: the event stays in its source");
     else if (read.unreadable.length > 0) {
       const { eventId } = read.record;
       logger.error(

@@ -31,9 +31,10 @@ export interface InviteDependencies extends SignInDependencies {
 }
 
 /**
- * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}. It is sent by mail, or
- * returned if there is no mail server or the mail server did not accept it. Throws 400 if the
- * e-mail address has a user, or if there are too many people or invitations.
+ * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}, and is sent by mail. The
+ * token of the link is returned only if there is no mail server, or if the mail server did not
+ * accept the mail. Throws 400 if the e-mail address has a user, or if the organization has too many
+ * people or invitations.
  */
 export async function invitePerson(
   dependencies: InviteDependencies,
@@ -55,7 +56,7 @@ export async function invitePerson(
     expiresAtMs: nowMs + INVITATION_LIFE_MS,
   };
   await store.transaction(async (tx) => {
-    // Two owners who invite at once wait for each other, so that the limits hold.
+    // Concurrent invitations are made one after the other, so that the limits hold.
     await tx.users.lockOwners(organizationId);
     if (await tx.users.isTaken(wanted.email)) throw emailTaken();
     const people = await tx.users.countActive(organizationId);
@@ -130,8 +131,8 @@ export async function openInvitation(
 /**
  * Creates the user of an invitation with the chosen name and password, and opens a session. Throws
  * 404 for an unknown, used or expired link: of two concurrent requests with one link, one gets 404.
- * Throws 400 if the e-mail address has a user by now, or if there are too many people. After a 400
- * the invitation stays open.
+ * Throws 400 if the e-mail address has a user by now, or if the organization has too many people.
+ * Throws 429 as {@link hashPassword}. After a 400 or 429 the invitation stays open.
  */
 export async function acceptInvitation(
   dependencies: InviteDependencies,
@@ -147,8 +148,8 @@ export async function acceptInvitation(
   const nowMs = clock.nowMs();
   const userId = uuidV7(nowMs);
   await store.transaction(async (tx) => {
-    // People who accept at once wait for each other, so that the limit holds. The owners are locked
-    // before the invitation, as in invitePerson: the other order could deadlock.
+    // Concurrent acceptances are made one after the other, so that the limit holds. The owners are
+    // locked before the invitation, as in invitePerson: the other order could deadlock.
     await tx.users.lockOwners(found.organizationId);
     const accepted = await tx.invitations.accept(tokenHash, nowMs);
     if (accepted === null) throw linkEnded();

@@ -24,9 +24,10 @@ export interface AccountListDependencies {
 }
 
 /**
- * A page of the accounts of an organization's server. The list that is newest first comes from the
- * account service, and includes accounts without values. Lists that are sorted or filtered by value
- * come from the metrics service, with the values of the last stored minute (decisions, 25).
+ * A page of the accounts of an organization's server. The account service gives the list that is
+ * newest first, which includes accounts without values. If a list is sorted or filtered by value,
+ * the metrics service selects and sorts the accounts, by the values of their last stored minute
+ * (decisions, 25).
  */
 export async function listAccounts(
   dependencies: AccountListDependencies,

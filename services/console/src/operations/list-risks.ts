@@ -11,8 +11,8 @@ import type { OverviewSources } from "../domain/overview-sources.ts";
 import type { Directory } from "../domain/ports.ts";
 
 /**
- * `directory` limits both lists to the servers of the organization, because `sources` do not check
- * the owner.
+ * `directory` limits both lists to the servers of the organization: `sources` do not check that the
+ * organization has the servers.
  */
 export interface RiskListDependencies {
   readonly directory: Pick<Directory, "server" | "servers">;

@@ -1,7 +1,7 @@
 /**
  * Live samples of the accounts that people watch. A new stream asks the metrics service for the
  * newest sample of its account. After that, one request a second covers all accounts that are
- * watched in this process. A slow stream gets only the newest sample.
+ * watched in this process.
  *
  * Call `takeSamples` and `endClosedSessions` about once a second, and `endAll` at the stop. A
  * stream gets a sample at most once, in order of sequence, and nothing after its end.
@@ -17,7 +17,7 @@ export const MAX_STREAMS_PER_USER = 50;
 /** Maximum number of streams of this process, and so of accounts per request. */
 const MAX_STREAMS = 1_000;
 
-/** Receives the samples of one stream. */
+/** Receives the samples of one stream. Over a slow connection only the newest sample is sent. */
 export interface LiveSink {
   sample(frame: AccountMetricsFrame): void;
   end(reason: LiveEnd["reason"]): void;
@@ -63,7 +63,7 @@ export class LiveAccounts {
 
   /**
    * Reads the newest sample of every watched account, and sends it to streams that do not have it.
-   * Ends the streams of deleted accounts.
+   * Ends the streams of deleted accounts, except streams that never got a sample.
    */
   async takeSamples(): Promise<void> {
     const watched = Map.groupBy(this.#streams, (stream) => accountKey(stream.serverId, stream.accountNumber));

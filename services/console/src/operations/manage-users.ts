@@ -38,7 +38,8 @@ export interface GeneratedPassword {
 }
 
 /**
- * Creates a user. Throws 404 for an unknown organization, and 400 if the e-mail address is taken.
+ * Creates a user. Throws 404 for an unknown organization, 400 if the e-mail address is taken, and
+ * 429 as {@link hashPassword}.
  */
 export async function createUser(
   { store, passwords, directory, clock }: UserDependencies,
@@ -63,7 +64,10 @@ export async function createUser(
   return { userId: user.userId, ...shown };
 }
 
-/** Sets a new password and ends the sessions of a user. Throws 404 for an unknown user. */
+/**
+ * Sets a new password and ends the sessions of a user. Throws 404 for an unknown user, and 429 as
+ * {@link hashPassword}.
+ */
 export async function resetUserPassword(
   { store, passwords, clock }: Omit<UserDependencies, "directory">,
   userId: string,

@@ -1,4 +1,4 @@
-/** What the overview page shows, read from all services in parallel. */
+/** What the overview page shows, read from several services in parallel. */
 import {
   type ConsoleOverview,
   MAX_OVERVIEW_SERVERS,
@@ -196,7 +196,10 @@ async function equityOf(
 
 /** Sums amounts. The sum is in minor units, because sums of fractions are not exact. */
 function sumOf(amounts: readonly number[]): number {
-  return amounts.reduce((sum, amount) => sum + assertDefined(minorFromAmount(amount), "an amount in whole cents"), 0);
+  return amounts.reduce(
+    (sum, amount) => sum + assertDefined(minorFromAmount(amount), `a whole number of cents for the amount ${amount}`),
+    0,
+  );
 }
 
 async function largestDrawdowns(

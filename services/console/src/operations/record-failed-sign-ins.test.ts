@@ -82,7 +82,7 @@ it("entries that cannot be written delay no attempt, and are written later", asy
   expect(entries()).toHaveLength(2);
 });
 
-it("entries whose write succeeded are not written twice if the reply was lost", async () => {
+it("entries are in the log once, even if the reply to their write is lost and the write is repeated", async () => {
   const { entries, state, clock, recorder } = harness();
   for (let time = 0; time < 3; time += 1) recorder.add(ATTEMPT, USER);
   await recorder.flush();

@@ -96,7 +96,7 @@ export class PasswordRecovery {
 /**
  * Sets a new password for the person who got the link, and ends all their sessions. The person
  * keeps the second factor: the next sign-in asks for it. Throws 404 for an unknown, used, replaced
- * or expired link.
+ * or expired link, and 429 as {@link hashPassword}.
  */
 export async function completeRecovery(
   { passwords, store, clock, recoveries }: Pick<RecoveryDependencies, "passwords" | "store" | "clock" | "recoveries">,

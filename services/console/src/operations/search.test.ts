@@ -77,7 +77,7 @@ it("looks for an id among commands, transactions, events and breaches, and for a
   expect(results).toEqual([{ kind: "key", keyId: "key_1", name: "Backend", status: "active" }]);
 });
 
-it("asks no service for an account or a request of fewer than 3 characters", async () => {
+it("does not look for a text of fewer than 3 characters among accounts, commands and requests", async () => {
   await search(dependencies({}), PERSON, "10");
   expect(asked).toEqual([]);
 });
@@ -102,7 +102,7 @@ it("shows no command of a server that the organization no longer has", async () 
   expect(unavailable).toEqual([]);
 });
 
-it("waits a second for each service, and names the services that fail or do not answer", async () => {
+it("waits a second for each source, and names the sources that fail or do not answer", async () => {
   vi.useFakeTimers();
   const failing = { find: () => Promise.reject(new Error("unavailable")) };
   const answer = search(dependencies({ accounts: { list: never }, risk: failing }), PERSON, randomUUID());

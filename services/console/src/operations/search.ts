@@ -23,7 +23,10 @@ import type { RequestLogStore } from "../domain/request-log.ts";
 
 /** Maximum results of one source. */
 const MAX_RESULTS = 5;
-/** Accounts, and request ids of commands, are searched only on this number of oldest servers. */
+/**
+ * Accounts, and request ids of commands, are searched only on the oldest servers: at most on this
+ * number of servers.
+ */
 const MAX_SERVERS = 20;
 /**
  * Maximum wait for the list of servers, and then for each source. A source that does not answer in

@@ -42,7 +42,8 @@ export async function beginProviderSignIn(
 /**
  * Completes a sign-in by the answer of the provider. An active user with the verified e-mail
  * address gets a session, or a pending sign-in if the console asks for the second factor. Returns a
- * problem if nobody can be signed in. Rejects if a check of the answer fails.
+ * problem if nobody can be signed in. Rejects if a check of the answer fails, or if the provider
+ * does not answer the console.
  */
 export async function completeProviderSignIn(
   context: SignInDependencies,

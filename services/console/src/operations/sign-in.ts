@@ -34,7 +34,7 @@ const PendingUser = z.object({ userId: z.string(), version: z.number() });
  * Opens a session for a correct password, under a new id, and closes the previous session of the
  * browser. A person with a second factor gets a pending sign-in instead, which can do nothing but
  * {@link completeSignIn}. Throws 401 with the same text for an unknown user and a wrong password,
- * and 429 after too many failures.
+ * and 429 as {@link checkPassword}.
  */
 export async function signIn(
   context: SignInDependencies,

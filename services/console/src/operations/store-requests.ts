@@ -12,7 +12,7 @@ interface RequestLogDependencies {
 
 /**
  * Stores the requests that {@link rowsToStore} selects, at most `maxPerDay` of an organization and
- * day, and the counts of the omitted ones.
+ * day. Also stores the counts of the omitted requests, and the newest uses of keys.
  */
 export async function storeRequests(
   { requestLog, clock }: Pick<RequestLogDependencies, "requestLog" | "clock">,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 
 import { type Passwords, PasswordsBusy } from "../domain/ports.ts";
 
-/** Memory of one hash, in KiB, and passes over it: the minimum that OWASP requires of argon2id. */
+/** Memory of one hash (KiB), and passes over it: the minimum that OWASP recommends for argon2id. */
 const MEMORY_KIB = 19 * 1_024;
 const PASSES = 2;
 const PARALLELISM = 1;

@@ -77,7 +77,7 @@ export function createAccounts(client: InternalClient): Accounts {
 }
 
 function overviewOf(server: Server, accountCount: number): ServerOverview {
-  const { serverId, status: _notItsOwn, ...configuration } = server;
+  const { serverId, status: _status, ...configuration } = server;
   return { serverId, configuration, accountCount };
 }
 

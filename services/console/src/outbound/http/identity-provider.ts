@@ -58,7 +58,7 @@ export function createIdentityProvider(settings: ProviderSettings): IdentityProv
       });
       const claims = tokens.claims();
       if (claims === undefined) return null;
-      // Some providers give the e-mail address only in the user information.
+      // Some providers give the e-mail address only at the UserInfo endpoint.
       const { email, email_verified: isVerified } =
         claims["email"] === undefined ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
       return typeof email === "string" && isVerified === true ? email.trim().toLowerCase() : null;

@@ -47,7 +47,7 @@ it("a rejection by the organization service is an ApiError, and its failure is a
   await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("a 401 to the console is a DependencyError, so people need not sign in again; so is an answer of another shape", async () => {
+it("a 401 to the console is a DependencyError, not a 401 to the person; an answer of another shape is a DependencyError too", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
   await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));

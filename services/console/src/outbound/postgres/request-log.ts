@@ -5,7 +5,10 @@ import { type Database, type Statement, statement } from "@kapi/postgres";
 
 import { dayKey, dayOf, keptDays, type RequestLogStore, type RequestRows } from "../../domain/request-log.ts";
 
-/** Maximum number of requests that are compared for one page, if the query has several filters. */
+/**
+ * Maximum number of requests that are compared for one page, if the query has several filters, or
+ * only an account number without its server.
+ */
 const MAX_SEARCHED_REQUESTS = 10_000;
 /** Stored instead of a status, if the caller disconnected before the response. */
 const NO_RESPONSE = 0;
@@ -19,7 +22,7 @@ const STORED_COUNTS = statement<{ organization_id: string; day: string; stored: 
    where organization_id = any($1::uuid[]) and day = any($2::date[])`,
 );
 
-/** Repeated requests are neither stored nor counted again. */
+/** Requests that are stored already are neither stored nor counted again. */
 const INSERT = statement<Record<string, never>>(
   "requests_insert",
   `with inserted as (
@@ -82,8 +85,8 @@ type ListedRow = { readonly [Name in keyof RequestRow]: RequestRow[Name] | null 
   readonly last_searched: string | null;
 };
 
-// $1 organization, $2 and $3: time and id, the page has only requests before them, $4 `from`
-// (inclusive), $5 `to` (exclusive), $6 and $7: the days of `from` and `to`.
+// $1: organization; $2 and $3: a time and an id, the page has only requests before them; $4: `from`
+// (inclusive); $5: `to` (exclusive); $6 and $7: the days of `from` and `to`.
 const IN_TIME = `organization_id = $1 and (at, id) < ($2::timestamptz, $3::uuid)
          and at >= $4::timestamptz and at < $5::timestamptz and day >= $6::date and day <= $7::date`;
 /**

@@ -80,9 +80,10 @@ local function one_less(key)
 end
 
 -- TAKE BACK SIGN-IN. keys: as in BEGIN SIGN-IN. args: outcome ('succeeded' or 'undecided') knownMs.
--- 'succeeded' clears the count of the e-mail address (from a known network its separate count),
--- takes back this attempt of the network address, and marks the network as known for knownMs.
--- 'undecided' takes only this attempt back, from both counts.
+-- 'succeeded' clears the count of the e-mail address; if the network is known, the separate count
+-- instead. It also removes this attempt from the count of the network address, and marks the
+-- network as known under the e-mail address for knownMs.
+-- 'undecided' removes only this attempt, from both counts.
 local function take_back_sign_in(keys, args)
   local counted = counters(keys)
   one_less(counted[2])
