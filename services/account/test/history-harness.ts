@@ -119,8 +119,10 @@ export class HistoryHarness {
   }
 
   /** Opens an account on the trading server, and inserts its row by default; returns its number. */
-  async openAccount(options: { readonly known?: boolean; readonly balanceMinor?: number } = {}): Promise<string> {
-    const accountNumber = anyAccountNumber();
+  async openAccount(
+    options: { readonly known?: boolean; readonly balanceMinor?: number; readonly accountNumber?: string } = {},
+  ): Promise<string> {
+    const { accountNumber = anyAccountNumber() } = options;
     if (options.known !== false) await this.makeKnown(accountNumber);
     const [outcome] = await this.client.change(this.serverId, [
       {

@@ -103,16 +103,16 @@ export type Replacement =
 /** Stages rebuilt histories until they replace live ones. A staged history survives a restart. */
 export interface StagedHistory {
   /**
-   * Accounts of a server with numbers above `after`, in order, without deleting and deleted ones.
-   * `hasFeed`: events of the account are booked.
+   * Accounts of a server with numbers above `after` and up to `through`, in order, without deleting
+   * and deleted ones. `hasFeed`: events of the account are booked.
    */
   accounts(
     serverId: string,
-    after: string,
+    range: { readonly after: string; readonly through: string },
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
-  /** The number of these accounts. */
-  countAccounts(serverId: string, after: string): Promise<number>;
+  /** How many of these accounts have numbers above `after`, and the highest number, or `after`. */
+  accountsLeft(serverId: string, after: string): Promise<{ readonly count: number; readonly last: string }>;
   /** Account number up to which an unfinished rebuild is done; null if there is no such rebuild. */
   doneThrough(serverId: string): Promise<string | null>;
   noteDone(serverId: string, accountNumber: string): Promise<void>;

@@ -50,17 +50,18 @@ export interface RebuildOptions {
 }
 
 /**
- * Rebuilds every account of a server, continuing an interrupted run. Accounts that fail (no answer,
- * or an incomplete history) stay unchanged and are reported; other accounts continue.
+ * Rebuilds every account that a server has at the start, continuing an interrupted run. Later
+ * accounts have higher numbers. Accounts that fail (no answer, or an incomplete history) stay
+ * unchanged and are reported; other accounts continue.
  */
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;
-  const beganMs = performance.now();
   let after = (await staged.doneThrough(serverId)) ?? "";
-  const total = await staged.countAccounts(serverId, after);
+  const { count: total, last: through } = await staged.accountsLeft(serverId, after);
+  const beganMs = performance.now();
   let done = 0;
   for (;;) {
-    const chunk = await staged.accounts(serverId, after, CHUNK_ACCOUNTS);
+    const chunk = await staged.accounts(serverId, { after, through }, CHUNK_ACCOUNTS);
     const last = chunk.at(-1);
     if (last === undefined) break;
     if (chunk.some(({ hasFeed }) => !hasFeed)) await delay(Math.max(0, beganMs + LOST_AFTER_MS - performance.now()));

@@ -80,6 +80,7 @@ const range = (from: number, to: number, around: number | null = null) => ({
   fromMs: START_MS + from * 1_000,
   toMs: START_MS + to * 1_000,
   around,
+  isOfDeletedTopic: false,
 });
 
 const VALUATIONS = Array.from({ length: 12 }, (_, index) => logged(index));
@@ -214,6 +215,7 @@ const UNPROVEN: UnprovenBreach = {
   ruleActiveFromMs: START_MS - 500,
   ruleActiveFromOffset: 0,
   valuationOffset: 30,
+  isOfDeletedTopic: false,
 };
 
 describe("the extreme value since a breach", () => {

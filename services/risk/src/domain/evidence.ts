@@ -76,6 +76,18 @@ export interface UnprovenBreach {
    * became active, because new rules are compared with the newest values at once.
    */
   readonly valuationOffset: number | null;
+  /** Whether a valuation reached the limit, in a topic that was deleted. */
+  readonly isOfDeletedTopic: boolean;
+}
+
+/** The interval of a document, and where its breach is in the log. */
+interface RecordRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The offset of the breaching valuation; null: it is not known, or there is none. */
+  readonly around: number | null;
+  /** As in {@link UnprovenBreach}; false without a breach. */
+  readonly isOfDeletedTopic: boolean;
 }
 
 /** The parts of a document that the log of an account gives. */
@@ -104,7 +116,7 @@ export interface Extreme {
  */
 export function chooseRecords(
   { valuations, samples, isCut, isFull }: AccountRecords,
-  { fromMs, toMs, around }: { readonly fromMs: number; readonly toMs: number; readonly around: number | null },
+  { fromMs, toMs, around, isOfDeletedTopic }: RecordRange,
 ): ChosenRecords {
   const missing: MissingEvidence[] = [];
   const isInside = (measuredAtMs: number): boolean => measuredAtMs >= fromMs && measuredAtMs <= toMs;
@@ -120,7 +132,7 @@ export function chooseRecords(
   const inside = samples.filter(({ frame }) => isInside(Date.parse(frame.measuredAt)));
   const topicStart = topicStartOf(begin === undefined && inside.length > 0 ? inside : samples);
   const isRecreated = inside.some(({ range }) => range.to < topicStart);
-  if (!isCut.valuations && (isRecreated || (begin === undefined && inside.length > 0)))
+  if (!isCut.valuations && (isRecreated || isOfDeletedTopic || (begin === undefined && inside.length > 0)))
     missing.push({ what: "valuations", reason: "unavailable", from: null, to: first });
   const chain = chainOf(ofTopic(samples, topicStart), around);
   const theirs = chain.filter(

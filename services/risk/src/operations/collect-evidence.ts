@@ -112,6 +112,7 @@ async function collectGroup(
         fromMs: unproven.measuredAtMs - EVIDENCE_WINDOW_MS,
         toMs: unproven.measuredAtMs + EVIDENCE_WINDOW_MS,
         around: unproven.valuationOffset,
+        isOfDeletedTopic: unproven.isOfDeletedTopic,
       });
       if (!failing.has(unproven.breach.serverId)) await prove(dependencies, unproven, chosen);
     } catch (error) {

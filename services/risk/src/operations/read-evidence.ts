@@ -86,7 +86,12 @@ async function readInterval(
     offsets: [],
   };
   const recordsOf = await readLog({ ...range, timeoutMs: READ_TIMEOUT_MS });
-  const { valuations, samples, missing, ...interval } = chooseRecords(recordsOf(key), { fromMs, toMs, around: null });
+  const { valuations, samples, missing, ...interval } = chooseRecords(recordsOf(key), {
+    fromMs,
+    toMs,
+    around: null,
+    isOfDeletedTopic: false,
+  });
   if (missing.some(({ reason }) => reason === "limit")) {
     throw invalid("to", `more than ${MAX_VALUATIONS} valuations or ${MAX_SAMPLES} samples: ask for a shorter interval`);
   }

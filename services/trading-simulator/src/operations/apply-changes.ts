@@ -1,7 +1,7 @@
 import type { ChangeResult } from "@kapi/bridge";
 import type { Change } from "@kapi/trading-server";
 
-import { applyChange, type PasswordHashes } from "../domain/changes.ts";
+import { abandonFlattening, applyChange, type PasswordHashes } from "../domain/changes.ts";
 import { hashPassword } from "../domain/password-hash.ts";
 import type { Engine, RecordingContext } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
@@ -15,6 +15,15 @@ export async function applyChanges(
   const hashes = await Promise.all(changes.map(hashPasswords));
   const context = engine.context(server);
   return changes.map((change, index) => apply(engine, server, context, change, hashes[index]));
+}
+
+/** Rejects the incomplete change with this reference; null if there is no such change. */
+export function abandonChange(engine: Engine, server: TradingServer, reference: string): ChangeResult | null {
+  const account = server.flattening.get(reference);
+  if (account === undefined) return null;
+  server.flattening.delete(reference);
+  const result = abandonFlattening(engine.context(server), account, reference);
+  return result?.applied === false ? result : null;
 }
 
 function apply(
@@ -33,7 +42,10 @@ function apply(
     hashes,
   };
   const result = applyChange(context, input, change);
-  if (result.applied === false) return result;
+  if (result.applied === false) {
+    abandonChange(engine, server, change.reference);
+    return result;
+  }
   if (result.applied === "incomplete") {
     server.flattening.set(change.reference, result.account);
     engine.changed(server, context, result.account);

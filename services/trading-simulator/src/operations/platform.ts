@@ -1,21 +1,10 @@
-import type { ChangeResult, TradingPlatform } from "@kapi/bridge";
+import type { TradingPlatform } from "@kapi/bridge";
 
-import { abandonFlattening } from "../domain/changes.ts";
-import { applyChanges } from "./apply-changes.ts";
+import { abandonChange, applyChanges } from "./apply-changes.ts";
 import { configureServer } from "./configure-server.ts";
 import type { Engine } from "./engine.ts";
 import { readAccount } from "./read-account.ts";
 import { readQuotes } from "./read-quotes.ts";
-import type { TradingServer } from "./server.ts";
-
-/** Rejects the incomplete change with this reference; null if there is no such change. */
-function abandon(engine: Engine, server: TradingServer, reference: string): ChangeResult | null {
-  const account = server.flattening.get(reference);
-  if (account === undefined) return null;
-  server.flattening.delete(reference);
-  const result = abandonFlattening(engine.context(server), account, reference);
-  return result?.applied === false ? result : null;
-}
 
 /** The simulated servers as the platform of a bridge. */
 export function createPlatform(engine: Engine): TradingPlatform {
@@ -25,7 +14,7 @@ export function createPlatform(engine: Engine): TradingPlatform {
     apply: (serverId, changes) => applyChanges(engine, engine.server(serverId), changes),
     // A change and its event are stored together: a change without a journal row was not applied,
     // or only in part.
-    findApplied: (serverId, reference) => Promise.resolve(abandon(engine, engine.server(serverId), reference)),
+    findApplied: (serverId, reference) => Promise.resolve(abandonChange(engine, engine.server(serverId), reference)),
     snapshot: (serverId, accountNumber) => Promise.resolve(readAccount(engine, engine.server(serverId), accountNumber)),
     lastSequence: (serverId, accountNumber) =>
       Promise.resolve(engine.server(serverId).accounts.get(accountNumber)?.sequence ?? null),

@@ -66,12 +66,13 @@ const ACCOUNTS: Statement<{ account_number: string; has_feed: boolean }> = state
   "rebuild-accounts",
   `select a.account_number, f.server_id is not null as has_feed from accounts a
    left join feeds f on f.server_id = a.server_id and f.account_number = a.account_number
-   where a.server_id = $1 and a.account_number > $2 and a.status not in ('deleting', 'deleted')
-   order by a.account_number limit $3`,
+   where a.server_id = $1 and a.account_number > $2 and a.account_number <= $3
+     and a.status not in ('deleting', 'deleted')
+   order by a.account_number limit $4`,
 );
-const COUNT_ACCOUNTS: Statement<CountRow> = statement(
-  "rebuild-count-accounts",
-  `select count(*) as count from accounts
+const ACCOUNTS_LEFT: Statement<CountRow & { last: string }> = statement(
+  "rebuild-accounts-left",
+  `select count(*) as count, coalesce(max(account_number), $2) as last from accounts
     where server_id = $1 and account_number > $2 and status not in ('deleting', 'deleted')`,
 );
 const DONE_THROUGH: Statement<{ done_through: string }> = statement(
@@ -101,12 +102,13 @@ export function createStagedHistory(database: Database): StagedHistory {
     return assertDefined((await staged.write(tx, [{ account, feed, run }]))[0], "a staged history").feed;
   };
   return {
-    accounts: async (serverId, after, limit) =>
-      (await database.query(ACCOUNTS, [serverId, after, limit])).map((row) => ({
+    accounts: async (serverId, { after, through }, limit) =>
+      (await database.query(ACCOUNTS, [serverId, after, through, limit])).map((row) => ({
         accountNumber: row.account_number,
         hasFeed: row.has_feed,
       })),
-    countAccounts: async (serverId, after) => (await database.query(COUNT_ACCOUNTS, [serverId, after]))[0]?.count ?? 0,
+    accountsLeft: async (serverId, after) =>
+      assertDefined((await database.query(ACCOUNTS_LEFT, [serverId, after]))[0], "the row of an aggregate"),
     doneThrough: async (serverId) => (await database.query(DONE_THROUGH, [serverId]))[0]?.done_through ?? null,
     noteDone: async (serverId, accountNumber) => {
       await database.query(NOTE_DONE, [serverId, accountNumber]);

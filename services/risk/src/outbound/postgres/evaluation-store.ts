@@ -45,7 +45,8 @@ const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: bo
      coalesce((select topic_id from former) <> $2, false) as is_new_topic`,
 );
 // $1 partition. After the topic was recreated, offsets of the former topic mean nothing: active
-// versions apply from offset 0, and states no longer name the valuation of their values.
+// versions apply from offset 0, states no longer name the valuation of their values, and breaches
+// without evidence keep only the partition of their valuation.
 const FORGET_OFFSETS: readonly Statement<never>[] = [
   statement(
     "risk-forget-version-offsets",
@@ -55,6 +56,11 @@ const FORGET_OFFSETS: readonly Statement<never>[] = [
     "risk-forget-state-offsets",
     `update account_states set state = (state::jsonb #- '{last,valuation}')::json
      where partition = $1 and state::jsonb #> '{last,valuation}' is not null`,
+  ),
+  statement(
+    "risk-forget-breach-offsets",
+    `update alerts set valuation_offset = null, rule_active_from_offset = null
+     where partition = $1 and evidence_due_at is not null and valuation_offset is not null`,
   ),
 ];
 const STATES = statement<{ server_id: string; account_number: string; version: number; state: StoredState["state"] }>(

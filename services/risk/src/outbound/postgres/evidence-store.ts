@@ -21,6 +21,7 @@ interface DueRow extends BreachRow {
   readonly rule_active_from: Date;
   readonly rule_active_from_offset: number | null;
   readonly valuation_offset: number | null;
+  readonly is_of_deleted_topic: boolean;
 }
 
 // $1 partitions, $2 limit. Every server gets its share of the limit, because breaches of a server
@@ -29,7 +30,8 @@ const DUE = statement<DueRow>(
   "risk-due-evidence",
   `select ${BREACH_COLUMNS}, a.organization_id, a.partition, a.currency, a.base_minor::float8 as base_minor,
      a.reference_at, a.rule_active_from, a.rule_active_from_offset::float8 as rule_active_from_offset,
-     a.valuation_offset::float8 as valuation_offset
+     a.valuation_offset::float8 as valuation_offset,
+     a.valuation_partition is not null and a.valuation_offset is null as is_of_deleted_topic
    from alerts a left join evidence e on e.breach_id = a.id
    where a.id in (
      select id from alerts where partition = any($1::integer[]) and evidence_due_at <= now()
@@ -116,5 +118,6 @@ function unprovenFromRow(row: DueRow): UnprovenBreach {
     ruleActiveFromMs: row.rule_active_from.getTime(),
     ruleActiveFromOffset: row.rule_active_from_offset,
     valuationOffset: row.valuation_offset,
+    isOfDeletedTopic: row.is_of_deleted_topic,
   };
 }
