@@ -48,7 +48,7 @@ describe("the OpenAPI document", () => {
     expect(new Set(ids).size).toBe(WEBHOOK_KINDS.length);
   });
 
-  it("has one history of an account in the examples of its events, in the order of docs/webhooks.md", () => {
+  it("has examples of events that are one history of an account, numbered as docs/webhooks.md says", () => {
     const numbered = Object.values(EVENT_EXAMPLES)
       .filter(({ data }) => data.accountSequence !== null)
       .toSorted((one, other) => Number(one.data.accountSequence) - Number(other.data.accountSequence));

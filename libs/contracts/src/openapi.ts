@@ -137,7 +137,7 @@ const COMMAND_LINK = {
 };
 
 function successText(operation: OperationContract, status: number): string {
-  if (!operation.idempotencyKey) return status === 202 ? "Begun." : "Done.";
+  if (!operation.idempotencyKey) return status === 202 ? "Accepted. kapi sends the events afterwards." : "Done.";
   return status === 202
     ? "Queued."
     : "The key was used for this request before. The answer has the command as it is now.";

@@ -6,7 +6,7 @@ export type PriceClass = (typeof PRICE_CLASSES)[number];
 
 const Credits = z.int().min(0).max(1_000_000);
 
-/** Credits per class; the operator may override them through the directory. */
+/** Credits per class. The operator can change them. */
 export const Prices = z.object({
   read: Credits,
   mutation: Credits,

@@ -7,8 +7,8 @@ import { TOPICS } from "@kapi/contracts";
 import { hasGroupReached, type KafkaConnection, type TopicEnd, topicEnd } from "@kapi/kafka";
 
 /**
- * Keeps in memory the latest complete day, and the end of the topic that was noted for the last day
- * that `has` got.
+ * Keeps in memory the latest complete day, and the noted end of the topic for the day that was
+ * checked last.
  */
 export class DayCompleteness {
   readonly #kafka: KafkaConnection;

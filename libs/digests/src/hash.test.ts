@@ -71,7 +71,7 @@ it("a field that the API gets later changes no hash", () => {
   expect(dealText(Object.assign({ later: 1 }, DEAL))).toBe(dealText(DEAL));
 });
 
-it("the hash of a day is that of the example in the documentation, for any values and in any order", () => {
+it("the hash of records is that of the example in the documentation, for any values and in any order", () => {
   expect(NO_RECORDS_HASH).toBe(recordsHash("deals", []));
   const transactions = fc.array(
     fc.record({ id: fc.uuid(), amount: cents, balanceAfter: cents, description: fc.option(fc.string()) }),

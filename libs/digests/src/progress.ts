@@ -10,7 +10,7 @@ export interface ServerProgress {
   readonly firstDay: string;
   /** The last day whose digests are all made; before `firstDay` if there is none yet. */
   readonly madeThrough: string;
-  /** The last account of the next day that has its digest; empty if none has. */
+  /** The last account whose digest of the next day is made; empty if there is none. */
   readonly afterAccount: string;
 }
 
@@ -57,7 +57,7 @@ const FIND_SERVERS: Statement<ProgressRow & { readonly has_late_records: boolean
    ) as has_late_records
    from digest_servers s where server_id = any($1::uuid[])`,
 );
-/** $1 server, $2 last day that is made, $3 last account of the next day that has its digest. */
+/** $1 server, $2 last day that is made, $3 last account whose digest of the next day is made. */
 const SAVE_PROGRESS: Statement<never> = statement(
   "digests-save-progress",
   "update digest_servers set made_through = $2::date, after_account = $3 where server_id = $1",
@@ -83,7 +83,7 @@ const TAKE_LATE: Statement<{ day: string; account_number: string }> = statement(
      select account_number from late_records where server_id = $1 and day <= $2::date order by day, id limit $3
    )) returning day::text, account_number`,
 );
-/** $1 server, $2 day, $3 last account of the day that has its digest, $4 limit. */
+/** $1 server, $2 day, $3 last account whose digest of the day is made, $4 limit. */
 const DROP_LATE: Statement<{ id: string }> = statement(
   "digests-drop-late-records",
   `delete from late_records where id in (
@@ -135,8 +135,8 @@ export async function saveFirstDay(tx: Transaction, serverId: string, firstDay: 
 }
 
 /**
- * Notes late records in the transaction that books them, so that their digests are revised. Each
- * account and day once.
+ * Notes late records in the transaction that books them, so that their digests are revised: one
+ * note for each account and day.
  */
 export function noteLateRecords(tx: Pick<Transaction, "execute">, records: readonly LateRecord[]): void {
   const distinct = new Map(
@@ -153,8 +153,7 @@ export function noteLateRecords(tx: Pick<Transaction, "execute">, records: reado
 
 /**
  * Deletes the notes up to `lastDay` of at most `limit` accounts, and returns the accounts with the
- * earliest day of each. Later statements of the transaction see the transactions or deals that were
- * noted.
+ * earliest day of each. Later statements of `tx` see the records that were noted.
  */
 export async function takeLateRecords(
   tx: Transaction,
@@ -167,7 +166,7 @@ export async function takeLateRecords(
 
 /**
  * Deletes at most `limit` notes of a day, of accounts whose digest is not made yet, and returns how
- * many. The digest needs no note: the batch that makes it later reads the transactions or deals.
+ * many. These notes are not needed: the batch that makes the digest reads the records anyway.
  */
 export async function dropLateRecords(
   tx: Transaction,
@@ -180,7 +179,7 @@ export async function dropLateRecords(
 interface LateDay {
   readonly serverId: string;
   readonly day: string;
-  /** The last account of the day that has its digest. */
+  /** The last account whose digest of the day is made. */
   readonly afterAccount: string;
   readonly limit: number;
 }

@@ -70,7 +70,7 @@ export const Command = z.object({
 });
 export type Command = z.infer<typeof Command>;
 
-/** The one-time passwords of a new account. */
+/** The passwords of a new account, which only the first answer has. */
 export const AccountPasswords = z.object({ tradingPassword: z.string(), investorPassword: z.string() });
 
 /** Answer of a queued mutation (interface, "Command envelope"). */

@@ -209,14 +209,17 @@ export const ACCOUNT_ROUTES = {
     body: z.object({ selection: RiskTemplateSelection }),
     answer: z.object({ accounts: z.int().min(0) }),
   },
-  /** The accounts that the selection of a risk template matches, in the order of their numbers. */
+  /**
+   * The accounts that the selection of a risk template matches, in the order of their numbers as
+   * text.
+   */
   listSelectedAccounts: {
     method: "POST",
     path: `${SERVER}/accounts/selected`,
     callers: ["risk"],
     body: z.object({
       selection: RiskTemplateSelection,
-      /** Only accounts with a higher number; empty: from the first one. */
+      /** Only accounts whose number comes after this one; empty: from the first one. */
       after: z.string().max(32),
       limit: z.int().min(1).max(MAX_ACCOUNTS),
     }),

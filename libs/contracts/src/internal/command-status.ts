@@ -1,4 +1,4 @@
-/** The internal routes of command-status, which renders commands once and sends the stored text. */
+/** The internal routes of command-status. */
 import { z } from "zod";
 
 import { Command, CommandAnswer, CommandsAnswer, ListCommandsQuery } from "../http/commands.ts";
@@ -87,7 +87,7 @@ export const COMMAND_STATUS_ROUTES = {
       commands: z.array(z.object({ commandId: z.guid(), organizationId: z.guid(), reservedCredits: z.int().min(0) })),
     }),
   },
-  /** Commands of an organization without a final state, by server. */
+  /** Number of commands of an organization that are not final yet, by server. */
   countWaitingCommands: {
     method: "GET",
     path: "/internal/organizations/:organizationId/waiting-commands",
@@ -98,8 +98,8 @@ export const COMMAND_STATUS_ROUTES = {
           serverId: z.guid(),
           waiting: z.int().min(1),
           /**
-           * When the oldest of the commands whose message has arrived was accepted; null: no
-           * message has arrived.
+           * `createdAt` of the oldest of these commands, as far as their messages have arrived;
+           * null: no message has arrived.
            */
           oldestCreatedAt: z.iso.datetime().nullable(),
         }),

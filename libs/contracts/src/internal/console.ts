@@ -75,7 +75,10 @@ export const CONSOLE_ROUTES = {
     body: NewPassword.nullish().transform((given) => given ?? {}),
     answer: z.object({ password: z.string().optional() }),
   },
-  /** Applies to the next request of the user; 400 for the last owner of an organization. */
+  /**
+   * Applies to the next request of the user. Returns 400 if the last active owner of an
+   * organization would get another role.
+   */
   setUserRole: {
     ...OPERATOR,
     method: "PUT",

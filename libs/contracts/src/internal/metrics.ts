@@ -67,7 +67,7 @@ export const METRICS_ROUTES = {
   readLatestSamples: {
     method: "POST",
     path: "/internal/samples/latest",
-    /** A process of metrics with the samples of only some accounts asks a process that has all. */
+    /** `metrics`: a process that has only some accounts asks one that answers for all accounts. */
     callers: ["account", "console", "metrics"],
     /** Accounts of one server, or of several servers. */
     body: z.union([
@@ -126,7 +126,10 @@ export const METRICS_ROUTES = {
     /** In the order of the request; null for an account without a stored minute. */
     answer: z.object({ values: z.array(StoredAccountValues.nullable()) }),
   },
-  /** The equity of all accounts of each server, in units of its currency. */
+  /**
+   * Sums over the accounts of each server that have a stored minute, in units of the server's
+   * currency.
+   */
   summarizeEquity: {
     method: "POST",
     path: "/internal/servers/equity",
@@ -136,6 +139,7 @@ export const METRICS_ROUTES = {
     answer: z.object({
       servers: z.array(
         z.object({
+          /** Number of these accounts. */
           accounts: z.int().min(0),
           equity: z.number(),
           dayStartEquity: z.number(),
@@ -151,7 +155,7 @@ export const METRICS_ROUTES = {
    */
   followWindows: { method: "GET", path: "/internal/windows", callers: ["metrics"], answer: z.never() },
   /**
-   * The sockets that one process serves, their subscriptions, and how many of them are stalled.
+   * Numbers of one process: its sockets, their subscriptions, and its stalled sockets.
    * `bufferedBytes` counts the unsent bytes of all sockets, and `mostBufferedBytes` those of the
    * socket with the most.
    */

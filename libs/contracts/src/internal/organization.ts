@@ -14,14 +14,17 @@ import { Guid } from "../values.ts";
 import { AUDIT_OUTBOX_ROUTES } from "./audit-outbox.ts";
 import type { InternalRoutes } from "./route.ts";
 
-/** Far above any wallet, and below the largest exact integer. */
+/**
+ * Maximum number of credits in a request: far above any wallet, and below the largest exact
+ * integer.
+ */
 const MAX_CREDITS = 1_000_000_000_000;
 const Credits = z.int().min(0).max(MAX_CREDITS);
 
 /** Length of a trading server's token. */
 const MIN_TOKEN_CHARACTERS = 16;
 const MAX_TOKEN_CHARACTERS = 500;
-/** Characters that an HTTP header can carry. */
+/** A token is sent in an HTTP header: visible ASCII characters, without spaces. */
 const TOKEN = /^[\x21-\x7e]*$/;
 
 const NewKey = z.object({

@@ -1,6 +1,7 @@
 /**
  * The internal routes of the webhooks service. Each webhook operation of the management API has a
- * route with the same answer. Further routes are reads of the console and the audit outbox.
+ * route with the same answer. The console has further routes to read deliveries, and the routes of
+ * the audit outbox.
  */
 import {
   CreateWebhookBody,

@@ -21,8 +21,8 @@ export const ClientMessage = z.discriminatedUnion("type", [SubscribeMessage, Uns
 export type ClientMessage = z.infer<typeof ClientMessage>;
 
 /**
- * Sent before replayed samples, whenever `afterSequence` was given (decisions, 10.1). Also sent if
- * samples left the window before a slow socket read them.
+ * First message of a subscription with `afterSequence`, also if no sample is replayed (decisions,
+ * 10.1). Also sent if samples left the window before a slow socket read them.
  */
 export const ReplayFrame = z.object({
   type: z.literal("account.metrics.replay"),

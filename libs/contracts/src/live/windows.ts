@@ -30,7 +30,7 @@ export const WindowsHolding = z.object({
   partitions: z.int().min(1),
   /** Stream processes follow the accounts of these partitions at this process. */
   own: z.array(z.int().min(0)),
-  /** Held in case the process whose own partitions these are is unavailable. */
+  /** Own partitions of another process. This process holds them in case that one is unavailable. */
   replica: z.array(z.int().min(0)),
 });
 export type WindowsHolding = z.infer<typeof WindowsHolding>;

@@ -6,9 +6,9 @@
 import type { TradingEvent } from "./trading-event.ts";
 
 /**
- * Whether later finance events wait for the account event of this trading event. False also for
- * trading events such as a new leverage: account publishes an account event with the command, but
- * no finance event waits for it.
+ * Whether later finance events wait for the account event of this trading event. False for
+ * trading events such as a new leverage: the command that changes it has an account event of its
+ * own, for which no finance event waits.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {
@@ -27,7 +27,7 @@ export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   }
 }
 
-/** Whether the finance service announces the trading event: one finance event per ledger row. */
+/** Whether the finance service announces the trading event: one finance event per transaction. */
 export function isAnnouncedByFinance(event: TradingEvent): boolean {
   switch (event.type) {
     case "account.created":

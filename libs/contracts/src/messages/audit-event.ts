@@ -9,7 +9,7 @@ const MAX_ACTION_CHARACTERS = 64;
 
 /**
  * An entry of the audit log, made by a service other than the console service. It never contains a
- * password, a secret, a token, or an address with one of these.
+ * password, a secret, a token, or a URL that contains one of them.
  */
 export const AuditEvent = z.object({
   eventId: z.guid(),

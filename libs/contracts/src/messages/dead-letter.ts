@@ -1,7 +1,7 @@
 /**
  * Headers of a record of `dead-letter`, as text: why a message could not be processed or published,
  * and its origin. The record has the message's key and value. The value is empty if it could hold a
- * sealed password, cannot be read, or is too large.
+ * sealed password, cannot be read, is too large, or is no longer known.
  */
 export const DEAD_LETTER_HEADERS = {
   reason: "reason",

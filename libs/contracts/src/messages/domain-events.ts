@@ -103,7 +103,7 @@ export const AccountEvent = z.discriminatedUnion("type", [
 ]);
 export type AccountEvent = z.infer<typeof AccountEvent>;
 
-/** A record of `finance.events`: a ledger row that the finance service has committed. */
+/** A record of `finance.events`: a transaction that the finance service has booked. */
 export const FinanceEvent = z.object({
   ...EventFields,
   type: z.literal("transaction.recorded"),

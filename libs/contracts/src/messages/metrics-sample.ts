@@ -45,8 +45,8 @@ export function movedCheckpoint({ sequence, frame }: SampleCheckpoint): SampleCh
 /**
  * A position is the generation of a topic times this number, plus the offset: positions stay
  * ordered when the topic is recreated. All offsets of this file, also `from` and `to`, are
- * positions. The number is larger than any offset of a partition: 10,000 records a second would
- * take 55 years.
+ * positions. The number is larger than any offset of a partition: 10,000 records a second
+ * reach it after 55 years.
  */
 export const OFFSETS_PER_GENERATION = 2 ** 44;
 

@@ -6,7 +6,7 @@ import { DateTime } from "../values.ts";
 export const MAX_QUOTE_SYMBOLS = 50;
 /**
  * Maximum length of a symbol in a request of quotes. With {@link MAX_QUOTE_SYMBOLS} it keeps the
- * encoded query below 10 KB; HTTP servers refuse a longer address.
+ * encoded query below 10 KB: HTTP servers limit the length of an address.
  */
 export const MAX_SYMBOL_LENGTH = 64;
 

@@ -125,7 +125,7 @@ export const TradingEvent = z.discriminatedUnion("type", [
     type: z.literal("account.password_changed"),
     passwordKind: z.enum(["trading", "investor"]),
   }),
-  // The change's own event, after the events of the closed positions and cancelled orders.
+  // The event of a change that flattens, after those of the closed positions and cancelled orders.
   z.object({
     ...Envelope,
     type: z.literal("account.flattened"),

@@ -1,6 +1,5 @@
 /**
- * Examples of evidence. The hashes are those of the examples. The signatures are by a key that
- * nobody uses.
+ * Examples of evidence. Their hashes are correct. Their signatures are by a key that nobody uses.
  */
 import type { BreachEvidence, IntervalEvidence } from "../http/evidence.ts";
 import type { z } from "zod";

@@ -5,13 +5,13 @@ const MONEY = "Decimal text in units of the account's currency, with two decimal
 export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   evidence: "The evidence of the breach.",
   "EvidenceEvent.status":
-    "`pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.status":
-    "`pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.sequence":
-    "Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it.",
+    "Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach.",
   "EvidenceEvent.sequence":
-    "Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it.",
+    "Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach.",
   extremeValue:
     "The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals.",
   extremeAt: "When the trading server measured `extremeValue`, UTC; null unless stored.",
@@ -61,7 +61,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceRule.type": "Kind of the rule.",
   "EvidenceRule.action": "What kapi did at the breach.",
   "EvidenceRule.activeFrom":
-    "When the first values were measured that were compared with this version, UTC. All later valuations were compared with this version too.",
+    "Time of the first values that were compared with this version, as the trading server measured it, UTC. All later valuations were compared with this version too.",
   "EvidenceRule.limit": "The limit of the rule.",
   unit: "Unit of the limit.",
   "EvidenceLimit.value": "The limit as decimal text.",
@@ -77,7 +77,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   base: `The value of which a limit in percent is a share. ${MONEY}`,
   "EvidenceReference.at": "When the values of the reference were measured, UTC.",
   valuationIndex:
-    "Index in `records` of the valuation that reached the threshold; null if the values that the account had when the rule was set reached it, or if `missing` names valuations.",
+    "Index in `records` of the valuation that reached the threshold; null if the account had reached the threshold already when the rule was set, or if `missing` names valuations.",
   "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest value. ${MONEY}`,
   "EvidenceBreach.extremeAt": "When the trading server measured `extremeValue`, UTC.",
   "EvidenceBreach.sequence": "Sequence of the sample that includes the valuation; null if no sample does.",

@@ -96,7 +96,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
     schema: { type: "integer" },
   },
   "Idempotent-Replayed": {
-    description: "`true` if the answer repeats that of an earlier request with the same key.",
+    description: "`true` if an earlier request with the same key queued the command.",
     schema: { type: "string", enum: ["true"] },
   },
   "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },

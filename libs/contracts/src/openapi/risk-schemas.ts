@@ -54,7 +54,7 @@ export const RISK_SCHEMAS = {
 };
 
 /**
- * JSON Schema of rules that are functions in zod. Amounts and percentages get no `multipleOf`:
+ * JSON Schema of checks that are functions in zod. Amounts and percentages get no `multipleOf`:
  * these schemas also describe answers, and for many validators 0.07 is no multiple of 0.01.
  */
 export const RISK_SCHEMA_RULES: readonly (readonly [z.ZodType, Readonly<Record<string, unknown>>])[] = [

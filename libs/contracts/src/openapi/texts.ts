@@ -34,9 +34,9 @@ released when it expires. A read is also charged if the caller disconnects befor
 
 ## Concurrent requests
 
-Each organization has a maximum number of concurrent requests of several kinds, mainly searches and lists of all accounts
-of a server. A request beyond this maximum returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`: retry after
-\`Retry-After\`. A list that takes longer than two minutes to read is cut off; request pages instead.
+Several kinds of requests, mainly searches and lists of all accounts of a server, have a maximum number of concurrent
+requests per organization. A request beyond this maximum returns 429 with the code \`TOO_MANY_CONCURRENT_REQUESTS\`:
+retry after \`Retry-After\`. A list that takes longer than two minutes to read is cut off; request pages instead.
 
 ## Lists
 
@@ -91,7 +91,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listCreditUsage:
     "One line for each billed request, or for the reservation of a command. Refunds and released reservations are lines with negative `credits`. With a filter the request reads every line between `from` and `to`. If that takes more than two seconds it returns 500: give a shorter span.",
   updateServerConfiguration:
-    "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting list, and becomes null when the list drops it. A change of currency concerns new accounts only.",
+    "Give at least one field; other fields are unchanged. `defaultLeverage` has to be in the resulting `supportedLeverage`, and becomes null if a new `supportedLeverage` does not contain it. A change of currency concerns new accounts only.",
   flattenAccount:
     "Positions are closed at the market. While the market of a position is closed, the command is retried until its deadline. If the account still has open positions then, the command fails with `ACCOUNT_HAS_OPEN_POSITIONS`. Positions that it has closed stay closed; `errorMessage` names them. `result`: `{closed, cancelled}`. To prevent new orders, use `disableAccount` with `flatten`.",
   setAccountCloseOnly:
@@ -117,7 +117,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listTradingAccounts:
     "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:
-    "The one-time passwords are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, or the server is disabled.",
+    "The passwords of the account are in `credentials` of the first answer and nowhere else. If you lose that answer, repeat the request with the same `Idempotency-Key` to get the command, and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`. When the command is `succeeded`, its `result` is `{accountId, accountNumber}`. 409: the key was used for another request, or the server is disabled.",
   bulkCreateTradingAccounts:
     "Each item is idempotent on its own, under `<Idempotency-Key>:<index>`. The whole request is checked before anything is queued: with one invalid item nothing is queued. A repeated bulk returns 202 with its items as duplicates, without credentials. If you lose the first answer, its passwords are lost too: find the accounts with `GET …/commands?bulkIdempotencyKey=<Idempotency-Key>` (`result.accountNumber`; with `wait=30` the answer comes when all commands are final, or after 30 seconds), and then set new passwords with `resetTradingPassword` and `resetInvestorPassword`.",
   getTradingAccount:
@@ -135,10 +135,10 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   resetTradingPassword: PASSWORD_RESET_TEXT,
   resetInvestorPassword: PASSWORD_RESET_TEXT,
   listAccountPositions:
-    "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if none is. This request waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
+    "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if none is. This request waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
   getAccountState:
-    "Shows what a trader had at a time, for example in a dispute. Everything that the trading server has timed within the millisecond `at` or before is in `balance` and `positions`: the request first waits until all events of the trading server are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
+    "Shows what a trader had at a time, for example in a dispute. `balance` and `positions` include everything whose time is in the millisecond `at` or earlier: the request first waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
   exportAccountHistory:
     "`from` and `to` are inclusive, to the millisecond. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`: the next result begins with the records of that millisecond again.",
   depositAccountFunds: "`result`: `{transactionId, balanceAfter}`.",
