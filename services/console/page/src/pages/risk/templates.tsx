@@ -25,8 +25,8 @@ export function RiskTemplatesPage() {
   return (
     <Page title="Risk templates">
       <p class="quiet">
-        A template gives its rules to the accounts that match it and have no rules of their own. If several templates
-        match an account, the oldest template applies.
+        A template gives its rules to the accounts that match it. If several templates match an account, the oldest
+        template applies. No template applies to an account whose rules were last set or deleted on the account itself.
       </p>
       <WithServer serverId={chosen === "" ? null : chosen} choose={(server) => state.set({ server })}>
         {(server) => <Templates key={server.serverId} server={server} />}
