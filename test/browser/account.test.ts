@@ -167,7 +167,7 @@ describe("the tabs of an account", () => {
     await openAs("finance");
     expect(await tabs().getByRole("link", { name: "Audit" }).count()).toBe(0);
     await user.open(`/accounts/${client.demo.serverId}/${number}?tab=audit`);
-    await user.page.getByText("It needs the role owner.").waitFor();
+    await user.page.getByText("This needs the role owner.").waitFor();
     user.complaints.splice(0);
   });
 });

@@ -176,7 +176,7 @@ describe("a list", () => {
     await failWith(403, "MISSING_PERMISSION", "Your role does not allow this: money:move");
     await at("/accounts");
     const text = await user.page.getByRole("alert").innerText();
-    expect(text).toMatch(/^Your role does not allow this\. It needs the role owner or finance\. Ask an owner of /);
+    expect(text).toMatch(/^Your role does not allow this\. This needs the role owner or finance\. Ask an owner of /);
     await checkPage(user, "state-forbidden");
   });
 

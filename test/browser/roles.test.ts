@@ -60,7 +60,7 @@ describe("a person sees no button for an action that their role does not allow",
       const colleague = await harness.colleague(owner, role);
       for (const address of ["/people", "/audit"]) {
         await openAs(colleague, address);
-        await user.page.getByText("It needs the role owner.").waitFor();
+        await user.page.getByText("This needs the role owner.").waitFor();
         expect([role, address, await buttons()]).toEqual([role, address, []]);
       }
     }
@@ -120,7 +120,7 @@ describe("a person who may not do something", () => {
   it("sees which role may do it", async () => {
     await openAs(await harness.colleague(owner, "finance"), "/people");
     expect(await alert()).toBe(
-      "Your role does not allow this. It needs the role owner. Ask an owner of Test to change your role.",
+      "Your role does not allow this. This needs the role owner. Ask an owner of Test to change your role.",
     );
   });
 

@@ -185,10 +185,10 @@ function columns(emails: ReadonlyMap<string, string>): readonly Column<AuditEntr
 /** What happened. For a command that failed or expired, its state is shown too. */
 function What({ entry: { action, details } }: { readonly entry: AuditEntry }) {
   const { status } = details;
-  const isUndone = status === "failed" || status === "expired";
+  const isUnsuccessful = status === "failed" || status === "expired";
   return (
     <>
-      {actionInWords(action)} {isUndone ? <State of={status} /> : null}
+      {actionInWords(action)} {isUnsuccessful ? <State of={status} /> : null}
     </>
   );
 }

@@ -59,8 +59,8 @@ function Shown({ breach, loaded }: { readonly breach: RiskBreach; readonly loade
 }
 
 /**
- * The time of the positions in words: that of the extreme value, or that of the breach if the
- * account had no open positions at the extreme value.
+ * The time of the positions in words: that of the breach if the account had open positions at the
+ * breach, but none at the extreme value. Otherwise that of the extreme value.
  */
 function timeOfPositions({ breach: { side, compared, at, extremeAt }, records, positions }: BreachEvidence): string {
   const extreme = records.findLast((record) => record.kind === "valuation" && record.measuredAt === extremeAt);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { browserInWords } from "./browser-words.ts";
 
-it("names the browser and the system of a session; an unknown User-Agent is shown as it is", () => {
+it("names the browser and the system of a session; of an unknown User-Agent, shows the beginning", () => {
   const agents = {
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36":
       "Chrome 142 on Linux",

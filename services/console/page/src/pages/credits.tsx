@@ -20,7 +20,7 @@ const INITIAL_DAYS = 30;
 /** The limit of the console's API (`LowBalanceThresholdBody` in `libs/contracts`). */
 const HIGHEST_THRESHOLD = 1_000_000_000_000;
 
-/** The wallet, the usage by day, and the usage lines of requests, reservations and refunds. */
+/** The wallet, the usage by day, and the usage lines. */
 export function CreditsPage() {
   const api = useApi();
   const [shownDays, setShownDays] = useState<number>(INITIAL_DAYS);

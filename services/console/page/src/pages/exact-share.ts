@@ -22,7 +22,8 @@ export function difference(left: number, right: number): number {
 
 /**
  * How many percent `amount` is of `base`, as a decimal text, rounded half away from zero to four
- * decimals. Null if `base` is not positive, or if a text is not a number of at most four decimals.
+ * decimals. Arguments of the type number are first rounded to four decimals. Null if `base` is not
+ * positive, or if a text is not a number of at most four decimals.
  */
 export function exactShare(amount: number | string, base: number | string): string | null {
   const [part, whole] = [unitsOf(amount, DECIMALS), unitsOf(base, DECIMALS)];

@@ -135,8 +135,9 @@ function listOf(text: string): string[] | null {
 }
 
 /**
- * When a key that is created now expires, in UTC; null: never. `date` is a local time of the chosen
- * zone.
+ * When a key that is created now expires, in UTC; null: never. `date` is the custom date, in local
+ * time of the chosen zone.
+ * @throws Failure if the custom date is chosen and `date` is incomplete.
  */
 export function endOf(life: string, date: string): string | null {
   if (life === ON_A_DATE) {

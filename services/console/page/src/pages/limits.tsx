@@ -17,7 +17,7 @@ const TYPES = { dailyLoss: "Daily loss", maxLoss: "Maximum loss" } as const;
 const DISTANCES = ["1", "5", "10", "25"] as const;
 const PAGE_LABELS = ["Nearer", "Further"] as const;
 
-/** The accounts that are nearest to a loss limit. */
+/** The accounts with a loss limit that is not breached, the nearest to their limit first. */
 export function LimitsPage() {
   const api = useApi();
   const state = useUrlState();
@@ -65,7 +65,7 @@ export function LimitsPage() {
   );
 }
 
-/** The currency of a server; null if it is not known. */
+/** The currency of a server; null for a server that is not in `servers`. */
 export function currencyIn(servers: readonly ConsoleServer[], serverId: string): string | null {
   return servers.find((server) => server.serverId === serverId)?.configuration.currency ?? null;
 }

@@ -91,7 +91,7 @@ const CHANGES = {
   "reset-two-factor": {
     title: "Reset two-factor authentication?",
     confirm: "Reset two-factor",
-    text: "is signed out, and signs in with the password alone until they set it up again. Make sure that the person who asks you is really this person.",
+    text: "is signed out, and signs in with the password alone until they set up two-factor authentication again. Make sure that the person who asks you is really this person.",
   },
 } as const;
 

@@ -65,7 +65,10 @@ export function missingInWords({ what, reason, from, to }: MissingEvidence): str
   return `${PARTS[what]}${intervalInWords(from, to)}: ${REASONS[reason]}.`;
 }
 
-/** The word before the value: a limit in percent is a share `of` it, an amount counts `from` it. */
+/**
+ * The word between a limit and the value from which it counts: "5 % of the balance", or "500.00 USD
+ * from the balance".
+ */
 function counted({ percent }: RiskLimit): string {
   return percent === undefined ? " from" : " of";
 }

@@ -100,7 +100,7 @@ function lacking(field: string, message: string): Failure {
 }
 
 interface KindChoiceProps {
-  /** Null: all kinds except final states of commands, including kinds added later. */
+  /** Null: all kinds, also kinds that are added later, but no final states of commands. */
   readonly chosen: readonly WebhookKind[] | null;
   readonly choose: (kinds: WebhookKind[] | null) => void;
   readonly error: string | null;

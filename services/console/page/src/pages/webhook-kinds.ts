@@ -47,7 +47,10 @@ export const KIND_GROUPS: readonly KindGroup[] = [...new Set(Object.values(SUBJE
   kinds: CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] === subject),
 }));
 
-/** Kinds that an endpoint gets if its `kinds` is null: all except final states of commands. */
+/**
+ * The kinds that an endpoint gets if its `kinds` is null: all except final states of commands. Such
+ * an endpoint also gets `webhook.test`, which is left out here.
+ */
 export const DEFAULT_KINDS: readonly WebhookKind[] = CHOSEN_KINDS.filter((kind) => SUBJECTS[kind] !== COMMANDS);
 
 /** Every kind that a delivery can have. */

@@ -17,7 +17,10 @@ interface ReplayProps {
   readonly onClose: () => void;
 }
 
-/** Dialog that sends the endpoint all its events since a chosen time, also those never sent. */
+/**
+ * Dialog that sends an endpoint all events since a chosen time that match its kinds and servers,
+ * whether they were sent before or not.
+ */
 export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
   const api = useApi();
   const zone = currentZone();

@@ -57,7 +57,7 @@ function EndpointView({ endpoint, query, onChanged }: ViewProps) {
   const api = useApi();
   const [opened, open] = useState<Opened>(null);
   const [secret, setSecret] = useState<WebhookSecret | null>(null);
-  /** Number of tests and replays that this page has sent. The list is reloaded when it changes. */
+  /** Number of tests and replays that this page has sent. A change reloads the deliveries. */
   const [sent, setSent] = useState(0);
   const [message, setMessage] = useState("");
   const showMessage = (text: string): void => {

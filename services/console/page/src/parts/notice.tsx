@@ -69,7 +69,7 @@ function isForbidden({ status, code }: Failure): boolean {
 }
 
 /**
- * Which role is needed, and whom to ask. If the role is not the reason, the text of the API: a
+ * Which role is needed, and whom to ask. If the text of the API names no permission, that text: a
  * second factor must be set up first, or the person is no longer an owner.
  */
 function Forbidden({ message }: { readonly message: string }) {
@@ -79,7 +79,7 @@ function Forbidden({ message }: { readonly message: string }) {
   const roles = rolesInWords(permission);
   return (
     <>
-      Your role does not allow this.{roles === null ? "" : ` It needs the role ${roles}.`} Ask an owner of{" "}
+      Your role does not allow this.{roles === null ? "" : ` This needs the role ${roles}.`} Ask an owner of{" "}
       {session?.organization.name ?? "your organization"} to change your role.
     </>
   );

@@ -8,7 +8,10 @@ interface PagerProps {
   readonly go: (page: number) => void;
 }
 
-/** The page number of a list, and buttons for the previous and the next page. */
+/**
+ * The number of items of a list. If there are several pages, also the page number, and buttons for
+ * the previous and the next page.
+ */
 export function Pager({ pagination, what, go }: PagerProps) {
   const { page, total, totalPages } = pagination;
   const [one, many] = what;

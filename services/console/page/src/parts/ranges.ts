@@ -20,7 +20,7 @@ export const RANGES = {
 /** The name of a range in the address. */
 export type RangeName = keyof typeof RANGES;
 
-/** A range of time; `to` is excluded. Null: without a limit. */
+/** A range of time; `toMs` is excluded. Null: without a limit. */
 export interface TimeSpan {
   readonly fromMs: number | null;
   readonly toMs: number | null;

@@ -68,7 +68,7 @@ export class RowHeights {
 
 interface Shown {
   readonly count: number;
-  /** The part of the table on the screen, from the top of its first row. */
+  /** The top and bottom edge of the screen, measured from the top of the first row. */
   readonly topPx: number;
   readonly bottomPx: number;
   /** A row that stays rendered, because it has the focus; null: none. */

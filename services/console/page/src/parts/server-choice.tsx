@@ -14,8 +14,8 @@ interface WithServerProps {
 }
 
 /**
- * Content for one server. Above it is a choice of the server, if there are several, or if the
- * requested one does not exist.
+ * Content for one server, or a text if the organization has no servers. Above the content is a
+ * choice of the server, if there are several, or if the requested one does not exist.
  */
 export function WithServer({ serverId, choose, children }: WithServerProps) {
   const api = useApi();

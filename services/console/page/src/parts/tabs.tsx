@@ -53,7 +53,10 @@ export function Tabs({ label, tabs, current }: TabsProps) {
   );
 }
 
-/** For each key, the index of the link that gets the focus, from the link at `index` of `count`. */
+/**
+ * For each key: the index of the link that gets the focus next. `index` is the link that has the
+ * focus now, and `count` is the number of links.
+ */
 const MOVES: Readonly<Record<string, (index: number, count: number) => number>> = {
   ArrowRight: (index, count) => (index + 1) % count,
   ArrowLeft: (index, count) => (index + count - 1) % count,

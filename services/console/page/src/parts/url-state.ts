@@ -32,7 +32,10 @@ export interface UrlState {
   readonly cursor: string | null;
   /** Shows the page at a cursor: the page after the page shown. */
   older(cursor: string): void;
-  /** Shows the page before the page shown, or the first page if a link led here. */
+  /**
+   * Shows the page before the page shown. If the page shown was opened by its address, the previous
+   * page is unknown, and the first page is shown instead.
+   */
   newer(): void;
 }
 

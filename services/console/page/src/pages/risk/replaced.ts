@@ -5,7 +5,7 @@ import type { Intent } from "../account/actions/intents.ts";
  * The version that a succeeded change made, as a sentence; empty if the result has no version. The
  * console compares versions only before a change is queued (decisions, 26.1). If another change of
  * the same rules or template was carried out after this comparison, further sentences say so. They
- * are omitted for a creation (expected version 0).
+ * are omitted for a creation (expected version 0), and if the expected version is unknown.
  */
 export function replacedText({ result }: Pick<Command, "result">, intent: Pick<Intent, "fields"> | null): string {
   const { version } = result ?? {};

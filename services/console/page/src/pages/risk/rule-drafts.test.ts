@@ -30,6 +30,7 @@ describe("rules that are edited", () => {
   it("accept numbers with a decimal comma or point; any other text is an issue of its field", () => {
     const draft = { ...createDraft("dailyLoss", []), limit: " 2,5 " };
     expect(rulesOf([draft])).toMatchObject({ rules: [{ limit: { percent: 2.5 } }] });
+    expect(rulesOf([{ ...draft, limit: "2.5" }])).toMatchObject({ rules: [{ limit: { percent: 2.5 } }] });
     const wrong = rulesOf([draft, { ...draft, limit: "5 %", warnAt: "x" }]);
     const issues = "issues" in wrong ? wrong.issues : [];
     expect(issues.map(({ path }) => path.join("."))).toEqual(["rules.1.warnAt", "rules.1.limit"]);

@@ -72,8 +72,8 @@ export function draftOf(rule: RiskRule): RuleDraft {
 }
 
 /**
- * The rules as the API takes them. If the text of a number field is not a number, the issues of
- * these fields instead. The API checks everything else by its schema.
+ * The rules as the API takes them. If the texts of some number fields are not numbers, the issues
+ * of these fields instead. The API checks everything else by its schema.
  */
 export function rulesOf(
   drafts: readonly RuleDraft[],
@@ -103,7 +103,6 @@ export function rulesOf(
         return { ...common, target: limit, basis: draft.basis, ...optional("startValue") };
     }
   });
-  // The API checks the rules by its schema.
   return issues.length > 0 ? { issues } : { rules: rules as readonly RiskRule[] };
 }
 

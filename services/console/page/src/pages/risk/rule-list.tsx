@@ -66,6 +66,6 @@ export function RuleChangeList({ before, after, currency }: RuleChangeListProps)
 
 /** A rule with its action and warning. */
 function whole(rule: RiskRule, currency: string): string {
-  const warning = rule.warnAt === undefined ? "" : ` Warning at ${exactPercent(rule.warnAt)}.`;
+  const warning = rule.warnAt === undefined ? "" : ` Warning at ${exactPercent(rule.warnAt)} of the limit.`;
   return `${ruleInWords(rule, currency)}. ${actionInWords(rule.action)}.${warning}`;
 }

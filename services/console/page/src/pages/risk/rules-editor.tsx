@@ -26,7 +26,7 @@ interface RulesEditorProps {
   readonly children?: (issues: readonly Issue[]) => ComponentChildren;
   /** Rejects with a Failure if the change was certainly not accepted. */
   readonly save: (rules: readonly RiskRule[]) => Promise<void>;
-  /** Reads the newest version; the changes of the form are lost. */
+  /** Reads the newest version. What the person has entered is lost. */
   readonly readAgain: () => void;
   readonly onClose: () => void;
 }
@@ -39,8 +39,8 @@ export function RulesEditor(props: RulesEditorProps) {
   const [asked, setAsked] = useState<readonly RiskRule[] | null>(null);
   const [conflict, setConflict] = useState<Failure | null>(null);
   const change = (changed: readonly RuleDraft[]): void => {
-    // The change of a rule removes the issues of this rule. Adding or removing a rule removes the
-    // issues of all rules.
+    // A change of one rule removes the issues of this rule. Adding or removing a rule removes the
+    // issues of all rules. Both remove issues of the list as a whole.
     const isSame = (index: unknown): boolean =>
       changed.length === drafts.length && typeof index === "number" && changed[index] === drafts[index];
     setIssues(issues.filter(({ path: [list, index] }) => list !== "rules" || isSame(index)));

@@ -111,11 +111,11 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
   return (
     <p>
       {isNew
-        ? "Every account that matches and has no rules of its own gets these rules."
-        : "Every account that has rules of this template gets the new version, also if it no longer matches. Every account that matches and has no rules of its own gets it too."}{" "}
-      An account to which an older template applies gets the rules of that template instead. Rules that were set on an
-      account stay. If an account already exceeds the limit of a rule, the rule is breached at once, and its action is
-      carried out.
+        ? "Every account that matches gets these rules."
+        : "Every account that has rules of this template gets the new version, also if the account no longer matches. Every other account that matches gets the new version too."}{" "}
+      An account to which an older template applies gets the rules of that template instead. An account whose rules were
+      last set or deleted on the account itself does not change. If an account already exceeds the limit of a rule, the
+      rule is breached at once, and its action is carried out.
     </p>
   );
 }

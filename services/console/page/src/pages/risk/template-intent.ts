@@ -32,5 +32,5 @@ export function templateResultText(command: Command, intent: Intent | null): str
   const accounts = command.result?.["accounts"];
   if (typeof accounts !== "number") return "";
   const matching = accounts === 1 ? "1 account matches" : `${whole(accounts)} accounts match`;
-  return `${replacedText(command, intent)} ${matching}. Those without rules of their own get the rules of the template now, unless an older template applies to them.`;
+  return `${replacedText(command, intent)} ${matching}. Matching accounts get the rules of the template now, except accounts to which an older template applies, and accounts whose rules were last set or deleted on the account itself.`;
 }

@@ -11,7 +11,7 @@ export const STATUS_NAMES = {
 } as const;
 
 /**
- * The accounts that a template selects: `active or disabled accounts whose name begins with "A"`.
+ * The accounts that a template selects: `active or disabled accounts whose name begins with “A”`.
  */
 export function selectionInWords({ status, nameStartsWith }: RiskTemplateSelection): string {
   const states = (status ?? []).map((one) => STATUS_NAMES[one]).join(" or ");
