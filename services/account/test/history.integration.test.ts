@@ -193,7 +193,7 @@ describe("the history of an account", () => {
     await eventually(() => expect(env.eventsOf(accountNumber)).toHaveLength(1));
   });
 
-  it("is booked once by two concurrent processes", async () => {
+  it("is booked once by two concurrent event feeds", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     await env.stopConsumer();
@@ -314,7 +314,7 @@ describe("the history of an account", () => {
     expect(await env.rows(account)).toMatchObject({ orders: null, positions: null, deals: null });
   });
 
-  it("answers 404 for an unknown account, an empty page without history, 400 for an invalid parameter", async () => {
+  it("answers 404 for an unknown account, an empty page for an account without history, 400 for an invalid parameter", async () => {
     for (const path of ["/orders", "/positions", "/positions?status=open", "/deals", "/history?limit=1"]) {
       expect((await env.get("99999999", path)).status).toBe(404);
     }
@@ -377,7 +377,7 @@ describe("the history of an account", () => {
     }
   });
 
-  it("gives an export the newest records of all kinds; a bound includes its whole millisecond", async () => {
+  it("gives an export the newest records of all kinds; `from` and `to` include their whole millisecond", async () => {
     const account = await env.openAccount();
     for (let index = 0; index < 4; index += 1) {
       const { positionId } = await env.trade("POST", account, "/orders", { ...EURUSD, volume: 0.01 });

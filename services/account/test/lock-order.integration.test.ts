@@ -74,8 +74,8 @@ async function twoAccounts(status: string): Promise<Two> {
 }
 
 /**
- * Locks accounts as booking does: first the account with the lower number. Locks the account with
- * the higher number once `competitor` waits for a lock.
+ * Locks accounts in the order of booking: first the account with the lower number. Locks the other
+ * account as soon as `competitor` waits for a lock.
  */
 async function bookBeside({ serverId, low, high }: Two, competitor: () => Promise<unknown>): Promise<void> {
   let competitors: Promise<unknown> = Promise.resolve();

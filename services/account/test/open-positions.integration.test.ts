@@ -134,7 +134,7 @@ describe("the positions that were open at a time", () => {
   }
 
   it(
-    "have the volume that they had then, at every millisecond of a random history",
+    "have their volume at opening and the volume closed until then, at every millisecond of a random history",
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
@@ -179,7 +179,7 @@ describe("the positions that were open at a time", () => {
     await env.startConsumer();
   });
 
-  it("are at most 5,000, the newest first, with the number of all", async () => {
+  it("are at most 5,000, the newest first, with the number of all open positions", async () => {
     const opens = Array.from({ length: 5_001 }, () => ({ delayMs: 0, opens: true, choice: 0, size: 1 }));
     const { account } = await accountWith(opens);
     const { body } = await openAt(account, toIso(NOON_MS));
@@ -189,7 +189,7 @@ describe("the positions that were open at a time", () => {
     expect([ids[0], ids.at(-1)]).toEqual(["position-5000", "position-1"]);
   });
 
-  it("are 404 for an unknown and for a deleting account, 400 for an invalid time", async () => {
+  it("cannot be read for an unknown or deleting account (404), or an invalid time (400)", async () => {
     const account = await env.openAccount();
     expect((await openAt("99999999", toIso(NOON_MS))).status).toBe(404);
     expect((await openAt(account, "yesterday")).status).toBe(400);

@@ -68,7 +68,7 @@ describe("quotes of a trading server", () => {
     bridge.close();
   });
 
-  it("are 500 while the trading server does not answer or disconnects", async () => {
+  it("cannot be read while the trading server does not answer or disconnects: 500", async () => {
     for (const disconnect of [false, true]) {
       await harness.fault({ kind: "unreachable", operation: "quotes", count: null, disconnect });
       const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE" };
@@ -78,7 +78,7 @@ describe("quotes of a trading server", () => {
     expect(await read({ symbols: "EURUSD", at: now() })).toMatchObject({ status: 200 });
   });
 
-  it("are 404 for an unknown server, and 400 without symbols, with too many, or without a time", async () => {
+  it("cannot be read for an unknown server (404), without symbols, with too many symbols, or without a time (400)", async () => {
     const unknown = "5a1c3f7e-0a52-4a0e-9f0a-00000000dead";
     expect(await read({ symbols: "EURUSD", at: now() }, unknown)).toMatchObject({
       status: 404,

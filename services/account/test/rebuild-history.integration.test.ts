@@ -32,7 +32,7 @@ const SHIFT_NUMBERS = statement(
   "test-shift-numbers",
   "update orders set n = n + 1000 where server_id = $1 and account_number = $2 and n <= 2",
 );
-/** Number of account events of a traded account. */
+/** Number of account events of an account that `tradedAccount` returns. */
 const EVENTS = 46;
 const LOSE_FEED = statement("test-lose-feed", "delete from feeds where server_id = $1 and account_number = $2");
 

@@ -19,7 +19,7 @@ async function insertServer(): Promise<void> {
   path = `/internal/servers/${serverId}/configuration`;
 }
 
-/** Whether the trading server opens an account with this leverage, as its configuration allows. */
+/** Whether the trading server opens an account with this leverage. */
 async function supports(leverage: number): Promise<boolean> {
   const event = await harness.final(
     await harness.publishCreation({ serverId, payload: { accountName: "Trader", initialBalance: 0, leverage } }),
@@ -43,7 +43,7 @@ describe("the configuration of a server", () => {
     expect(await supports(200)).toBe(false);
   });
 
-  it("keeps omitted fields; a default outside the list becomes null, or is rejected if given", async () => {
+  it("keeps omitted fields; an unsupported default leverage becomes null if it was stored, and is rejected in a request", async () => {
     await insertServer();
     const change = (body: unknown) => harness.call("PATCH", path, body);
     expect(await change({ supportedLeverage: [5, 10] })).toMatchObject({ body: { server: { defaultLeverage: null } } });

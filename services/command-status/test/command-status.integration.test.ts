@@ -144,7 +144,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is still one command, and final, if its message is published again with its final event", async () => {
+  it("is final if its message is published again at the same time as its final event", async () => {
     const message = commandMessage();
     await publishMessage(message);
     await caughtUp();

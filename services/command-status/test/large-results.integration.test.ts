@@ -61,7 +61,7 @@ describe("commands with large results", () => {
     expect(answered.toSorted()).toEqual([...exports, small].map(({ commandId }) => commandId).toSorted());
   });
 
-  it("count each time if one request names a command repeatedly", async () => {
+  it("count towards the limit each time that one request names them", async () => {
     const [one = small] = exports;
     const lines = await read(Array.from({ length: 500 }, () => one));
     expect(lines.filter((line) => !isLater(line)).map(idOf)).toEqual(
@@ -80,7 +80,7 @@ describe("commands with large results", () => {
     expect(found).toHaveLength(EXPORTS + 1);
   });
 
-  it("in a page that is too large for one answer are streamed, complete and in order; a smaller page is not", async () => {
+  it("on a page over the limit are rejected by the list (413) and streamed in order; smaller pages need no stream", async () => {
     const { organizationId, serverId } = small;
     const path = `/internal/servers/${serverId}/commands`;
     expect((await running.client.request("GET", `${path}?organizationId=${organizationId}&limit=100`)).status).toBe(

@@ -214,7 +214,7 @@ describe("a new command", () => {
   });
 
   it.each(["message", "event"])(
-    "whose %s comes first as the month changes has one row, in the earlier month",
+    "whose %s comes first while the month changes has one row, in the earlier month",
     async (first) => {
       await goTo(monthAfter(0));
       const message = commandMessage();

@@ -15,8 +15,8 @@ export function supersedes(next: CommandState, current: CommandState): boolean {
 }
 
 /**
- * Reduces `events`, in log order, to one event per command: the event that {@link supersedes} the
- * others.
+ * Reduces `events`, in log order, to one event per command. An event replaces the event before it
+ * only if it {@link supersedes} that event.
  */
 export function collapseEvents(events: readonly CommandEvent[]): CommandEvent[] {
   const newest = new Map<string, CommandEvent>();

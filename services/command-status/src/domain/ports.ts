@@ -28,12 +28,12 @@ export interface OpenCommand {
   readonly reservedCredits: number;
 }
 
-/** The position of a partition after a batch. */
+/** An offset in a partition: the position of this service, or the end offset. */
 export interface LogPosition {
   /** Name of the topic in `TOPICS`, without the prefix of the installation. */
   readonly topic: string;
   readonly partition: number;
-  /** Offset of the first record after the batch. */
+  /** Offset of the first record that is not ingested, or of the next record to be published. */
   readonly nextOffset: bigint;
 }
 
@@ -83,8 +83,9 @@ export interface MonthRepository {
    */
   backfillIds(): Promise<boolean>;
   /**
-   * The months more than `kept` months before the current one, oldest first. `isOpen`: a command in
-   * the month is not final.
+   * The months more than `kept` months before the current one, oldest first. The table of release
+   * 0.1.0 is included if its ids are backfilled and `monthly_from` is over `kept` months ago.
+   * `isOpen`: a command in the month is not final.
    */
   findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
@@ -93,7 +94,7 @@ export interface MonthRepository {
    * null at the end.
    */
   archiveOutcomes(month: string, firstPage: number): Promise<number | null>;
-  /** Drops the details of a month. */
+  /** Drops the details and the counts of a month. */
   drop(month: string): Promise<MonthDrop>;
 }
 
@@ -137,7 +138,7 @@ export interface IdempotencyRecords {
   /**
    * Deletes the stored messages of `commands`, with the passwords sealed in them, and lets the
    * records expire. All commands must be final and readable. Never rejects: commands whose
-   * Redis node does not answer are retried later.
+   * Redis node does not answer are queued, up to a maximum, and retried.
    */
   forget(commands: readonly CommandRead[]): Promise<void>;
 }
@@ -176,9 +177,6 @@ export interface TopicIdRepository {
 export interface WaitingCommands {
   readonly serverId: string;
   readonly waiting: number;
-  /**
-   * When the oldest of them was accepted, of those whose message has arrived; null: no message has
-   * arrived yet.
-   */
+  /** When the oldest command whose message has arrived was accepted; null if none has arrived. */
   readonly oldestCreatedAt: string | null;
 }

@@ -5,7 +5,8 @@ import type { AssignedTopic, TopicIdRepository, LogEndOffsets, StoredTopicId } f
 const REMEDY = "remove its rows from command_status.positions";
 
 /**
- * Stores the ids of the topics whose partitions are assigned to this process.
+ * Stores the topic id with each assigned partition that has none, and compares the stored ids with
+ * the current ones.
  * @throws TopicRecreated if stored positions belong to a deleted topic of the same name.
  */
 export async function storeTopicIds(topicIds: TopicIdRepository, assigned: readonly AssignedTopic[]): Promise<void> {

@@ -30,8 +30,8 @@ interface Waiter {
 }
 
 /**
- * Requests that wait for commands. A final state that this process ingests wakes its waiters. A
- * poll, one statement for all waiters, finds final states that other processes ingested.
+ * Requests that wait for commands. A final state that this process ingests wakes the waiters of the
+ * command. A poll, one statement for all waiters, finds final states that other processes ingested.
  */
 export class CommandWaiters {
   /** While a caller waits, the consumers do not use their longest interval between batches. */
@@ -55,7 +55,7 @@ export class CommandWaiters {
   }
 
   /**
-   * Resolves when the command is readable or final (`until`), when `signal` aborts, or after
+   * Resolves when the command becomes readable or final (`until`), when `signal` aborts, or after
    * `timeoutMs`.
    * @throws TooManyWaiters synchronously.
    */
@@ -118,8 +118,8 @@ export function notifyingWaiters(repository: CommandRepository, waiters: Command
 
 /**
  * Returns the body of getCommand once the command is final, or its current state after `timeoutMs`
- * (decisions, 3.7); null for a command that stays unknown, or is another organization's. `signal`
- * aborts when the caller disconnects.
+ * (decisions, 3.7); null for a command that is still unknown after {@link NOT_READABLE_YET_MS}, or
+ * is another organization's. `signal` aborts when the caller disconnects.
  * @throws TooManyWaiters
  */
 export async function waitForCommand(
@@ -141,7 +141,7 @@ export async function waitForCommand(
     assert(command !== "later", "a read of a single command returned `later`");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
-  // Begins before the look-up, because the command may still be in the log.
+  // Batches become more frequent before the look-up: perhaps the message is not ingested yet.
   const endUrgency = waiters.urgency.begin();
   const done = new AbortController();
   try {

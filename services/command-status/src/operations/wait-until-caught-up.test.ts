@@ -80,7 +80,7 @@ it("fails for a position beyond the end of a topic that was created again, not f
   expect(await caughtUp(grows, reached)).toBe(true);
 });
 
-it("fails if the positions belong to a deleted topic, also when the new one has as many records", async () => {
+it("fails if the positions belong to a deleted topic, also if the new topic has as many records", async () => {
   const answer = caughtUp(
     async () => [at(0, 5n)],
     () => [at(0, 5n)],

@@ -51,7 +51,7 @@ export function registerListRoutes(app: FastifyInstance, dependencies: ListRoute
   });
 }
 
-/** @throws ApiError 400 for a prefix that matches too many commands. */
+/** @throws ApiError 400 if too many idempotency keys begin with the prefix. */
 function refusedPrefix(error: unknown): never {
   if (!(error instanceof TooManyMatches)) throw error;
   const message = `matches more than ${PREFIX_MATCHES} idempotency keys: give a longer prefix`;

@@ -156,9 +156,7 @@ function positionAfter(batch: Batch): LogPosition {
   return { topic: batch.topic.name, partition: batch.partition, nextOffset };
 }
 
-/**
- * Runs `work`. @throws RetryableError for a failure that may pass, so that the batch is retried.
- */
+/** Runs `work`. @throws RetryableError for a temporary failure, so that the batch is retried. */
 export async function retried<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

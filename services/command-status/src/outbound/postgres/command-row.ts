@@ -137,7 +137,7 @@ function quoted(value: string | null): string {
   return value === null ? "null" : `"${value}"`;
 }
 
-/** For texts of callers. */
+/** For texts with any characters. */
 function text(value: string | null): string {
   return value === null ? "null" : JSON.stringify(value);
 }

@@ -6,7 +6,7 @@ import { MONTH_OF_NEW, OLD_MONTH, PLACEMENT } from "./command-details.ts";
 /**
  * The statements that ingest batches. Lock order: rows of `command_ids` by id, rows of details by
  * id, counters, positions. The ids of a batch are sorted and unique, and the arrays of all columns
- * have the order of the ids. The part `batch` of a statement returns the months of the commands,
+ * have the order of the ids. The CTE `batch` of a statement returns the months of the commands,
  * also in the order of the ids.
  */
 
@@ -20,8 +20,8 @@ export interface IngestedRow {
 
 /**
  * Positions are written by the statement that ingests the batch, and only rise. A process that lost
- * its partitions while it was paused may still write. If its position is lower than the stored
- * position, it is ignored (README, "Positions").
+ * its partitions while it was paused may still write. A position that is lower than the stored one
+ * is ignored (README, "Positions").
  */
 const MOVE_POSITION = `
   with position as (
@@ -39,8 +39,7 @@ const MOVE_POSITION = `
  * `forget` again.
  *
  * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
- * it again. All rows are locked before the first counter, so two statements wait for each other in
- * one order.
+ * it again. All rows are locked before the first counter, so two statements cannot deadlock.
  */
 export const INGEST_MESSAGES = statement<IngestedRow>(
   "take_in_messages",

@@ -58,7 +58,7 @@ export function startIdempotencyRecords(redis: RedisConnection, logger: Logger):
   const value: IdempotencyRecords = {
     forget: async (commands) => {
       const refs = commands.map(({ commandId, organizationId }) => ({ commandId, organizationId }));
-      // Shards whose node did not answer last time wait for the next round.
+      // Commands of shards whose node did not answer last time wait for the next round.
       const { later = [], now = [] } = Object.groupBy(refs, (ref) => (isUnreachable(ref) ? "later" : "now"));
       keep([...later, ...(await forgetNow(now))]);
     },
