@@ -244,7 +244,7 @@ describe("while another organization", () => {
     (await attacker.call<{ wallet: { lifetimeConsumed: number } }>("GET", "/credits/balance")).body.wallet
       .lifetimeConsumed;
 
-  it("has 30 slow readers of the list of all its accounts, pages are served; each started list is charged", async () => {
+  it("has 30 slow readers of the list of all its accounts, this organization's pages are served; each started list is charged", async () => {
     const before = await consumed();
     const undisturbed = await seenBy(WORK_MS, work);
     const readers = await crowd(attacker, attacker.server("/accounts"), SLOW_READERS);
@@ -259,7 +259,7 @@ describe("while another organization", () => {
     expect((await consumed()) - before).toBe(STREAMS + 1);
   });
 
-  it("runs 24 concurrent searches without results over all its accounts, pages are served", async () => {
+  it("runs 24 concurrent searches without results over all its accounts, this organization's pages are served", async () => {
     const undisturbed = await seenBy(WORK_MS, work);
     const path = attacker.server("/accounts?search=nobody%20has%20this&limit=20");
     const search = async (): Promise<number> => {
@@ -276,7 +276,7 @@ describe("while another organization", () => {
     expect(new Set(errors)).toEqual(new Set(["429"]));
   });
 
-  it("sends 1,100 waiting requests, waits are served; the waiting requests end when their callers disconnect", async () => {
+  it("sends 1,100 waiting requests, this organization's waits are served; the waiting requests end when their callers disconnect", async () => {
     const account = await attacker.openAccount();
     await new TradingControl(attacker.demo).inject({ kind: "unreachable", count: null });
     const { command } = (await attacker.deposit(account, { amount: DEPOSIT, requestId: randomUUID() })).body;

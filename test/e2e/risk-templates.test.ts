@@ -127,7 +127,7 @@ it.each<[what: string, name: string, body: object, path: readonly (string | numb
   ["an empty nameStartsWith", "bad", { ...VALID, appliesTo: { nameStartsWith: "" } }, ["appliesTo", "nameStartsWith"]],
   ["no newAccounts", "bad", { ...VALID, newAccounts: undefined }, ["newAccounts"]],
   [
-    "a selection without accounts, and no new accounts",
+    "a selection that matches no account, and newAccounts false",
     "bad",
     { ...VALID, appliesTo: { nameStartsWith: "Nobody has this name" }, newAccounts: false },
     ["appliesTo"],

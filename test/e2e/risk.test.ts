@@ -63,7 +63,7 @@ async function lose(accountNumber: string, loss: number): Promise<void> {
 }
 
 describe("a maximum loss with the action disable", () => {
-  it("disables the account once, and the reason of its status names the breach", async () => {
+  it("disables the account, and the reason of its status names the breach", async () => {
     const accountNumber = await client.openAccount(10_000, HIGH_LEVERAGE);
     expect(await setRules(accountNumber, [MAX_LOSS])).toMatchObject({ version: 1 });
     await lose(accountNumber, 1_200);

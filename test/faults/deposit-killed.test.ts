@@ -11,7 +11,10 @@ import { OutsideClient } from "../e2e/outside-client.ts";
 import { type RunningSystem, startSystem } from "../e2e/system.ts";
 import { TradingControl } from "../e2e/trading-control.ts";
 
-/** Fault points of finance, in the order in which a deposit passes them. */
+/**
+ * Fault points of finance, in the order in which a deposit passes them. `finance.after-execute` is
+ * left out: the tests of the account service cover `after-execute`.
+ */
 const FINANCE_POINTS = [
   "finance.after-inbox",
   "finance.before-execute",

@@ -106,7 +106,7 @@ describe("PostgreSQL", () => {
     await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
   });
 
-  it("is reached over new connections after it became a standby and rejected statements", async () => {
+  it("is reached over new connections after it became read-only, as a standby is, and rejected a statement", async () => {
     const { database } = await open();
     const readOnly = () => database.query(becomeReadOnly, []);
     await Promise.all(Array.from({ length: CONNECTIONS }, readOnly));

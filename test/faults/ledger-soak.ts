@@ -103,7 +103,7 @@ async function load(organizations: readonly Organization[], durationMs: number):
     if (nowMs - printedMs > PROGRESS_EVERY_MS) {
       printedMs = nowMs;
       say(
-        `  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await reconciliation.underWay()} entries wait`,
+        `  ${Math.round((nowMs - beganMs) / 60_000)} min: ${sent} requests, ${await reconciliation.underWay()} entries wait for the ledger`,
       );
     }
     await setTimeout(TURN_MS);
@@ -132,7 +132,9 @@ try {
   answers.clear();
   await load(organizations, MINUTES * 60_000);
   const waiting = await reconciliation.underWay();
-  say(`${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait`);
+  say(
+    `${[...answers].map(([answer, count]) => `${answer}: ${count}`).join(", ")}; ${waiting} entries wait for the ledger`,
+  );
   check(
     [...answers.keys()].every((answer) => answer.startsWith("deposit") || answer === "read 200 "),
     "a read was rejected",

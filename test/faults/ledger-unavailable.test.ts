@@ -1,7 +1,6 @@
 /**
  * While the organization service cannot reach PostgreSQL, Redis charges requests and no charge is
- * lost. Above the limit of waiting entries in Redis, requests are rejected, so that no request is
- * free.
+ * lost. When a usage stream is at its limit, requests are rejected, so that no request is free.
  */
 import { randomUUID } from "node:crypto";
 
@@ -15,7 +14,7 @@ import { inFlight } from "../e2e/in-flight.ts";
 import { CreditReconciliation } from "../properties/credit-reconciliation.ts";
 
 const AT_ONCE = 32;
-/** Maximum number of waiting entries of a wallet shard; small, so that a test can reach it. */
+/** Maximum number of entries of a usage stream; small, so that a test can reach it. */
 const LIMIT = 1_500;
 /** Number of requests above the limit, which are rejected. */
 const REJECTED = 200;
@@ -75,7 +74,7 @@ async function buy(organizationId: string, credits: number, purchaseId: string):
 }
 
 it(
-  "without PostgreSQL, requests are charged and no charge is lost; above the limit of waiting entries, requests are rejected",
+  "without PostgreSQL, requests are charged and no charge is lost; when the usage stream is at its limit, requests are rejected",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Charged", credits: CREDITS });

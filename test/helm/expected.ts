@@ -1,4 +1,4 @@
-/** What the rendered chart must contain, for the values files of `deploy/helm/values`. */
+/** What the chart must contain when it is rendered with `external.yaml` or `large.yaml`. */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 

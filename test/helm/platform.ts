@@ -69,7 +69,7 @@ export function platformChecks({ render, renderBare, renderNotes }: Renders): Ch
       problems: lacks(render("plain.yaml", "services.account.ports.http=9090"), /"http:\/\/kapi-account:9090"/),
     },
     {
-      what: "images may be given by digest, and a tag with a digest is a valid label",
+      what: "images may be given by digest, and a tag with a digest gives a valid label",
       problems: lacks(
         render("plain.yaml", `services.gateway.image=r.example.com/gateway@${DIGEST}`, `image.tag=0.1.0@${DIGEST}`),
         new RegExp(`image: "r\\.example\\.com/gateway@${DIGEST}"`),

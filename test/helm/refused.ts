@@ -71,12 +71,12 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /networkPolicies\.egress\.tradingServers\.to/,
   },
   {
-    what: "a malformed port of a broker",
+    what: "an egress port of Kafka above 65535",
     set: ["networkPolicies.egress.kafka.ports={65536}"],
     named: /networkPolicies\/egress\/kafka\/ports/,
   },
   {
-    what: "a malformed port of Redis",
+    what: "an egress port 0 of Redis",
     set: ["networkPolicies.egress.redis.ports={0}"],
     named: /networkPolicies\/egress\/redis\/ports/,
   },
@@ -114,7 +114,7 @@ export const REFUSED: readonly { readonly what: string; readonly set: readonly s
     named: /routes\.parentRefs/,
   },
   {
-    what: "a host of a console that is not served",
+    what: "a host for a console without a port for its page",
     set: ["ingress.enabled=true", "hosts.console=console.example.com"],
     named: /hosts\.console/,
   },

@@ -53,7 +53,10 @@ function run(
   return { ok: status === 0, output: `${stdout}${stderr}`, text: stdout };
 }
 
-/** The path of a program: from PATH, or built from its module. Null if both are unavailable. */
+/**
+ * The path of a program: from PATH, or built from its module. Null if the program is not on PATH
+ * and cannot be built.
+ */
 function tool(name: string, module: string): string | null {
   if (run(name, ["--help"]).ok) return name;
   const installed = path.join(TOOLS, name);
@@ -246,7 +249,7 @@ report(
 );
 const small = render(helm, "small.yaml").text;
 report(
-  "small.yaml: the simulator has its own pod, which never runs twice",
+  "small.yaml: the simulator has its own pod, and two such pods never run at once",
   /^ {2}name: kapi-trading-simulator$(?:(?!^---$)[^])*strategy: { type: Recreate }$/m.test(small) &&
     [...small.matchAll(/^kind: Deployment$/gm)].length === 2,
   small,

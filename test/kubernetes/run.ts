@@ -95,8 +95,8 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   const image = ["--set", `image.repository=${repository}`, "--set", "image.pullPolicy=IfNotPresent"];
   const release = ["kapi", path.join(HELM, "kapi"), "-f", VALUES, ...image, "--wait", "--timeout", WAIT];
 
-  await step("Kafka, Redis and PostgreSQL run on the first node", async () => {
-    // Their data is in their pods, so the pods stay on the node that is not drained.
+  await step("Kafka, Redis and PostgreSQL run on nodes that are not drained", async () => {
+    // Their data is in their pods, so the pods must not run on the node that is drained later.
     await cluster.kubectl("cordon", second);
     await cluster.apply(readFileSync(path.join(HELM, "quickstart-servers.yaml"), "utf8"));
     for (const server of SERVERS) await cluster.kubectl("rollout", "status", `deploy/${server}`, `--timeout=${WAIT}`);

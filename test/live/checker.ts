@@ -59,7 +59,7 @@ export interface CheckerCounts {
   truncated: number;
   /** Gaps announced in the middle of a stream. */
   gaps: number;
-  /** Replay notices whose last sample is older than the last sample that the client processed. */
+  /** Subscriptions whose notice has a last sequence below the client's last processed sequence. */
   behind: number;
   /** Connections that the client did not cut, by close code. 1006: no close frame arrived. */
   readonly closes: Map<number, number>;

@@ -60,7 +60,7 @@ export class ClientProgram {
     );
   }
 
-  /** Runs and restarts the program until {@link ClientProgram.settle}. */
+  /** Starts the program. Restarts it at random times until {@link ClientProgram.settle}. */
   start(): void {
     this.#done = this.#run();
   }

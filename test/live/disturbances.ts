@@ -26,9 +26,9 @@ export class Disturbances {
   }
 
   /**
-   * Pauses a sequencer for the session timeout and `beyondMs`, so that the group assigns its
-   * partitions to another sequencer, which must run. The paused sequencer then continues, and
-   * writes samples before it detects the loss of its partitions.
+   * Pauses a sequencer for the session timeout plus `beyondMs`, so that the group assigns its
+   * partitions to another sequencer. Another sequencer must be running. The paused sequencer then
+   * continues, and writes samples before it detects the loss of its partitions.
    */
   async makeZombie(sequencer: FleetMember, beyondMs: number): Promise<void> {
     sequencer.signal("SIGSTOP");

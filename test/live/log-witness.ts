@@ -65,7 +65,7 @@ export class LogWitness {
     return this.#accepted;
   }
 
-  /** Number of rejected samples in the log: of writers without the partition, and repeats. */
+  /** Number of samples in the log that the acceptance rule rejects. */
   get refused(): number {
     return this.#refused;
   }
@@ -95,13 +95,13 @@ export class LogWitness {
     );
   }
 
-  /** The account's last sequence in the log. */
+  /** The sequence of the account's last accepted sample. */
   last(accountNumber: string): number {
     return this.#record(accountNumber).sequence;
   }
 
   /**
-   * Returns the sequence of the account's last sample in the log, and `to`, the offset of the last
+   * Returns the sequence of the account's last accepted sample, and `to`, the offset of the last
    * valuation in this sample. `held` is the last valuation of the last checked sample. `open` has
    * the valuations after `to`. `firstNew` is the index in `open` of the first valuation with other
    * values than `held`. It is -1 if there is none, or if the last sample has not been checked.
@@ -122,8 +122,8 @@ export class LogWitness {
   }
 
   /**
-   * Returns the account's first sequence that was written at `sinceMs` or later. Without such a
-   * sequence, returns the last sequence + 1.
+   * Returns the sequence of the account's first accepted sample that was written at `sinceMs` or
+   * later. Without such a sample, returns the last accepted sequence + 1.
    */
   firstSince(accountNumber: string, sinceMs: number): number {
     const { writtenMs, sequence } = this.#record(accountNumber);
@@ -132,20 +132,20 @@ export class LogWitness {
   }
 
   /**
-   * Returns null if every valuation read so far is in a checked sample, or has the same values as
-   * the last checked sample of its account, and if the valuations of every sample were read.
-   * Otherwise, the text names a missing valuation, or an account with a sample whose valuations
-   * were not read yet.
+   * Returns null if no valuation is missing and every accepted sample was checked. Otherwise, the
+   * text names a missing valuation or an unchecked sample. A valuation that was read is missing if
+   * it is in no checked sample, and its values differ from the account's last checked sample.
    */
   missing(): string | null {
     for (const account of this.#accounts.values()) {
       const { accountNumber, raw, announced } = account;
       const lost = raw.find((one) => announced === null || !haveEqualValues(one, announced));
       if (lost !== undefined)
-        return `${accountNumber}: no sample after ${account.sequence} includes offset ${lost.offset}`;
+        return `${accountNumber}: no checked sample includes the valuation at offset ${lost.offset}; the last accepted sample is ${account.sequence}`;
     }
     const waiting = [...this.#waiting.values()].flat()[0];
-    return waiting === undefined ? null : `${waiting.account.accountNumber}: a sample is ahead of the valuations`;
+    if (waiting === undefined) return null;
+    return `${waiting.account.accountNumber}: not all valuations of sample ${waiting.sample.sequence} were read`;
   }
 
   #record(accountNumber: string): AccountRecord {

@@ -63,7 +63,7 @@ export class RandomMarket {
     return this.#valuations;
   }
 
-  /** Publishes about `perSecond` valuations, all accounts together, until {@link stop}. */
+  /** Publishes about `perSecond` valuations a second, of all accounts together, until `stop`. */
   start(perSecond: number): void {
     this.#lastMs = Date.now();
     this.#timer = setInterval(() => {

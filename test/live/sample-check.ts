@@ -46,8 +46,8 @@ interface Account {
 }
 
 /**
- * Returns the sample of one or more valuations. The interval starts with the values of the previous
- * sample, `held`. Of equal minimums, the earliest is used.
+ * Returns the sample of the valuations in `interval`, at least one. The minimum also includes
+ * `held`, the last valuation of the previous sample. Of equal minimums, the earliest is used.
  */
 export function expectedFrame(
   { serverId, accountNumber }: Account,

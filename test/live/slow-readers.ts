@@ -22,8 +22,8 @@ export interface SlowReaderOptions {
   readonly late: Checker;
   readonly lateMs: number;
   /**
-   * A client that stops reading for at least `stuckMs`, and until the time is over in which the
-   * server must close its socket.
+   * A client that stops reading for at least `stuckMs`, and at least until the server must have
+   * closed its socket.
    */
   readonly stuck: Checker;
   readonly stuckMs: number;
@@ -52,9 +52,9 @@ export interface SlowReaderFigures {
 }
 
 /**
- * Two clients of a process stop reading: one for some time, one until the server closes it. Both
- * subscribe to all accounts. Returns the measurements of this time, and of a control time before
- * it. Throws if the sockets do not fill, or if the server does not close the second client.
+ * Two clients of a process stop reading: one for some time, one until the server closes its socket.
+ * Both subscribe to all accounts. Returns the measurements of this time, and of a control time
+ * before it. Throws if the sockets do not fill, or if the server does not close the second socket.
  */
 export async function slowReaders(options: SlowReaderOptions): Promise<SlowReaderFigures> {
   const { stream, others, late, stuck } = options;

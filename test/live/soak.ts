@@ -32,8 +32,8 @@ const SEED = Number(process.env["LIVE_SEED"] ?? Date.now() % 1_000_000);
 const ACCOUNTS = 40;
 const CLIENTS = 4;
 /**
- * Cuts of all clients together, on average. In about the first two minutes of a run no socket is
- * cut, so a run of ten minutes has more than 500 cuts.
+ * Cuts of all clients together, on average. A run of ten minutes has more than 500 cuts, although
+ * no socket is cut in about the first two minutes.
  */
 const CUTS_PER_MINUTE = 70;
 /** Sometimes a client is disconnected for longer than the windows of busy accounts. */

@@ -46,7 +46,7 @@ export class StreamPosition {
     return sequence === expected ? null : `sample ${sequence} came, but ${expected} was expected`;
   }
 
-  /** After the opening notice, a notice always announces a gap. */
+  /** A notice that answers no subscribe always announces a gap. */
   #gapNotice(notice: ReplayFrame): Expected {
     const { firstAvailableSequence: first, lastAvailableSequence: last } = notice;
     const fault = first > this.#next ? null : `a notice of a gap came although sample ${this.#next} is still available`;

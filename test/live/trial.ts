@@ -157,8 +157,9 @@ export class Trial {
   #checkEnds(): void {
     for (const account of this.#options.accounts) {
       const [seen, last] = [this.#ledger.highest(account), this.witness.last(account)];
-      if (last === 0) this.violations.add(`${account}: it has no sample`);
-      if (seen > last) this.violations.add(`${account}: a client has seen ${seen}, the log ends at ${last}`);
+      if (last === 0) this.violations.add(`${account}: no sample was accepted`);
+      if (seen > last)
+        this.violations.add(`${account}: a client has sample ${seen}, but the last accepted sample is ${last}`);
     }
   }
 
