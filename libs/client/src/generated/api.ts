@@ -133,7 +133,7 @@ export interface components {
         Actor: {
             /** @description What caused it: a management key, a user of the console, or kapi itself. */
             type: components["schemas"]["ActorType"];
-            /** @description Key id of a management key, or id of a user. */
+            /** @description Key id of a management key, id of a user, or the part of kapi, such as `risk`. */
             id: string;
         };
         /** @description The credits of an organization. */
@@ -447,7 +447,7 @@ export interface components {
             command: components["schemas"]["Command"];
             /** @description Whether an earlier request with the same idempotency key queued the command. */
             duplicate: boolean;
-            /** @description The one-time passwords of a new account: in the first answer only. */
+            /** @description The passwords of a new account: in the first answer only. */
             credentials?: components["schemas"]["AccountPasswords"];
             /** @description The new password of a password reset. */
             password?: string;
@@ -565,7 +565,7 @@ export interface components {
             id: string;
             /** @description Id of the order that caused it. */
             orderId: string;
-            /** @description Id of the position that it opened or closed. */
+            /** @description Id of the position that it opened, reduced or closed. */
             positionId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -910,9 +910,9 @@ export interface components {
         };
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
-            /** @description `pending`: the evidence is complete about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
+            /** @description `pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
             status: components["schemas"]["EvidenceStatus"];
-            /** @description Sequence of the live sample that includes the breach; null unless stored, or if no sample includes it. */
+            /** @description Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach. */
             sequence: number | null;
             /** @description The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals. */
             extremeValue: Money | null;
@@ -1146,7 +1146,7 @@ export interface components {
             action: string;
             /**
              * Format: date-time
-             * @description When the first values were measured that were compared with this version, UTC. All later valuations were compared with this version too.
+             * @description Time of the first values that were compared with this version, as the trading server measured it, UTC. All later valuations were compared with this version too.
              */
             activeFrom: string;
             /** @description The limit of the rule. */
@@ -1180,7 +1180,7 @@ export interface components {
             threshold: string;
             /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
             value: string;
-            /** @description Index in `records` of the valuation that reached the threshold; null if the values that the account had when the rule was set reached it, or if `missing` names valuations. */
+            /** @description Index in `records` of the valuation that reached the threshold; null if the account had reached the threshold already when the rule was set, or if `missing` names valuations. */
             valuationIndex: number | null;
             /** @description The lowest equity in the minute after the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
             extremeValue: string;
@@ -1567,7 +1567,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName: string;
@@ -1631,7 +1631,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Name of the account, 1 to 100 characters. */
                 accountName?: string;
@@ -1693,7 +1693,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountStatusResult"] | null;
@@ -1750,7 +1750,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description True: after the disabling, all positions are closed and all pending orders cancelled. Needs the scope `risk:manage` too. */
                 flatten?: boolean;
@@ -1810,7 +1810,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountStatusResult"] | null;
@@ -1867,7 +1867,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountDeleteResult"] | null;
@@ -1924,7 +1924,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountFlattenResult"] | null;
@@ -1981,7 +1981,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["AccountCloseOnlyResult"] | null;
@@ -2038,7 +2038,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["PasswordResetResult"] | null;
@@ -2095,7 +2095,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: Record<string, unknown>;
             /** @description What a succeeded command returns; null otherwise, and once its details are no longer kept. */
             result: components["schemas"]["PasswordResetResult"] | null;
@@ -2152,7 +2152,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Records at or after this time, UTC; null or omitted: no start. */
                 from?: string | null;
@@ -2216,7 +2216,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Amount of money. In units of the account's currency, with two decimals. */
                 amount: Money;
@@ -2278,7 +2278,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Amount of money. In units of the account's currency, with two decimals. */
                 amount: Money;
@@ -2340,7 +2340,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description The rules, 1 to 10. */
                 rules: components["schemas"]["RiskRule"][];
@@ -2400,7 +2400,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description True: the account gets the rules of the template that matches it. */
                 useTemplate?: boolean;
@@ -2460,7 +2460,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description The rules, 1 to 10. */
                 rules: components["schemas"]["RiskRule"][];
@@ -2526,7 +2526,7 @@ export interface components {
             managedAccountId?: string | null;
             /** @description How often kapi has begun to carry the command out. */
             attempts: number;
-            /** @description The request, without passwords. */
+            /** @description The request, without `requestId` and passwords. */
             payload?: {
                 /** @description Name of the template. */
                 name: string;
@@ -2690,7 +2690,7 @@ export interface components {
             id: string;
             /** @description Id of the order that caused it. */
             orderId: string;
-            /** @description Id of the position that it opened or closed. */
+            /** @description Id of the position that it opened, reduced or closed. */
             positionId: string;
             /** @description Name of the instrument, such as EURUSD. */
             symbol: string;
@@ -3080,7 +3080,7 @@ export interface components {
                 id: string;
                 /** @description Id of the order that caused it. */
                 orderId: string;
-                /** @description Id of the position that it opened or closed. */
+                /** @description Id of the position that it opened, reduced or closed. */
                 positionId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
@@ -3812,7 +3812,7 @@ export interface components {
                 id: string;
                 /** @description Id of the order that caused it. */
                 orderId: string;
-                /** @description Id of the position that it opened or closed. */
+                /** @description Id of the position that it opened, reduced or closed. */
                 positionId: string;
                 /** @description Name of the instrument, such as EURUSD. */
                 symbol: string;
