@@ -37,6 +37,16 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
   });
 
+  it("has the header of a repeat in the response to a repeat, which is 202 for a bulk", () => {
+    const replayed = described.flatMap(({ operationId, responses }) =>
+      Object.entries(responses as Record<string, { headers?: object }>)
+        .filter(([, { headers = {} }]) => Object.hasOwn(headers, "Idempotent-Replayed"))
+        .map(([status]) => [operationId, status]),
+    );
+    const queued = operations.filter(([, { idempotencyKey }]) => idempotencyKey);
+    expect(replayed).toEqual(queued.map(([id]) => [id, id === "bulkCreateTradingAccounts" ? "202" : "200"]));
+  });
+
   it("describes every kind of event, with an example of which the schema drops no field", () => {
     expect(Object.keys(document.webhooks)).toEqual([...WEBHOOK_KINDS]);
     for (const kind of WEBHOOK_KINDS) {

@@ -114,11 +114,13 @@ function requestBody(schema: z.ZodType, example: unknown): JsonSchema {
 
 function responses(id: OperationId, operation: OperationContract, example: unknown): JsonSchema {
   const queued = operation.idempotencyKey;
+  // A repeated bulk is 202 again, with the commands in their places.
+  const repeatStatus = operation.success.includes(200) ? 200 : 202;
   const described: [string, JsonSchema][] = operation.success.map((status) => [
     String(status),
     {
       description: successText(operation, status),
-      headers: headerReferences(...(queued && status === 200 ? ["Idempotent-Replayed"] : [])),
+      headers: headerReferences(...(queued && status === repeatStatus ? ["Idempotent-Replayed"] : [])),
       content: {
         "application/json": { schema: referenceTo(operation.answer), example: exampleFor(operation, status, example) },
       },

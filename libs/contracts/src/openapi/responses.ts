@@ -96,7 +96,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
     schema: { type: "integer" },
   },
   "Idempotent-Replayed": {
-    description: "`true` if an earlier request with the same key queued the command.",
+    description: "`true` if an earlier request with the same key queued the command, or all commands of the bulk.",
     schema: { type: "string", enum: ["true"] },
   },
   "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },
