@@ -75,7 +75,7 @@ describe("PostgreSQL", () => {
     const { database, proxy } = await open();
     proxy.freeze();
     expect(await outcomeInTime(() => database.query(backend, []))).toSatisfy(isTransient);
-    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    expect(await outcomeInTime(() => use(database))).toHaveLength(CONNECTIONS);
   });
 
   it("is reported as unavailable while it does not answer, even without statements, and then as available again", async () => {
@@ -87,7 +87,7 @@ describe("PostgreSQL", () => {
     });
     await proxy.pass();
     await eventually(() => expect(health.ready().ok).toBe(true), { timeoutMs: DETECTED_WITHIN_MS });
-    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    expect(await outcomeInTime(() => use(database))).toHaveLength(CONNECTIONS);
   });
 
   it("can reset the health check's connection without ending the process", async () => {
@@ -103,7 +103,7 @@ describe("PostgreSQL", () => {
     await eventually(async () => expect((await direct.query(asked, []))[0]?.asked).toBeGreaterThan(0));
     proxy.cut();
     await proxy.pass();
-    await outcomeInTime(async () => expect(await use(database)).toHaveLength(CONNECTIONS));
+    expect(await outcomeInTime(() => use(database))).toHaveLength(CONNECTIONS);
   });
 
   it("is reached over new connections after it became read-only, as a standby is, and rejected a statement", async () => {
