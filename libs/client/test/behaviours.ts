@@ -315,7 +315,7 @@ export function itBehaves(subject: () => Subject): void {
     await live.close();
   });
 
-  it("reads the credits, and the usage lines", async () => {
+  it("reads the credits, the prices and the usage lines", async () => {
     const { kapi } = subject();
     const before = await kapi.credits.balance();
     expect(before.lifetimePurchased).toBe(before.availableCredits + before.reservedCredits + before.lifetimeConsumed);

@@ -10,7 +10,7 @@ export interface Subject {
   openPosition(accountNumber: string): Promise<string>;
   /** Places a pending order. Rejects if the account accepts no orders. */
   placeOrder(accountNumber: string): Promise<void>;
-  /** Makes the account reach the limit of a rule: a maximum loss of 10 cents. */
+  /** Makes the account breach the rule, which must be a maximum loss of 10 cents. */
   breach(accountNumber: string, ruleId: string): Promise<void>;
   /** Keeps the commands of an account from being carried out. */
   hold(accountNumber: string): Promise<void>;

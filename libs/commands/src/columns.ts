@@ -8,7 +8,7 @@ import { assert } from "@kapi/kernel";
 const NEEDS_QUOTES = /[{}",\\\s]|^$|^null$/i;
 const LINE_END = "\n";
 
-/** The literal of an array for `unnest($n::type[])`. */
+/** The array literal for a parameter `$n::type[]`. */
 export function column(values: readonly (string | number | null)[]): string {
   let literal = "";
   for (const value of values) {

@@ -31,7 +31,8 @@ export type CommandOutcome<Effect> =
   | { readonly kind: "succeeded"; readonly result: Record<string, unknown>; readonly effect: Effect }
   /**
    * The command can never apply: the trading server recorded a rejection, or an owner of the
-   * history that is exported does not know the account.
+   * history that is exported does not know the account. If the trading server applied a part of the
+   * change before the rejection (a flatten), `effect` has this part.
    */
   | {
       readonly kind: "failed";
@@ -104,8 +105,9 @@ export interface CommandExecutor<Effect> {
    */
   execute(serverId: string, commands: readonly LeasedCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**
-   * Gets the outcome of commands that may have been sent, and closes a reference without one. Never
-   * returns `refuse`. Returns `closed` for a command that no trading server knows.
+   * Gets the outcome of commands that may have been sent, and closes references that have no
+   * outcome. Never returns `refuse`. A service whose commands call no trading server (export, risk)
+   * always returns `closed`.
    */
   settle(serverId: string, commands: readonly UnsettledCommand[]): Promise<readonly CommandOutcome<Effect>[]>;
   /**

@@ -16,7 +16,7 @@ const duration = histogram(
   "commands",
 );
 
-/** Records a final command. Called after the commit. */
+/** Records the duration of a final command. Called after the commit. */
 export function measureFinalState(worker: string, message: CommandHeader, status: string, clock: Clock): void {
   if (!isMeasuring()) return;
   const seconds = Math.max(0, clock.nowMs() - Date.parse(message.createdAt)) / MS_PER_SECOND;

@@ -26,7 +26,10 @@ export type Resolution<Effect> =
    * written to the inbox and published first.
    */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
-  /** The command applied; the booking of its event makes it final. Retried if none is booked. */
+  /**
+   * The command applied. It becomes final when its event is booked, and is retried if no event is
+   * booked in time.
+   */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
   /** The command is already final. */
   | { readonly kind: "ended"; readonly entry: Entry; readonly requeue: false };
@@ -55,7 +58,10 @@ export class OutcomeResolver<Effect> {
     this.#options = options;
   }
 
-  /** Resolves one outcome. Records on the entry whether the command may have been sent. */
+  /**
+   * Resolves one outcome. Records on the entry whether the command may have been sent, and a
+   * rejection for which the command is settled first.
+   */
   resolve(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Resolution<Effect> {
     const wasSent = entry.maybeSent;
     if (outcome === undefined)

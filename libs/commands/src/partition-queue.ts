@@ -1,10 +1,10 @@
 /**
  * The open commands of one partition. Commands that do not fit in memory wait in the inbox and are
- * read in log order when there is room. Each server has its own limit and a minimum that it may
- * always hold, so that a busy or dead trading server cannot block the others.
+ * read in log order when there is room. Each server has a limit, and a minimum number of its
+ * commands always fits, so that a busy or dead trading server cannot block the others.
  *
- * Invariant: all open commands of a server with an offset below `spilledFrom` are in memory; all of
- * them if it is null.
+ * Invariant: all open commands of a server with an offset below `spilledFrom` are in memory. If
+ * `spilledFrom` is null, all open commands of the server are in memory.
  */
 import type { Database } from "@kapi/postgres";
 

@@ -43,8 +43,8 @@ export class Partitions {
   }
 
   /**
-   * Returns why not all assigned partitions are open yet, or null. Once it has returned null, it
-   * always does: a rebalance must not make a running process unready.
+   * Returns why not all assigned partitions are open yet, or null. After it has returned null one
+   * time, it always returns null: a rebalance must not make a running process unready.
    */
   check(): string | null {
     if (this.#wasOpen) return null;
@@ -63,8 +63,8 @@ export class Partitions {
 
   /**
    * When the oldest command in memory was accepted, in milliseconds since the epoch; null without
-   * commands. It need not be the command with the earliest deadline: the action of a risk rule has
-   * a later one (decisions, 15.6).
+   * commands. It need not be the command with the earliest deadline: the command of a risk rule's
+   * action has a later deadline (decisions, 15.6).
    */
   oldestMs(): number | null {
     return this.#earliest(({ message }) => Date.parse(message.createdAt));
@@ -202,7 +202,7 @@ export class Partitions {
   /**
    * Acquires the lease and reads the open commands; retries until both succeed or the partition is
    * closed. If a member of a later generation holds the lease, this method returns and the retry
-   * runs in the background, because the next assignment waits for this one.
+   * runs in the background: `assign` waits for this method, and must not wait for the lease.
    */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {

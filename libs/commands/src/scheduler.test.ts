@@ -195,7 +195,7 @@ describe("the scheduler", () => {
     }
   });
 
-  it("gathers accounts into one batch, and runs several batches of a server at once", async () => {
+  it("gathers commands of many accounts into one batch, and runs several batches of a server at once", async () => {
     const { batches, scheduler } = setUp();
     const count = MAX_BATCH_COMMANDS * (MAX_BATCHES_PER_SERVER + 1);
     for (let index = 0; index < count; index += 1) scheduler.add(entry(`2${String(index).padStart(4, "0")}`));
@@ -336,7 +336,7 @@ describe("the scheduler", () => {
       nowMs.mockRestore();
       clock.advance(1_000);
       await vi.advanceTimersByTimeAsync(1_000);
-      expect(batches, `${leftMs} ms before its end`).toHaveLength(4);
+      expect(batches, `no probe after a check ${leftMs} ms before the end of the wait`).toHaveLength(4);
     }
   });
 

@@ -21,7 +21,8 @@ import {
 } from "./limits.ts";
 
 /**
- * `execute` carries a batch out. `settle` gets its outcomes and closes references without one.
+ * `execute` carries a batch out. `settle` gets its outcomes and closes references that have no
+ * outcome.
  * `expire` makes commands final that were never sent, because of their deadline or a rejection.
  */
 export type BatchMode = "execute" | "settle" | "expire";
@@ -51,8 +52,8 @@ interface AccountQueue {
   readonly server: ServerQueue;
   readonly entries: Entry[];
   /**
-   * The commands that are running (null) or wait for a retry (its timer). As long as there is one,
-   * no other command of the account runs.
+   * The commands that are running (null) or wait for a retry (its timer). As long as the map has a
+   * command, no further command of the account starts.
    */
   readonly running: Map<Entry, NodeJS.Timeout | null>;
 }
@@ -107,8 +108,8 @@ export class Scheduler {
   }
 
   /**
-   * Runs the command again once `delayMs` has passed and no other command of its account runs or
-   * waits for a retry.
+   * Runs the command again as soon as `delayMs` has passed and no other command of its account runs
+   * or waits for a retry.
    */
   retry(entry: Entry, delayMs: number): void {
     const account = this.#findAccount(entry);
@@ -155,7 +156,10 @@ export class Scheduler {
     await Promise.all(this.#batches);
   }
 
-  /** The command no longer runs. After the last one, the next commands of the account may run. */
+  /**
+   * The command no longer runs or waits for a retry. When this is true for all commands of the
+   * account that were started together, the first commands of the account may run.
+   */
   #release(account: AccountQueue, entry: Entry): void {
     clearTimeout(account.running.get(entry) ?? undefined);
     account.running.delete(entry);

@@ -156,7 +156,7 @@ export const CHECK_LEASES: Statement<{ partition: number }> = statement(
    for share of l`,
 );
 
-/** $1 topic, $2 number of partitions; 0 only creates the row. */
+/** $1 topic, $2 number of partitions. 0 creates a missing row. Never lowers the stored number. */
 export const STORE_PARTITIONS: Statement<never> = statement(
   "commands_store_partitions",
   `insert into inbox_partitions as p (topic, partitions) values ($1, $2)

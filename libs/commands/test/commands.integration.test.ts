@@ -372,7 +372,7 @@ describe("commands", () => {
     expect(harness.eventsOf(last)).toHaveLength(1);
   });
 
-  it("applies more commands than fit in memory, those of an account in their order", async () => {
+  it("applies more commands than fit in memory, and the commands of each account in log order", async () => {
     const serverId = randomUUID();
     const organizationId = randomUUID();
     const accounts = Array.from({ length: 300 }, () => anyAccountNumber());

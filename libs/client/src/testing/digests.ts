@@ -4,8 +4,8 @@ import type { AccountDigest, Deal, Transaction } from "../generated/api.ts";
 import { amountOf, type FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
 
 /**
- * Returns one digest for each account of the server that was created on or before `date`, also if
- * it was deleted later. Sorted from the highest account number down.
+ * Returns one digest for each account of the server that was created on or before `date`. Deleted
+ * accounts are included. Sorted from the highest account number down.
  */
 export function digestsOf(state: FakeState, serverId: string, date: string): Json[] {
   return [...state.accounts.values()]

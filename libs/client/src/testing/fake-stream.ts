@@ -93,8 +93,8 @@ export class FakeStream {
   }
 
   /**
-   * Sends `account.deleted` to the subscribers of an account, and forgets the account's samples.
-   * Does not delete the account from the fake.
+   * Sends `account.deleted` to the subscribers of an account, and forgets the account's samples and
+   * sequence. Does not delete the account from the fake.
    */
   deleteAccount(account: Account): void {
     this.#sendToSubscribers(account, JSON.stringify({ type: "account.deleted", ...account }));

@@ -28,7 +28,7 @@ const MUTATION_PRICE = 5;
 const SECRET_BYTES = 32;
 const ACCEPTED = 202;
 
-/** How the next request fails. */
+/** How a request fails. */
 export interface RequestFailure {
   readonly status: number;
   /** Default: a usual code for 401, 402, 403, 429 and 500; `INTERNAL` for other statuses. */

@@ -12,7 +12,7 @@ import {
   type StoredAccount,
 } from "./state.ts";
 
-/** States from which each operation is rejected. */
+/** The states of an account in which each operation fails with `INVALID_STATE_TRANSITION`. */
 const REJECTED: Readonly<Record<string, readonly StoredAccount["status"][]>> = {
   "account.enable": [],
   "account.disable": ["archived"],

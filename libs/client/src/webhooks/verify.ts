@@ -22,8 +22,9 @@ const HEADER_NAMES = ["webhook-id", "webhook-timestamp", "webhook-signature"] as
  * changed it, and every secret that is valid at this moment. `webhook-timestamp` is the time of the
  * attempt. It must be within 5 minutes of now, so that nobody can replay a captured delivery later.
  * @throws WebhookSignatureError for a missing header, a wrong signature, or a `webhook-timestamp`
- * too far from now; TypeError if there is no secret, or a malformed one: then the receiver is at
- * fault.
+ * too far from now.
+ * @throws TypeError if no secret was given, or if a secret is malformed: the receiver is at fault.
+ * @throws SyntaxError if an authentic body is not JSON.
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
