@@ -54,7 +54,7 @@ test("repeated entries in any order become distinct entries in one order", () =>
   );
 });
 
-test("the threshold is crossed when it is reached, not below it", () => {
+test("a balance crosses the threshold when it falls to the threshold, but not when it falls further or rises", () => {
   expect(crossedThreshold({ before: 11, after: 10, threshold: 10 })).toBe(true);
   expect(crossedThreshold({ before: 10, after: 9, threshold: 10 })).toBe(false);
   expect(crossedThreshold({ before: 9, after: 50, threshold: 10 })).toBe(false);

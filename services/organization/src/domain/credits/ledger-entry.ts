@@ -13,7 +13,7 @@ export interface LedgerEntry {
   /** How a reservation ended; for `settle` only. */
   readonly action: "consume" | "release" | null;
   readonly operation: string;
-  /** Null: the source does not know it. */
+  /** Null: unknown, for example if a final event or a sync reported the entry. */
   readonly requestId: string | null;
   readonly commandId: string | null;
   /** Who made the request; null or absent: unknown. */

@@ -54,6 +54,7 @@ export interface WalletPlace {
 export interface PendingWalletChange {
   readonly chargeId: string;
   readonly organizationId: string;
+  /** The change of a refund has the kind `release`. */
   readonly kind: "purchase" | "consume" | "release";
   readonly credits: number;
   readonly epoch: number;

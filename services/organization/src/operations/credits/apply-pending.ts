@@ -46,8 +46,8 @@ export interface AppliedChanges {
 
 /**
  * Applies these changes in Redis and removes the changes that Redis accepted. If a change is old
- * (`isOld`), its shard becomes unsynced instead, unless the shard was synced after the change: the
- * next sync sets its wallets from the ledger.
+ * (`isOld`), its shard becomes unsynced instead: the next sync sets the wallets from the ledger. A
+ * shard that was synced after its old changes stays ready, because its wallets have these changes.
  */
 export async function applyChanges(
   context: LedgerContext,

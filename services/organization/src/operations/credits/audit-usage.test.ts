@@ -86,7 +86,7 @@ describe("the password resets among events of commands", () => {
     expect(again).toMatchObject({ eventId: first?.eventId, actor: null, address: null });
   });
 
-  it("exclude other commands and commands that are not final", () => {
+  it("exclude other commands of keys, and commands that are not final", () => {
     expect(auditedCommandsOf([ended({ operation: "finance.deposit" }), ended({ status: "leased" })])).toEqual([]);
   });
 });

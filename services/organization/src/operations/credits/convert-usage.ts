@@ -16,8 +16,8 @@ export interface ConvertedUsage {
 }
 
 /**
- * Converts usage entries. A requested refund becomes a ledger entry only if its charge was
- * consumed, and refunds the consumed credits.
+ * Converts usage entries. A requested refund becomes a ledger entry only if its charge consumed
+ * credits, and refunds exactly these credits.
  */
 export async function convertUsage(tx: CreditTransaction, usage: readonly UsageEntry[]): Promise<ConvertedUsage> {
   const entries = usage.filter(({ asksLedger }) => asksLedger !== true).map(entryFromUsage);

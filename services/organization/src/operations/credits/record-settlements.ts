@@ -64,10 +64,10 @@ export async function recordSettlements(
 }
 
 /**
- * Records consumptions that the first transaction found missing. They may lock wallets that the
- * first transaction did not lock. To lock these in the first transaction could cause a deadlock, so
- * the consumptions have their own transaction. After a crash between the two transactions, the
- * events are read again and the same consumptions are found.
+ * Records consumptions that the first transaction found missing. This perhaps locks wallets that
+ * the first transaction did not lock. The first transaction cannot lock more wallets without the
+ * risk of a deadlock, so the consumptions have their own transaction. After a crash between the two
+ * transactions, the events are read again and the same consumptions are found.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
@@ -126,6 +126,7 @@ async function readableUsage(
 
 /**
  * The settlement that a final event reports, and its reservation, whose usage entry may come later.
+ * If this is not the command's first reservation, also the first reservation and its release.
  */
 function entriesOf(event: CommandEvent): LedgerEntry[] {
   if (event.settlement === null || !isFinal(event.status)) return [];

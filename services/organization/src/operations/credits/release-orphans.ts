@@ -75,10 +75,9 @@ async function releaseUnknown(
 }
 
 /**
- * The charge id of a command's first reservation is the command id: the command's final event
- * settles it. A later reservation has another charge id. The final event settles it only if the
- * executed message has that charge id. If the message with an earlier reservation was executed, no
- * event ever settles the later one.
+ * The final event of a command settles its first reservation, whose charge id is the command id. A
+ * later reservation has another charge id. The event settles a later reservation only if the
+ * executed message has that charge id. Otherwise no event ever settles the later reservation.
  */
 function isOrphan({ chargeId, commandId }: Reservation, state: CommandState | undefined): boolean {
   return state === "unknown" || (state === "final" && chargeId !== commandId);

@@ -39,16 +39,16 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
 }
 
 /**
- * Settlements of reservations that the usage streams report although the ledger has both the
- * reservation and its settlement. Usually the usage entry was only read late. But Redis may have
- * reserved twice:
+ * The usage streams may report a reservation although the ledger has this reservation and its
+ * settlement. Returns the settlements of such reservations. Usually the usage entry was only read
+ * late. But Redis may have reserved twice:
  * - Redis lost the reservation, the ledger recorded the settlement before the sync, and the command
  *   was requested again.
  * - The command was not published, its reservation was released, and the command was requested
  *   again.
  *
  * Settling again returns the second reservation. These settlements count as old: if Redis has no
- * reservation, its wallet has the settlement already.
+ * such reservation, the wallet in Redis has the settlement already.
  */
 export async function repeatedSettlements(
   tx: CreditTransaction,

@@ -33,11 +33,10 @@ export interface SyncResult {
 }
 
 /**
- * Syncs the unsynced shards among `shards`, after Redis lost data or was replaced. Records all
- * usage and open reservations that are known, then sets the wallets from the ledger (architecture,
- * 3.1). A shard whose node is down does not delay the others. Throws if the ledger or
- * command-status is unavailable; the shards then stay unsynced. Any process may repeat it at any
- * time, also concurrently.
+ * Syncs the unsynced shards among `shards`. Records all usage and open reservations that are known,
+ * then sets the wallets from the ledger (architecture, 3.1). A shard whose node is down does not
+ * delay the others. Throws if the ledger or command-status is unavailable; the shards then stay
+ * unsynced. Several processes may sync the same shards, also concurrently.
  */
 export async function syncShards(context: SyncContext, shards: readonly Shard[]): Promise<SyncResult> {
   const { unsynced, unreachable } = await shardStates(context.redis, shards);
@@ -61,8 +60,8 @@ export function unreadyReasonOf({ unsynced, unreachable }: Omit<SyncResult, "syn
 }
 
 /**
- * Records reservations whose usage entries an earlier Redis lost; command-status knows their
- * commands. Returns the number of organizations with a wallet in `shards`.
+ * Records the reservations of open commands, because Redis may have lost their usage entries.
+ * Returns the number of organizations with a wallet in `shards`.
  */
 async function recordOpenReservations(context: SyncContext, shards: readonly Shard[]): Promise<number> {
   const { commandStatus, store } = context;

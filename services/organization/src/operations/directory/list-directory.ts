@@ -53,8 +53,8 @@ export async function listAllServers(
 }
 
 /**
- * A server of an organization. Throws 404 for a removed server, and for a server of another
- * organization.
+ * A server of an organization. Throws 404 for an unknown or removed server, and for a server of
+ * another organization.
  */
 export async function getServer(
   { store }: Pick<DirectoryContext, "store">,

@@ -23,8 +23,8 @@ const NOT_HTTPS = {
 };
 
 /**
- * Without a token of its own the server would get the token that all servers share. That token must
- * not go to an address that may be mistyped.
+ * The token of a server is never sent to another address. Without a token of its own, the server
+ * would be sent the token that all servers share, which must not go to a mistyped address.
  */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],
@@ -36,15 +36,15 @@ const NO_TOKEN_FOR_ADDRESS = {
 export interface RegisterServer extends Pick<ServerEntry, "organizationId" | "tradingServerUrl" | "configuration"> {
   /** A known server with this id is changed. A new server gets this id; absent: a new id. */
   readonly serverId?: string | undefined;
-  /** Token of calls to the server. Absent: a known server keeps its token. */
+  /** Token of calls to the server. Absent: a known server at the same address keeps its token. */
   readonly tradingServerToken?: string | undefined;
 }
 
 /**
- * Registers a trading server, or changes a known one; both are in the audit log. Throws 400 for an
- * http address unless `allowInsecure` is set, and for a new address without a token if the server
- * has a token of its own; 404 for an unknown organization; 403 for the server id of another
- * organization.
+ * Registers a trading server, or changes a known one. The audit log gets an entry, unless nothing
+ * changed. Throws 400 for an http address unless `allowInsecure` is set, and for a new address
+ * without a token if the server has a token of its own; 404 for an unknown organization; 403 for
+ * the server id of another organization.
  */
 export async function registerServer(
   context: RegistrationContext,

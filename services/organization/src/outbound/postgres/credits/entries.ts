@@ -9,20 +9,20 @@ import { columnsOf } from "../columns.ts";
 import { type LedgerPosition, perTable } from "./ledger-positions.ts";
 
 /**
- * An entry whose request came this long after the month began is not in the month before: shards
- * may be a day late at a month's end (MAX_EPOCH_LAG_SECONDS), and clocks differ.
+ * An entry whose request came at least this long after a month began is not in the month before: a
+ * shard enters a month at most a day late (MAX_EPOCH_LAG_SECONDS), and clocks differ.
  */
 const MONTH_BEGIN_MARGIN_MS = 2 * 24 * 3_600_000;
 
 type EntryKey = Pick<LedgerEntry, "chargeId" | "kind">;
 const KEY_COLUMNS = `charge_id as "chargeId", leg as kind`;
 
-// While the locks are shared, no shard moves to another month. So an entry in neither month is new.
-// A reservation of an older month is the exception: it is open, or its settlement is in one of the
-// two months. The request of a repeated command has a new time and id, and the charge id of the
-// command's first reservation. So reservations and settlements are looked for in the previous month
-// whatever their time, and so are entries without a request id. Other entries: only if their time
-// is before $12.
+// While this transaction shares the locks, no shard moves to another month. So an entry that is in
+// neither the current nor the previous month of its shard is new. A reservation of an older month
+// is the exception: it is open, or its settlement is in one of the two months. The request of a
+// repeated command has a new time and id, and the charge id of the command's first reservation. So
+// reservations and settlements are looked for in the previous month whatever their time, and so are
+// entries without a request id. Other entries: only if their time is before $12.
 function insertInto({ table, previousTable: previous }: LedgerPosition): string {
   const tables = previous === null ? [table] : [table, previous];
   const settled = tables.map(
@@ -85,7 +85,7 @@ export interface Reserved {
   readonly operation: string | null;
 }
 
-/** Reservations of charges, by their entries. */
+/** Reservations of charges, read from the ledger entries. */
 export const selectReserved = perTable<Reserved>(
   "entries_select_reserved",
   (table) =>

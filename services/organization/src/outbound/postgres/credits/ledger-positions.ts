@@ -46,7 +46,7 @@ function monthOf(epoch: number): string {
   return toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length);
 }
 
-/** Current tables of the shards, then their previous tables: one may have a repeated entry. */
+/** Current tables of the shards, then their previous tables: each may have a repeated entry. */
 export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
   const all = [...positions];
   const previous = all.flatMap(({ previousTable }) => previousTable ?? []);

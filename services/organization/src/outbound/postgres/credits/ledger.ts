@@ -167,7 +167,7 @@ async function insertOthers(
 
 /**
  * A settlement uses the reserved price (decisions, 7.2): the message of a repeated command may name
- * another one. The entry of a reservation that is open for months may be dropped; then
+ * another price. The entry of a reservation that is open for months may be dropped; then
  * `open_reservations` has its price and operation.
  */
 async function atReservedPrice(

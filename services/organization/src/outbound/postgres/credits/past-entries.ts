@@ -12,9 +12,9 @@ import { type KnownEntry, readKnown, SELECT_OPEN_RESERVATIONS } from "./entries.
 
 const DAY_MS = 24 * 3_600_000;
 /**
- * Older entries are looked for in all months. Newer entries are in their shard's month or the month
- * before it. These months reach back at least 28 days, of which 7 days are a margin for clocks and
- * late epochs.
+ * Entries of older requests are looked for in all months. Repeats of newer entries are found in the
+ * current or the previous month of their shard. These two months reach back at least 28 days, of
+ * which 7 days are a margin for clocks and late epochs.
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
