@@ -14,7 +14,7 @@ export interface StandInAccount {
 /** A stand-in for the account service. */
 export interface AccountServer {
   readonly url: string;
-  /** By number. While it is empty, every account exists and is active. */
+  /** By number. If the map is empty, every account exists and is active, but none is selected. */
   readonly accounts: Map<string, StandInAccount>;
   /** While true, every request is answered 500. */
   isUnavailable: boolean;

@@ -38,7 +38,7 @@ import {
   writeValuations,
 } from "./written-log.ts";
 
-/** Age of the first breach at the start of the tests. Evidence is due 75 seconds after a breach. */
+/** Age of valuation `BREACHING` when the tests start. Evidence is due 75 s after a breach. */
 const BREACH_AGE_MS = 70_000;
 const TIMEOUT_MS = 60_000;
 const RULE: RiskRule = {
@@ -191,7 +191,7 @@ async function verified(body: Buffer) {
 
 describe("evidence of a breach", () => {
   it(
-    "has every valuation and sample around it, the lowest equity, and the positions with their prices",
+    "has every valuation and accepted sample around it, the lowest equity, and the positions with their prices",
     async () => {
       const accountNumber = anyAccountNumber();
       await setRules(accountNumber);
@@ -377,7 +377,7 @@ describe("evidence of an interval", () => {
     expect([missing, ends]).toEqual([[], [2, 5, 8, 9].map((index) => logged[index]?.offset)]);
   });
 
-  it("is rejected if it is missing, in the future, too old, too long, or ends before it begins", async () => {
+  it("is refused for an interval that is missing, in the future, too old, too long, or ends before it begins", async () => {
     const accountNumber = anyAccountNumber();
     const now = Date.now();
     const minute = 60_000;

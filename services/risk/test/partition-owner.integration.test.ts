@@ -175,7 +175,7 @@ it("a process acquires a partition although Kafka has deleted the group, whose g
   await next.checkpoint();
 });
 
-it("compares valuations with rules whose activation was committed although the reply was lost", async () => {
+it("compares valuations with rules whose activation was committed, also if the reply was lost", async () => {
   const account = anyAccountNumber();
   const owner = startMember(NO_TOKENS, async (work) => {
     await commands.transact(work);
@@ -188,7 +188,7 @@ it("compares valuations with rules whose activation was committed although the r
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("compares valuations with rules whose activation was committed although every attempt seemed to fail", async () => {
+it("compares valuations with rules whose activation was committed, also if every attempt seemed to fail", async () => {
   const account = anyAccountNumber();
   let isFirst = true;
   const owner = startMember(NO_TOKENS, async (work) => {
@@ -204,7 +204,7 @@ it("compares valuations with rules whose activation was committed although every
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("makes new rules active from no earlier offset than the rules that a crashed process made active", async () => {
+it("makes new rules active from the same offset as rules that a crashed process made active, or a later one", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
   const crashed = startMember();
@@ -247,7 +247,7 @@ it("makes new rules active only from an offset after the valuations that a crash
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 
-it("reads valuations again if the cluster does not answer after an assignment", async () => {
+it("rejects valuations with a RetryableError if the cluster does not answer after an assignment", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   owner.assign([partition], 1);

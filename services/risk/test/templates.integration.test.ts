@@ -24,7 +24,7 @@ import { type AccountServer, type StandInAccount, startAccountServer } from "./a
 
 const INITIAL_MINOR = 1_000_000;
 const TIMEOUT_MS = 60_000;
-/** Accounts of the test that kills processes: more than the 1,000 that one search adds. */
+/** Accounts of the test that kills processes: more than the 1,000 of one round of a search. */
 const MANY = 1_200;
 
 interface VersionRow {
@@ -263,7 +263,7 @@ it("deleting rules with `useTemplate` gives an account the rules of the matching
   expect(none).toMatchObject({ status: "failed", errorCode: "INVALID_STATE_TRANSITION" });
 });
 
-it("a template applies to accounts that are created, renamed or enabled later only if it is for new accounts", async () => {
+it("a template applies to accounts that are created, renamed or enabled later only if it has `newAccounts`", async () => {
   addAccount("Phase 1 Ada", "disabled");
   await setTemplate("first", [limit(10)], { nameStartsWith: "Phase 1", status: ["active"] }, true);
   await setTemplate("existing", [limit(20)], { nameStartsWith: "Funded" });
@@ -305,7 +305,7 @@ it("of two templates that match an account, the one that was created first appli
   await setTemplate("wide", [limit(10)], { status: ["active"] });
   await setTemplate("narrow", [limit(20)], { nameStartsWith: "Phase 1" });
   await applied();
-  // The account had the rules of `narrow` before these if the search for `narrow` found it first.
+  // If the search for `narrow` found the account first, its first rules are those of `narrow`.
   expect((await versions())[account]?.at(-1)).toBe("wide/1 10");
   await carryOut({ operation: "risk.delete_template", payload: { name: "wide", accountRules: "keep" } });
   await setTemplate("narrow", [limit(21)], { nameStartsWith: "Phase 1" });

@@ -13,7 +13,7 @@ export type Step =
   | { readonly at: string; readonly values: AccountValues }
   | { readonly rules: readonly RiskRule[]; readonly seed: AccountValues };
 
-/** An alert, as texts that are equal for equal alerts. */
+/** The identity of an alert. */
 export interface PastAlert {
   /** `at` of the valuation; `rules` if the alert was found when rules were set. */
   readonly at: string;
@@ -79,8 +79,8 @@ export function alertsByWholePast(
 }
 
 /**
- * When rules are set, the former rules are compared with the seed, and the new rules with the
- * newest values.
+ * When rules are set, the former rules are compared with the seed, unless the seed is older than
+ * the last values. The new rules are compared with the newer values of both.
  */
 function momentsOf(steps: readonly Step[]): Moment[] {
   const moments: Moment[] = [];

@@ -52,8 +52,8 @@ export async function writeValuations(
 }
 
 /**
- * Writes the samples of the valuations, and one of a writer that lost the partition. The valuations
- * are in a topic that was recreated `generation` times, since the account's first sample.
+ * Writes the samples of the valuations, and one sample of a writer that had lost the partition. The
+ * topic of the valuations was recreated `generation` times after the account's first sample.
  */
 export async function writeSamples(
   { producer, serverId }: Writing,

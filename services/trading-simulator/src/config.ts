@@ -14,7 +14,7 @@ export const ConfigSchema = z.object({
   ...connectionFields.kafka,
   ...connectionFields.postgres,
   POSTGRES_POOL_SIZE: configFields.postgresPoolSize,
-  /** Token that account and finance send. */
+  /** Token that the account and finance services send. */
   TRADING_SERVER_TOKEN: configFields.internalToken,
   /**
    * Token of callers of the control API. Absent: the control API is served on a loopback address

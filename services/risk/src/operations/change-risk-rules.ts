@@ -11,14 +11,14 @@ import type { AccountForRisk, NewRuleVersion, ReadAccount } from "../domain/port
 import { firstSelected, type SelectableAccount, type Template } from "../domain/template.ts";
 
 /**
- * What stores a version of rules. The command is retried, not failed, if `isUnavailable` is true
- * for an error of `readAccount` or `addVersion`.
+ * What {@link changeRiskRules} reads and stores. The command is retried, not failed, if
+ * `isUnavailable` is true for an error of `readAccount` or `addVersion`.
  */
 export interface ChangeRiskRulesDependencies {
   readonly readAccount: ReadAccount;
-  /** Stores a version after the newest one, once for each command. */
+  /** Stores the next version of the account's rules, once for each command. */
   readonly addVersion: (version: NewRuleVersion) => Promise<void>;
-  /** The templates of a server, in the order of their creation. */
+  /** The templates of a server, also deleted ones, in the order of their creation. */
   readonly templatesOf: (serverId: string) => Promise<readonly Template[]>;
   /**
    * Whether the account service, or the trading server behind it, gave no clear answer. Also true

@@ -8,7 +8,7 @@ import { type CommandMessage, MAX_RISK_TEMPLATES } from "@kapi/contracts";
 import type { SelectedAccounts, TemplateChange, TemplateRepository } from "../domain/template-ports.ts";
 
 /**
- * What checks a change of a template. `templates` reads the state of the server's templates, and
+ * What {@link changeRiskTemplate} reads. `templates` reads the state of the server's templates, and
  * `selected` counts the accounts that the new version selects.
  */
 export interface ChangeRiskTemplatesDependencies {

@@ -1,6 +1,6 @@
 /**
- * Collects the evidence of breaches from the log, a minute and a quarter after each breach. One
- * pass over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
+ * Collects the evidence of breaches from the log, when their `evidence_due_at` has passed. One pass
+ * over a partition serves up to {@link MAX_TOGETHER} due breaches that are close in time.
  * A former owner of the partition can still collect evidence. Of two documents of a breach, only
  * the first is stored.
  */
@@ -62,8 +62,8 @@ export async function collectEvidence(
 ): Promise<void> {
   if (partitions.length === 0) return;
   /**
-   * Servers of breaches whose evidence could not be collected in this round. The round skips all
-   * further breaches of these servers, so that they do not delay other servers.
+   * Servers with a breach whose evidence failed in this round, after the log was read. The round
+   * skips all further breaches of these servers, so that they do not delay other servers.
    */
   const failing = new Set<string>();
   for (const group of groupsOf(await dependencies.store.due(partitions, MAX_DUE))) {
@@ -123,8 +123,8 @@ async function collectGroup(
 }
 
 /**
- * Makes and stores the document of a breach. While the evidence can wait, late samples postpone it,
- * and this rejects if positions or prices are unavailable.
+ * Makes and stores the document of a breach. Before the time of {@link lastMomentOf}, missing
+ * samples postpone the evidence, and unavailable positions or prices make this function reject.
  */
 async function prove(
   dependencies: EvidenceDependencies,
@@ -139,7 +139,8 @@ async function prove(
   }
   const extreme = extremeOf(unproven, chosen.valuations);
   const atExtreme = await positionsAt(dependencies, unproven, extreme.at, canWait);
-  // The action of the breach may have closed all positions: then evidence has those at the breach.
+  // Without a position at the extreme, the action has perhaps closed all. Then the evidence has the
+  // positions that were open at the breach.
   const isFlat = atExtreme.positions?.length === 0;
   const positions = isFlat
     ? await positionsAt(dependencies, unproven, breachedAt(unproven, chosen.valuations), canWait)
@@ -168,8 +169,8 @@ async function prove(
 }
 
 /**
- * The positions that were open at a time, with their prices. If positions or prices are
- * unavailable, rejects if `canWait` is true; otherwise `missing` names them.
+ * The positions that were open at a time, with their prices. `missing` names what the document
+ * lacks. With `canWait`, rejects if the account service cannot give positions or prices now.
  */
 async function positionsAt(
   { readPositions, logger }: EvidenceDependencies,

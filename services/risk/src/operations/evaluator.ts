@@ -1,11 +1,11 @@
 /**
- * The partitions of `trading.valuations` that this process owns, each with its evaluator.
+ * The partitions of `trading.valuations` that this process owns, each with a `PartitionEvaluator`.
  *
- * Invariant: an evaluator begins at the checkpoint, and so does the consumer after each assignment.
- * So an evaluator lives for one assignment. A partition that another process has taken meanwhile is
- * not acquired again before the next assignment: the consumer has read beyond the checkpoint, and
- * the valuations between would never be compared. A process that was paused, and that the group has
- * removed meanwhile, does not take a partition from the new owner: its generation is lower.
+ * Invariant: a `PartitionEvaluator` begins at the checkpoint, as the consumer does after each
+ * assignment. So it lives for one assignment. A partition that another process has taken meanwhile
+ * is not acquired again before the next assignment: the consumer has read beyond the checkpoint,
+ * and the valuations between would never be compared. A process that was paused, and that the group
+ * has removed meanwhile, does not take a partition from the new owner: its generation is lower.
  */
 import { RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -74,9 +74,9 @@ export class Evaluator {
   /**
    * Compares a batch of one partition.
    * @returns `commitOffset`, which returns the offset below which everything is stored.
-   * @throws RetryableError while the database is unavailable, if the partition is not assigned, or
-   * if another process has taken it. If no assignment follows within a minute after that, throws
-   * another error: the process must restart.
+   * @throws RetryableError while the database or the cluster does not answer, if the partition is
+   * not assigned, or if another process has taken it. If no assignment follows within a minute
+   * after that, throws another error: the process must restart.
    */
   async addValuations(
     partition: number,
@@ -147,13 +147,13 @@ export class Evaluator {
     const end = await answered(this.#options.endOf(partition));
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
-      "owns the rules of a partition",
+      "acquired a partition of trading.valuations",
     );
     return new PartitionEvaluator(partition, { ...start, end }, this.#options);
   }
 }
 
-/** The answer of the cluster. If the cluster does not answer, the messages are read again later. */
+/** The answer of the cluster. @throws RetryableError if the cluster does not answer */
 async function answered<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;

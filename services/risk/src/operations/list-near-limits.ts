@@ -22,8 +22,9 @@ export function limitsLeft(
 }
 
 /**
- * A page of the accounts that match, the nearest first, each with its nearest limit. `total` counts
- * the accounts of all pages.
+ * A page of the accounts that match the query, the one nearest its limit first, each with this
+ * limit. Leaves out accounts without a limit that still applies. `total` counts the accounts of all
+ * pages.
  */
 export async function listNearLimits(
   { reader, clock }: { readonly reader: LimitReader; readonly clock: Clock },

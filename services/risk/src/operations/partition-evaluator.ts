@@ -58,7 +58,7 @@ interface TrackedAccount extends AccountRef {
   version: RuleVersion | null;
   rules: RuleSet | null;
   state: AccountState;
-  /** Active versions that the position has not reached, oldest first. */
+  /** Active versions whose first offset the position has not reached, oldest first. */
   scheduled: RuleVersion[];
   /** Whether the state differs from the stored one. */
   isChanged: boolean;
@@ -116,13 +116,13 @@ export class PartitionEvaluator {
    */
   readonly #end: number;
   #durable: number;
-  /** Whether accounts had rules at the position: a gap in the log is then a loss. */
+  /** Whether accounts had rules at the offset before. Only then missing offsets count as lost. */
   #isContinued: boolean;
   /** The work that runs now: batches, activations and snapshots never overlap. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** An activation that may have been committed: the last attempt had no clear outcome. */
+  /** An activation that is perhaps committed: its transaction runs, or had no clear outcome. */
   #uncertain: Activation | null = null;
-  /** Settles when the checkpoint that is being stored has ended. */
+  /** Settles when the last started checkpoint is stored or has failed. */
   #checkpoints: Promise<void> = Promise.resolve();
 
   /** `end`: the end of the log when the partition was acquired. */
@@ -349,7 +349,7 @@ export class PartitionEvaluator {
 
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const run = this.#turn.then(() => this.#decideUncertain()).then(work);
-    // Without the result, which may be large.
+    // Does not keep the result, which can be large.
     this.#turn = run.then(
       () => undefined,
       () => undefined,

@@ -8,7 +8,7 @@ import type { AccountForRisk, EvidenceStore, ReadAccount, ReadAccountLog } from 
 
 /** Maximum number of intervals that a process reads from the log at once. */
 const MAX_CONCURRENT_INTERVALS = 4;
-/** The share of one organization. */
+/** Maximum number of intervals that a process reads at once for one organization. */
 const MAX_INTERVALS_PER_ORGANIZATION = 2;
 /** Deadline of reading the log: below that of the gateway, so that no read goes on in vain. */
 const READ_TIMEOUT_MS = 3_000;
@@ -42,14 +42,14 @@ interface IntervalEvidenceDependencies {
   readonly clock: Clock;
 }
 
-/** Reads evidence of an interval from the log, and signs it: JSON. */
+/** Reads evidence of an interval from the log, and returns the signed document as JSON. */
 export type ReadIntervalEvidence = (account: AccountRef, query: IntervalEvidenceQuery) => Promise<string>;
 
 /**
  * Creates the function that reads evidence of intervals. It rejects with an ApiError for an unknown
  * account, and for an interval that is too old, ends in the future, or has too many records. The
- * error is TOO_MANY_CONCURRENT_REQUESTS if the account's organization already reads its share of
- * intervals, or all organizations together read too many.
+ * error is TOO_MANY_CONCURRENT_REQUESTS if the process already reads the maximum number of
+ * intervals for the account's organization, or for all organizations together.
  */
 export function createIntervalEvidence(dependencies: IntervalEvidenceDependencies): ReadIntervalEvidence {
   const slots = new OrganizationSlots({

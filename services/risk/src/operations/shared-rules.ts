@@ -12,13 +12,13 @@ const MAX_SHARED_RULES = 1_000;
 export class SharedRules {
   readonly #byText = new Map<string, readonly StoredRule[]>();
   readonly #sets = new WeakMap<readonly StoredRule[], RuleSet>();
-  /** The last version: versions come in the order of their servers. */
+  /** The version of the last call. At an acquisition, versions come sorted by server. */
   #last: RuleVersion | null = null;
 
   /**
    * Returns the version. Its rules are the object of an earlier version with the same number and
-   * equal rules. The ids of server and organization are the objects of the last version, if they
-   * are equal.
+   * equal rules. The ids of server and organization are the strings of the last call's version,
+   * if both are equal.
    */
   share(version: RuleVersion): RuleVersion {
     const last = this.#last;

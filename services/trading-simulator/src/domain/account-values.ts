@@ -1,6 +1,6 @@
 /**
- * Values of positions and accounts. Money is rounded to minor units once per position, so account
- * values are exact sums of position values.
+ * Values of positions and accounts. Each amount of a position is rounded to minor units, so the
+ * account's amounts are exact sums.
  */
 import type { Valuation } from "@kapi/contracts";
 

@@ -62,7 +62,7 @@ export interface Account {
   netDepositsMinor: number;
   /** Sequence of the account's last event. */
   sequence: number;
-  /** Counts the ids of orders, positions and deals: each id is derived from its number. */
+  /** Number of ids given to orders, positions and deals; an id is derived from this number. */
   lastTicket: number;
   tradingPasswordHash: string;
   investorPasswordHash: string;
@@ -71,7 +71,10 @@ export interface Account {
   readonly positions: Map<string, Position>;
   readonly orders: Map<string, PendingOrder>;
   autoTrader: AutoTrader | null;
-  /** What incomplete changes have closed and cancelled so far, by reference. */
+  /**
+   * Positions closed and orders cancelled so far by changes that are not complete, by the change's
+   * reference.
+   */
   flattening: Record<string, Flattened & { readonly previousStatus: Exclude<AccountStatus, "deleted"> }>;
 }
 

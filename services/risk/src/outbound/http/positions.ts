@@ -10,7 +10,8 @@ const VOLUME_DECIMALS = 8;
 
 /**
  * Reads the positions that were open at a time, with their prices then, from the account service.
- * Null if the service answers 404. Without `needsPrices`, unavailable prices are null.
+ * Null if the service answers 404. The price of a symbol without a quote is null. Without
+ * `needsPrices`, prices that cannot be read are null too.
  */
 export function createPositionReader(account: InternalClient): ReadPositions {
   return async ({ serverId, accountNumber }, at, { needsPrices }) => {
@@ -49,7 +50,7 @@ async function openPositions(account: InternalClient, params: { serverId: string
   }
 }
 
-/** The last quotes at or before a time, by symbol; empty if the trading server gives none. */
+/** The last quotes at or before a time, by symbol. Symbols without a quote are left out. */
 async function quotesOf(
   account: InternalClient,
   serverId: string,

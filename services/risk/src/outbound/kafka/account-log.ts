@@ -50,8 +50,8 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs
           },
         },
       );
-      // The log of a quiet partition may begin inside any range. Only records older than the
-      // retention are deleted, so a younger range is complete.
+      // The log of a quiet partition can begin inside the range though no record was deleted. Only
+      // records older than the retention are deleted: a range that begins within it is complete.
       return (isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0)) || fromMs < grownAtMs;
     };
     const isCut = {

@@ -46,7 +46,7 @@ const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: bo
 );
 // $1 partition. After the topic was recreated, offsets of the former topic mean nothing: active
 // versions apply from offset 0, states no longer name the valuation of their values, and breaches
-// without evidence keep only the partition of their valuation.
+// whose evidence is not collected yet keep only the partition of their valuation.
 const FORGET_OFFSETS: readonly Statement<never>[] = [
   statement(
     "risk-forget-version-offsets",

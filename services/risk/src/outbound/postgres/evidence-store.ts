@@ -24,8 +24,8 @@ interface DueRow extends BreachRow {
   readonly is_of_deleted_topic: boolean;
 }
 
-// $1 partitions, $2 limit. Every server gets its share of the limit, because breaches of a server
-// that fails stay due, and may be more than the limit.
+// $1 partitions, $2 limit. Every server gets an equal share of the limit: the breaches of a failing
+// server stay due, and could fill the whole limit.
 const DUE = statement<DueRow>(
   "risk-due-evidence",
   `select ${BREACH_COLUMNS}, a.organization_id, a.partition, a.currency, a.base_minor::float8 as base_minor,

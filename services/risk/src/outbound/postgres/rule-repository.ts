@@ -54,8 +54,8 @@ const DELETE_RULES = statement<never>(
 /** The versions of risk rules of accounts. */
 export interface RuleRepository {
   /**
-   * Stores a version after the newest one, once for each command. Rejects with a unique violation
-   * if another process stored a version of the account at the same time.
+   * Stores the next version of the account's rules, once for each command. Rejects with a unique
+   * violation if another process stored a version of the account at the same time.
    */
   add(version: NewRuleVersion, partition: number): Promise<void>;
   /** Reads the newest active version; version 0 without rules if there is none. */
@@ -74,7 +74,7 @@ export function createRuleRepository(database: Database): RuleRepository {
       database.transaction(async (transaction) => {
         await addVersion(transaction, version, await lockNewest(transaction, version), { partition });
         if (version.template === null) return;
-        // The template may have changed since it was read: the account is compared again.
+        // Perhaps the template has changed after it was read, so the account is compared again.
         transaction.execute(ADD_WAITING, [version.serverId, version.accountNumber, partition]);
       }),
     async deleteRules(accounts) {

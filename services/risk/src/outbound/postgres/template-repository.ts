@@ -54,7 +54,7 @@ const ALL = statement<TemplateRow>(
   "risk-templates-of-server",
   `select ${TEMPLATE_COLUMNS} from templates t where t.server_id = $1 ${IN_ORDER}`,
 );
-// $1 server, $2 name; null: all templates.
+// $1 server, $2 name; null: all active templates.
 const LIST = statement<ListedRow>(
   "risk-list-templates",
   `select ${TEMPLATE_COLUMNS}, t.created_at, t.updated_at,

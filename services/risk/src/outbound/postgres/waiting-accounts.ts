@@ -19,7 +19,7 @@ interface WaitingRow {
   readonly is_inactive: boolean | null;
 }
 
-/** Pause before the next comparison, if the account's newest own rules may still be discarded. */
+/** Pause before the next comparison while the account's newest own rules are not active yet. */
 const UNCERTAIN_PAUSE_MS = 1_000;
 /** The account is compared again, even if it is being compared now: it gets another revision. */
 const AGAIN = `on conflict (server_id, account_number, template_name) do update set
@@ -167,7 +167,7 @@ function apply(database: Database, waiting: WaitingAccount, account: OpenAccount
     if (held.length === 0) return false;
     const newest = await lockNewest(transaction, waiting);
     const template = newest === null ? null : templateOf(newest);
-    // The newest version is of a command, and may still be discarded.
+    // The newest version is of a command and not active yet: perhaps it will be discarded.
     if (newest !== null && newest.template_command_id === null && newest.active_from_offset === null) {
       transaction.execute(POSTPONE, [...keysOf([waiting]), UNCERTAIN_PAUSE_MS, 0]);
       return false;
