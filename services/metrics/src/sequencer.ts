@@ -26,11 +26,14 @@ import { createCheckpointSink, createSampleSink } from "./outbound/kafka/sample-
 
 /** Interval at which snapshots are stored. */
 const WRITE_INTERVAL_MS = 2_000;
-/** Interval at which the partitions of days are created and dropped. */
+/** Interval at which the day partitions of the tables are created and dropped. */
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
 /** Time limit for a stopping process that waits for the recreation of a deleted topic. */
 const RECREATED_TIMEOUT_MS = 3_000;
-/** Number of sweeps in a coalescing interval. The bounds below limit the time between sweeps. */
+/**
+ * Number of sweeps in a coalescing interval. A sweep cuts the samples that are due. The bounds
+ * below limit the time between sweeps.
+ */
 const SWEEPS_PER_INTERVAL = 20;
 const MIN_SWEEP_MS = 5;
 const MAX_SWEEP_MS = 50;
@@ -60,8 +63,8 @@ export async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // With the database's clock alone, every valuation would be rejected if that clock were minutes
-  // behind.
+  // Valuations from the future are rejected. With the database's clock alone, that would be every
+  // valuation if this clock were minutes behind.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // A separate producer, so that no sample waits behind thousands of checkpoints.

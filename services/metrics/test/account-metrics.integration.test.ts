@@ -95,7 +95,7 @@ function minuteAfter(minutes: number): string {
 }
 
 describe("the stored snapshots of an account", () => {
-  it("are one per minute with a change: the minute's last sample, with its drawdowns", async () => {
+  it("are one per minute with a sample: the minute's last sample, with its drawdowns", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     await value(account, 20, 90_000);
@@ -137,7 +137,7 @@ describe("the stored snapshots of an account", () => {
     expect(await list({ accountNumber: account, limit: "1" })).toEqual([newest]);
   });
 
-  it("never change once stored: a late sample counts in the next snapshot's drawdown", async () => {
+  it("do not change after they are stored: a late sample counts in the next snapshot's drawdown", async () => {
     const account = harness.account();
     await value(account, 5, 100_000);
     const before = await stored(account, 1);
@@ -236,7 +236,7 @@ describe("the equity history of an account", () => {
     return [answer.status, await answer.json()];
   };
 
-  it("has the lowest equity of each part, also between samples, and the deepest drawdown", async () => {
+  it("has the lowest equity of each part, including the equity at its start, and the deepest drawdown", async () => {
     const account = harness.account();
     const equities = { 5: 100_000, 65: 70_000, 110: 95_000, 150: 98_000, 250: 110_000 };
     for (const [seconds, equity] of Object.entries(equities)) await value(account, Number(seconds), equity);

@@ -115,7 +115,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["type", '{"type":"dance"}'],
     ["type", '{"type":"Subscribe"}'],
     ["type", '{"type":"account.metrics"}'],
-  ])("an unknown type, reported as invalid %s: %s", async (field, text) => {
+  ])("not an object or an unknown type, reported as invalid %s: %s", async (field, text) => {
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
     expect(await answersTo(text)).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
   });
@@ -277,7 +277,7 @@ describe("the limit of 16 KiB for a message", () => {
     ["one byte", clientFrame(tooLarge)],
     ["one byte, in binary", clientFrame(tooLarge, { opcode: OPCODES.binary })],
     [
-      "its third fragment",
+      "the third fragment",
       Buffer.concat([
         clientFrame(third, { final: false }),
         clientFrame(third, { opcode: OPCODES.continuation, final: false }),

@@ -169,7 +169,7 @@ describe("a handshake", () => {
     expect(spent).toBe(1);
   });
 
-  it("costs one credit, and returns it in a header", async () => {
+  it("costs one credit, and returns the charged and the remaining credits in headers", async () => {
     const first = await handshake();
     expect(first.headers["x-credits-charged"]).toBe("1");
     const second = await handshake();

@@ -63,7 +63,7 @@ export class Harness {
   readonly serverId: string;
   readonly managementKey: string;
   readonly key: KeyEntry;
-  /** Accounts that exist in the account service. */
+  /** The keys of the accounts that exist in the account service. */
   readonly accounts = new Set<string>();
   /** The account numbers in each call to the account service. */
   readonly asked: string[][] = [];
@@ -201,7 +201,7 @@ export class Harness {
     return all;
   }
 
-  /** The samples of an account in the log. */
+  /** The account's records in `metrics.samples`: samples, and deletions with an empty value. */
   async samplesOf(accountNumber: string): Promise<{ partition: number; message: Message }[]> {
     const key = accountKey(this.serverId, accountNumber);
     return (await this.readAll(TOPICS.metricsSamples)).filter(({ message }) => message.key === key);

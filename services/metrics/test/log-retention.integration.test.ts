@@ -79,8 +79,8 @@ async function checkpointed(account: string, sequence: number): Promise<string> 
 }
 
 /**
- * Repeats `write` until compaction has left only the `wanted` record of each of these accounts, and
- * no record of an account whose value is null. Each round writes: only a write closes a segment.
+ * Repeats `write` until compaction has left, of each account in `wanted`, only the record in
+ * `wanted`; no record if `wanted` has null. Each round writes: only a write closes a segment.
  */
 async function compactedTo(wanted: ReadonlyMap<string, string | null>, write: () => Promise<unknown>): Promise<void> {
   await eventually(
@@ -179,7 +179,8 @@ describe("logs whose old segments the broker has deleted", () => {
     for (const n of range(21, 30)) await valueAt(busy, n);
     await emptied(TOPICS.tradingValuations, TOPICS.metricsSamples);
     for (const n of range(31, 33)) await valueAt(busy, n);
-    // Each client of the loop below expects its notice before the pong to its ping.
+    // Without a catch-up time, each client of the loop below gets its notice before the pong to its
+    // ping.
     metrics = await harness.metrics({ COALESCE_MS: "1000", CATCH_UP_TIMEOUT_MS: "0" });
 
     const resumed = await connect();

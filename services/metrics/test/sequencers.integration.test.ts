@@ -199,9 +199,9 @@ async function newestRecord(key: string): Promise<Message | undefined> {
 }
 
 /**
- * Publishes valuations of another account on the partition until the marker includes the account's
- * checkpoint. Until then a start cannot rule out that the checkpoint is stale, and reads the
- * account's window.
+ * Publishes valuations of another account on the partition until the marker's `latestOffset` is
+ * above the offset of the account's checkpoint. Until then a start cannot rule out that the
+ * checkpoint is stale, and reads the account's window.
  */
 async function waitForMarker(account: string, checkpointAt: number): Promise<void> {
   const partition = partitionOfKey(accountKey(harness.serverId, account), PARTITIONS);

@@ -207,7 +207,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     const [, number = ""] = await accountsOfBoth();
     one.subscribe(harness.serverId, number, 0);
     await one.until(() => one.last(number) === 1);
-    // The process that holds the account only as its replica deletes it.
+    // The deletion is sent to `windows[0]`, which holds this account only as a replica.
     const params = { serverId: harness.serverId, accountNumber: number };
     await call(windows[0], "account", (client) => callRoute(client, METRICS_ROUTES.deleteAccount, { params }));
     await one.until(() => one.frames("account.deleted").length === 1);

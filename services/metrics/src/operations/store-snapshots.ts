@@ -34,7 +34,7 @@ const DAYS_AHEAD = 2;
 
 const minutesStored = counter(
   "metrics.snapshots.stored",
-  "Stored snapshots: one for an account and a minute",
+  "Snapshots, one for an account and a minute, that were stored, or skipped: repeats, days that are not kept, deleted accounts",
   "{snapshot}",
 );
 
@@ -61,7 +61,7 @@ interface Partition {
   closed: ClosedMinute[];
   /** The offset after the last record that was read. */
   next: number;
-  /** The time of that record. */
+  /** The timestamp of the last record that was read. */
   lastRecordMs: number;
   /** The offset below which all samples are stored, and when that offset was computed. */
   openFrom: number;
@@ -70,13 +70,13 @@ interface Partition {
 
 /**
  * Stores snapshots, for the partitions of `metrics.samples` assigned to this process. Snapshots
- * have their own consumer group, which can lag behind the live stream. So neither a slow database
- * nor a restart loses a minute. An offset is committed only if all samples before it are stored.
+ * have their own consumer group, which can lag behind the live stream. An offset is committed only
+ * if all samples before it are stored. So neither a slow database nor a restart loses a minute.
  * The stored state of an account has the sequence of the newest sample that the state includes.
  *
  * The acceptance rule starts from the stored state. If the log no longer has the next sample, the
- * account continues from a sample that {@link SampleLog} has accepted. The log loses samples if it
- * is not read for longer than its retention, or if the topic is recreated.
+ * account continues from a sample that {@link SampleLog} has accepted. Samples are missing if this
+ * group did not read for longer than the topic's retention, or if the topic was recreated.
  */
 export class Snapshots implements SampleListener {
   readonly #options: SnapshotsOptions;
@@ -121,9 +121,11 @@ export class Snapshots implements SampleListener {
   }
 
   /**
-   * Closes the minutes that ended at least {@link MINUTE_GRACE_MS} ago (while topics are drained,
-   * also open minutes), and stores all closed minutes. A call during a running write waits for that
-   * write. Rejects on failure.
+   * Closes the minutes that ended at least {@link MINUTE_GRACE_MS} ago, and stores all closed
+   * minutes. In a partition that is not read to its end, the time of the last record that was read
+   * is used instead of the current time. In a partition that is read to its end while topics are
+   * drained, all minutes are closed. A call during a running write waits for that write. Rejects on
+   * failure.
    */
   write(): Promise<void> {
     this.#running ??= this.#writeAll().finally(() => {

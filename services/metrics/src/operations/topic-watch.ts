@@ -7,13 +7,13 @@ import { firstPosition, type TopicPositions } from "../domain/topic-position.ts"
 /** How often a process checks the ids of the topics. */
 export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 /**
- * Age from which a recreated topic is read without waiting: by then every process has noticed the
- * recreation and written its last checkpoints. A start that finds a younger topic waits this long.
+ * A start waits this long if the id of a recreated topic was registered less than this time ago.
+ * After this time every process has noticed the recreation and written its last checkpoints.
  */
 const SETTLE_MS = 10_000;
 /** Interval of the checks while a stopping process waits for the recreation of a topic. */
 const RECREATED_POLL_MS = 200;
-/** Maximum number of calls that share one request to Kafka: more than ever run at the same time. */
+/** Maximum number of calls that share one request to Kafka. Fewer calls run at the same time. */
 const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
@@ -47,7 +47,7 @@ export class TopicWatch {
    */
   readonly #ask: (asked: null) => Promise<readonly WatchedTopic[]>;
   #changed: Error | null = null;
-  /** The first position of each topic. */
+  /** The position of offset 0 of each topic. */
   readonly positions: TopicPositions;
 
   private constructor(
@@ -108,8 +108,8 @@ export class TopicWatch {
 
   /**
    * Called before the process ends. Returns the topics that were recreated. Waits for a deleted
-   * topic to be recreated, because nothing can be written to a deleted topic. Returns an empty list
-   * after `timeoutMs`.
+   * topic to be recreated, because nothing can be written to a deleted topic. Repeats a check that
+   * fails. Returns an empty list after `timeoutMs`.
    */
   async recreated(timeoutMs: number): Promise<readonly WatchedTopic[]> {
     const over = new AbortController();

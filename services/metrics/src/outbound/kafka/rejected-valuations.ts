@@ -7,8 +7,9 @@ import type { RejectedValuationSink } from "../../domain/ports.ts";
 const MAX_REASON_CHARACTERS = 1_000;
 
 /**
- * Writes rejected valuations to `dead-letter`, with their value if it is still known: a valuation
- * contains no secret. `group` is the consumer group that read them.
+ * Writes rejected valuations to `dead-letter`. A valuation contains no secret, so the dead letter
+ * has its value. The value of a parked valuation is not kept: its dead letter has an empty value.
+ * `group` is the consumer group that read the valuations.
  */
 export function createRejectedValuationSink(producer: Producer, group: string): RejectedValuationSink {
   const topic = TOPICS.tradingValuations.name;

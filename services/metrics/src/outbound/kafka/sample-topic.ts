@@ -33,7 +33,10 @@ export function createDeletionSink(producer: Producer): DeletionSink {
   };
 }
 
-/** Writes checkpoints to `metrics.latest`, on the partition number of the account's samples. */
+/**
+ * Writes checkpoints, tombstones and markers to `metrics.latest`, on the partition number of the
+ * samples that they are about.
+ */
 export function createCheckpointSink(producer: Producer): CheckpointSink {
   return {
     write: async (partition, key, value) => {

@@ -12,7 +12,7 @@ import type { AccountRanks, EquitySummary, RankQuery } from "../../domain/ports.
 
 /** The current day (UTC). */
 const TODAY = "(now() at time zone 'UTC')::date";
-/** The equity at the start of the day: the last equity if the account did not change today. */
+/** The equity at the start of the day: the last stored equity if no minute of today is stored. */
 const DAY_START = `case when v.day >= ${TODAY} then v.day_start_minor else v.equity_minor end`;
 const percentLost = (from: string, low: string): string =>
   `case when ${from} > 0 then greatest(0, (${from} - ${low})::float8 / ${from} * 100) else 0 end`;
@@ -70,8 +70,8 @@ const ALL: Source = {
     and ($4::timestamptz is null or ${CREATED} >= $4) and ($5::timestamptz is null or ${CREATED} < $5) and ${RANGES}`,
 };
 /**
- * Only accounts with stored values, for pages that are filtered by nothing but ranges of values. It
- * joins no table, which halves the work.
+ * Only accounts with stored values, for pages that are sorted by a value and have no filters but
+ * ranges of values. This source joins no table, which halves the work.
  */
 const WITH_VALUES: Source = {
   name: "valued",
@@ -157,8 +157,9 @@ function sortOf(order: AccountOrder): AccountSort {
 }
 
 /**
- * The statement for a page. $16: number of the account before the page, or null; $17: its value;
- * $18: limit. The other columns are read only for the rows of the page.
+ * The statement for a page. $16: number of the account before the page, or null; $17: the value of
+ * this account in the sort; $18: limit. The columns of `STORED` are read only for the rows of the
+ * page.
  */
 function rankStatement(order: AccountOrder, source: Source): Statement<RankRow> {
   const sort = sortOf(order);

@@ -34,7 +34,7 @@ interface Join {
    * are one window.
    */
   readonly partition: string;
-  /** SQL for the highest equity before all segments; SQL's `null`: none. */
+  /** SQL for an equity before all segments, from which a drawdown may start; SQL's `null`: none. */
   readonly peak: string;
 }
 

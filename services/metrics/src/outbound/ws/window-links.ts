@@ -15,7 +15,7 @@ import { decodeWindowMessage, MAX_ANSWER_BYTES, type WindowMessage } from "../..
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const PING_INTERVAL_MS = 2_000;
-/** How long a process may send nothing, not even a pong, before its connection is terminated. */
+/** A connection is terminated if its windows process sends nothing, not even a pong, for longer. */
 const SILENT_TIMEOUT_MS = 6_000;
 const BACK_OFF = { firstMs: 100, maxMs: 2_000 };
 
@@ -113,7 +113,7 @@ class Connection implements WindowLink {
     });
   }
 
-  /** Whether the process has sent the partitions that it holds. */
+  /** Whether the windows process has sent the partitions that it holds. */
   get isReady(): boolean {
     return this.#holding !== null;
   }
