@@ -41,7 +41,8 @@ it("a day is complete only after the group has committed every event that was pu
   });
   await eventually(async () => expect(await completeness.has("2026-03-02")).toBe(true), { timeoutMs: 20_000 });
   await consumer.stop();
-  // This event came after the end for 2026-03-02 was noted: only the next day waits for it.
+  // This event is published after the end of the topic was noted for 2026-03-02. So only later
+  // days wait for this event.
   await publish("e");
   expect(await completeness.has("2026-03-02")).toBe(true);
   expect(await completeness.has("2026-03-01")).toBe(true);

@@ -38,7 +38,7 @@ it("a valuation keeps its position in the log, its times and its exact amounts",
   expect(toValuationEvidence(silent, position).netDeposits).toBeNull();
 });
 
-it("a sample has the same text as its last valuation", () => {
+it("a sample has its values in the same text as its last valuation", () => {
   const frame = AccountMetricsFrame.parse({
     type: "account.metrics",
     eventId: "0190a5c0-5555-7aaa-8bbb-cccccccccccc",
@@ -79,7 +79,7 @@ it("a sample has the same text as its last valuation", () => {
   });
 });
 
-it("a rule has its limit, and its other fields as text", () => {
+it("a rule has its limit as unit and value, and settings such as `basis` as text parameters", () => {
   const since = "2026-11-20T00:00:00.000Z";
   const daily: RiskRule = {
     id: "daily",

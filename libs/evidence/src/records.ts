@@ -46,8 +46,8 @@ export function toValuationEvidence(
 }
 
 /**
- * A sample of the topic `metrics.samples`. `from` and `to` are offsets; the headers of its record
- * have positions (`OFFSETS_PER_GENERATION`).
+ * A sample of the topic `metrics.samples`. `from` and `to` are offsets. The headers of the sample's
+ * Kafka record have positions instead (`OFFSETS_PER_GENERATION`).
  */
 export function toSampleEvidence(
   frame: AccountMetricsFrame,
@@ -71,7 +71,7 @@ export function toSampleEvidence(
 
 /**
  * A rule in one version.
- * @param activeFrom every valuation that was measured after this time was compared with the rule.
+ * @param activeFrom valuations that were measured after this time were compared with this version.
  */
 export function toEvidenceRule(rule: RiskRule, version: number, activeFrom: string): EvidenceRule {
   const { id, type, action } = rule;

@@ -52,7 +52,7 @@ describe("a claim", () => {
     expect(contradictionsIn(breachClaim(breach))).toEqual(places);
   });
 
-  it("names the contradiction in words", () => {
+  it("that does not hold gives a result that describes the contradiction", () => {
     const result = verifyEvidence(buildEvidence(breachClaim({ extremeValue: "9466.90" }), RECORDS, SIGNER), KEYS);
     expect(result).toMatchObject({
       status: "contradictory",
@@ -60,7 +60,7 @@ describe("a claim", () => {
     });
   });
 
-  it("rounds a limit in percent up to a cent, and takes an amount as it is", () => {
+  it("is checked with a limit in percent that is rounded up to whole cents, or with a limit as an amount", () => {
     const percent = { ...RULE, limit: { unit: "percent" as const, value: "5.0001" } };
     expect(
       contradictionsIn(
@@ -92,19 +92,19 @@ describe("a claim", () => {
   });
 
   it("treats a deposit as no profit and a withdrawal as no loss", () => {
-    // 1,000 were deposited after the second valuation: its threshold was 8,500.
+    // 1,000 were deposited after the second valuation: the threshold of that valuation was 8,500.
     const records = (equity: string, netDeposits: string | null): EvidenceRecord[] =>
       withRecord(1, { equity, netDeposits }).slice(0, 7);
     expect(contradictionsIn(breachClaim(), records("8500.01", "-1000.00"))).toEqual([]);
     expect(contradictionsIn(breachClaim(), records("8500.00", "-1000.00"))).toEqual(["breach.valuationIndex"]);
-    // 1,000 were withdrawn after the second valuation: its threshold was 10,500.
+    // 1,000 were withdrawn after the second valuation: the threshold of that valuation was 10,500.
     expect(contradictionsIn(breachClaim(), records("10500.01", "1000.00"))).toEqual([]);
     expect(contradictionsIn(breachClaim(), records("10500.00", "1000.00"))).toEqual(["breach.valuationIndex"]);
     // Without net deposits the earlier value cannot be compared.
     expect(contradictionsIn(breachClaim(), records("8500.00", null))).toEqual([]);
   });
 
-  it("ignores a valuation that the trading server repeats", () => {
+  it("is checked without a valuation that was measured before a valuation with a lower offset", () => {
     const repeated = valuation(5, 9_000_00, { measuredAt: "2026-11-26T09:30:10.000Z" });
     const records = RECORDS.slice(0, 7).map((record, index) => (index === 5 ? repeated : record));
     expect(

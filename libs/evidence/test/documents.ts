@@ -40,7 +40,10 @@ export function valuation(index: number, equityMinor: number, more: Partial<Valu
   };
 }
 
-/** The sample of the valuations after the one with index `from`, up to the one with index `to`. */
+/**
+ * The sample of the valuations after the one with index `from`, up to the one with index `to`. The
+ * lowest equity includes the equity of the valuation with index `from`.
+ */
 export function sample(sequence: number, from: number, all: readonly Valuation[], to: number): Sample {
   const last = all[to];
   const lowest = all.slice(from, to + 1).toSorted((one, other) => Number(one.equity) - Number(other.equity))[0];
@@ -83,7 +86,10 @@ const SCOPE: Omit<BreachClaim, "kind" | "rule" | "breach" | "positions"> = {
   createdAt: at(101),
 };
 
-/** A claim of a breach by the fifth valuation. `breach` replaces fields of its breach. */
+/**
+ * A claim of a breach by the fifth valuation. `breach` replaces fields of the claim's `breach`, and
+ * `more` replaces other fields of the claim.
+ */
 export function breachClaim(breach: Partial<BreachClaim["breach"]> = {}, more: Partial<BreachClaim> = {}): BreachClaim {
   return {
     kind: "breach",

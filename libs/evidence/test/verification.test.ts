@@ -190,7 +190,7 @@ describe("the key of a document", () => {
     );
   });
 
-  it("still verifies after it was retired, but no document that says it was made later", () => {
+  it("still verifies after it was retired, but no document whose `createdAt` is after the retirement", () => {
     const publicKey = Buffer.from(KEYS.keys[0]?.publicKey ?? "", "base64url");
     const retired = (retiredAt: string): EvidenceKeys =>
       publicKeys(keyring("2027-01", 9), [{ keyId: "2026-11", publicKey, retiredAt }]);
@@ -218,7 +218,7 @@ describe("the key of a document", () => {
     }
   });
 
-  it("is the Ed25519 key of RFC 8032 with the 32 bytes of the ring", () => {
+  it("is an Ed25519 key as in RFC 8032: the keyring has the 32 bytes of the private key", () => {
     const seed = Buffer.from("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60", "hex");
     const ring = { currentKeyId: "rfc8032", keys: new Map([["rfc8032", seed]]) };
     expect(Buffer.from(publicKeys(ring, []).keys[0]?.publicKey ?? "", "base64url").toString("hex")).toBe(

@@ -21,7 +21,7 @@ type Done = (error: Error | null, body?: unknown) => void;
 
 /**
  * When a malformed body is rejected. `at-once`: before the handler. `when-parsed`: by the `parse`
- * of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the response costs
+ * of the handler, because 401, 403, 429 and 402 come first (decisions, 1.1) and the 400 costs
  * credits (decisions, 7.1).
  */
 export type BodyErrors = "at-once" | "when-parsed";
@@ -57,8 +57,8 @@ export function installBodyParser(app: FastifyInstance, bodyErrors: BodyErrors):
 }
 
 /**
- * Replaces the content type by one of the two content types that have a parser. Otherwise Fastify
- * would reject the request in its own form, before the caller is known.
+ * Replaces a content type by {@link JSON_TYPE} or {@link OTHER_TYPE}. Fastify would reject a
+ * malformed content type in a form of its own, before the caller is known.
  */
 export function normalizeContentType(headers: IncomingMessage["headers"]): void {
   const given = headers["content-type"];

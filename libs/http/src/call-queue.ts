@@ -47,12 +47,12 @@ export class CallQueue {
 
   /**
    * Sends the call now, or when its turn comes. The result is in `call.response`. If the queue is
-   * full, the call fails at once; if only its organization's share is full, with
-   * TOO_MANY_CONCURRENT_REQUESTS.
+   * full, the call fails at once. If only the share of the call's organization is full, the call
+   * fails with TOO_MANY_CONCURRENT_REQUESTS.
    */
   send(options: Dispatcher.DispatchOptions, call: Call, organizationId: string): void {
-    // This call overtakes no waiting call: while a slot is free, calls wait only of organizations
-    // that hold their maximum of slots, and `take` gives these no further slot.
+    // This call overtakes no waiting call. While a slot is free, a call waits only if its
+    // organization holds its maximum of slots, and `take` gives that organization no further slot.
     const release = this.#slots.take(organizationId);
     if (release !== null) return this.#run({ options, call }, release);
     const { maxWaiting, maxWaitingPerOrganization } = this.#limits;

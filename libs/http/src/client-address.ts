@@ -9,8 +9,9 @@ const FORWARDED_FOR = "x-forwarded-for";
  * Returns a function that finds the network address of a caller, for requests that Fastify does not
  * handle, such as WebSocket upgrades. Without a trusted proxy, that is the address of the socket.
  * If the socket belongs to one of `trustedProxies` (addresses or networks), the result is the last
- * address of X-Forwarded-For that is no trusted proxy, or the first if all are trusted. The result
- * is null if this address is malformed.
+ * address of X-Forwarded-For that is no trusted proxy, or the first if all are trusted. Without
+ * that header, the result is the address of the socket. The result is null if the address is
+ * malformed.
  */
 export function createClientAddress(
   trustedProxies: readonly string[],

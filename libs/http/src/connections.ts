@@ -1,7 +1,7 @@
 /**
- * The connections to one service. Connections can be dead without being closed. So if a call gets
- * no response in time, all connections are replaced: later calls use new connections. Calls on the
- * replaced connections continue, and complete if these connections are only slow.
+ * The connections to one service. Connections can be dead without being closed. So if a call was
+ * sent and its response is late, all connections are replaced: later calls use new connections.
+ * Calls on the replaced connections continue, and complete if these connections are only slow.
  */
 import type { SecureContext } from "node:tls";
 

@@ -91,7 +91,8 @@ export interface InternalStream {
 /**
  * Calls another service. Every method throws DependencyError if the service is unreachable, too
  * slow, or responds with 5xx or 401 (a wrong token is a mistake of kapi, never of the caller), and
- * if too many calls wait or too many streams are open.
+ * if too many calls wait or too many streams are open. `request` and `json` also throw it if the
+ * response is larger than 64 MiB.
  */
 export interface InternalClient {
   /**

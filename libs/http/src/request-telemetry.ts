@@ -69,8 +69,8 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
     const span = tracing ? startSpanOf(request, described, callers) : null;
     if (measuring || span !== null) {
       const startedMs = performance.now();
-      // Emitted at every end, also of a broken connection; Fastify's own hook costs several times
-      // as much.
+      // `close` is emitted once for every response, also if the connection breaks. Fastify's own
+      // hook costs several times as much.
       reply.raw.once("close", () => {
         const { statusCode } = reply;
         span?.end({ [ATTRIBUTE.httpStatus]: statusCode }, statusCode >= SERVER_ERRORS_FROM);
@@ -85,8 +85,8 @@ export function installRequestTelemetry(app: FastifyInstance, callers: Callers):
 }
 
 /**
- * Null if the request is not recorded. A request of another service without `traceparent` belongs
- * to no trace.
+ * Null if the request is not recorded. With the callers `services`, a request of another service
+ * is recorded only if it has a `traceparent`: without one it belongs to no trace.
  */
 function startSpanOf(request: FastifyRequest, { name, attributes }: Described, callers: Callers): RequestSpan | null {
   const given = request.headers[TRACEPARENT_HEADER];

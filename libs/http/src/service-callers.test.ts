@@ -50,7 +50,7 @@ describe("an internal operation", () => {
     }
   });
 
-  it("authenticates a caller by its own token only: another name before a token is 401", async () => {
+  it("authenticates a caller by its own token only: a token whose name is replaced is 401", async () => {
     const { ask } = serverWith();
     const secret = tokenOf("gateway").slice("gateway".length);
     for (const token of [

@@ -41,9 +41,10 @@ export function serviceCredentials(secrets: OwnSecrets): Readonly<Record<string,
 }
 
 /**
- * Allows each route of `app` under /internal/ only for its callers in INTERNAL_CALLS. Other callers
- * get 401, before the body is read. The check uses the matched route, not the path of the request.
- * Adding a route that the table does not have throws an Error.
+ * Allows each route of `app` under /internal/ only for its callers in INTERNAL_CALLS, and for
+ * callers of 0.1.0 (see {@link CallerSecrets}). Other callers get 401, before the body is read. The
+ * check uses the matched route, not the path of the request. Adding a route that the table does not
+ * have throws an Error.
  */
 export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets: CallerSecrets): void {
   app.addHook("onRoute", ({ method, url }) => {
@@ -67,7 +68,8 @@ export function admitCallers(app: FastifyInstance, owner: InternalOwner, secrets
 
 /**
  * Whether the caller with these headers may call a route, such as `GET /internal/windows`. For
- * WebSocket upgrades, for which Fastify runs no hook of {@link admitCallers}.
+ * WebSocket upgrades, for which Fastify runs no hook of {@link admitCallers}. The shared token of
+ * 0.1.0 is not accepted.
  */
 export function mayCall(
   headers: IncomingHttpHeaders,
@@ -79,7 +81,10 @@ export function mayCall(
   return typeof caller === "string" && callersOf(owner, route)?.some((allowed) => allowed === caller) === true;
 }
 
-/** A service of 0.1.0, which does not name itself. Removed in the second release after 0.1.0. */
+/**
+ * Stands for a service of 0.1.0, which does not name itself. The second release after 0.1.0 no
+ * longer accepts such services.
+ */
 const EVERY_SERVICE = Symbol("a service of 0.1.0");
 
 /** Whether the route is one of the audit log or of former users, which 0.1.0 does not have. */
