@@ -48,7 +48,10 @@ export function runInCluster(running: TestRedisCluster): void {
   cluster = running;
 }
 
-/** Connects to a separate Redis, or to the cluster: empty, with all shards ready. */
+/**
+ * Connects to the cluster of {@link runInCluster}, or without one to a separate Redis. Deletes all
+ * data, and makes all shards ready.
+ */
 export async function connectEmpty(): Promise<Connected> {
   return cluster === null ? connectToOwn() : connectToCluster(cluster);
 }

@@ -334,7 +334,7 @@ test("a shard that the previous release synced on this run of Redis stays ready,
 test("reading shard states loads the library of this release, even if a process of the previous release has replaced it", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = shardOf(organizationId);
-  // A shard as release 0.1.0 synced it, and the library of that release.
+  // A shard as release 0.1.0 synced it, and a library with only one function of that release.
   await redis.commands.hdel(metaKey(shard), "replication");
   const older = "#!lua name=kapi\\nredis.register_function('kapi_tag_state', function() return 1 end)";
   await everywhere(`FUNCTION LOAD REPLACE "${older}"`);
@@ -358,7 +358,7 @@ function sameShard(shard: Shard, count: number): string[] {
   return found;
 }
 
-test("reading a wallet and setting its threshold cost nothing; both fail while the shard is unsynced", async () => {
+test("reading a wallet and setting its low-balance threshold cost nothing; both fail while the shard is unsynced", async () => {
   // A test before this one may have left a shard unsynced, under a later epoch.
   await everywhere("FLUSHALL");
   await syncAll(redis);

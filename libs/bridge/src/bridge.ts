@@ -39,8 +39,8 @@ interface Decision {
 }
 
 /**
- * Keeps the guarantees of the contract for a platform: the first outcome is final, and answers
- * except quotes are durable.
+ * Keeps the guarantees of the contract for a platform. The first outcome of a reference, other than
+ * `incomplete`, is final. Answers except quotes show only stored state.
  */
 export class Bridge<A extends PlatformAccount, S extends PlatformServer> implements ContractOperations {
   readonly #platform: TradingPlatform;
@@ -61,7 +61,10 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
     await this.#committer.stored();
   }
 
-  /** Applies changes whose references have no outcome yet. */
+  /**
+   * Applies the changes whose references have no final outcome yet. Returns one outcome for each
+   * change, in order.
+   */
   async change(serverId: string, changes: readonly SubmittedChange[]): Promise<readonly string[]> {
     const server = this.#configured(serverId);
     this.#committer.rejectWhenFull();
@@ -188,8 +191,9 @@ export class Bridge<A extends PlatformAccount, S extends PlatformServer> impleme
 }
 
 /**
- * Splits changes into `fresh` ones, which the platform decides, and changes that are already
- * rejected. Known outcomes and repeated references are left out.
+ * Splits changes into `fresh` ones, which the platform decides, and `decisions`: rejections of
+ * changes that are invalid or were rejected beforehand. Changes with a known outcome, and repeated
+ * references, are in neither.
  */
 function splitChanges(
   changes: readonly SubmittedChange[],

@@ -26,9 +26,10 @@ export interface AccountHistory {
 }
 
 /**
- * What the routes of the contract call: a `Bridge` or a wrapper of one. Outcomes and events
- * are JSON text, exactly as stored and published. Results are durable, except quotes. Each method
- * but `configure` throws an ApiError 503 for an unconfigured server.
+ * What the routes of the contract call: a `Bridge` or a wrapper of one. Outcomes and events are
+ * JSON text; the text of an event is exactly as stored and published. Results except quotes show
+ * only stored state. Each method but `configure` throws an ApiError 503 for an unconfigured server;
+ * `change` and `settle` also throw it while `Committer.isFull` is true.
  */
 export interface ContractOperations {
   configure(serverId: string, configuration: ServerConfiguration): Promise<void>;
@@ -43,8 +44,7 @@ export interface ContractOperations {
   /** At most `limit` events; null: the account never existed. */
   history(serverId: string, accountNumber: string, since: number, limit: number): Promise<AccountHistory | null>;
   /**
-   * For each symbol the last quote at or before `atMs`; not durable. Null: the platform has no
-   * quotes.
+   * For each symbol the last quote at or before `atMs`. Null: the platform has no quotes.
    */
   quotes(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[] | null>;
 }

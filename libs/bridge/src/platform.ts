@@ -40,7 +40,10 @@ export interface Rejection {
 export interface TradingPlatform {
   isConfigured(serverId: string): boolean;
 
-  /** Adds a server, or replaces its configuration. Its state goes to `Committer.storeServer`. */
+  /**
+   * Adds a server, or replaces its configuration. Passes the server to `Committer.storeServer`, which
+   * stores its state.
+   */
   configure(serverId: string, configuration: ServerConfiguration): void | Promise<void>;
 
   /**
@@ -75,10 +78,10 @@ export interface TradingPlatform {
 
   /**
    * For each symbol the last quote at or before `atMs` (milliseconds since 1970), in any order. A
-   * symbol is left out if it is unknown, has no such quote, or the quote is no longer kept. Quotes
-   * are kept for at least `MIN_QUOTE_RETENTION_MS` of the contract. The times
-   * of quotes, events and valuations come from one clock. Symbols are distinct. A platform without
-   * quotes does not have this method.
+   * symbol is left out if it is unknown, has no such quote, or the quote is no longer kept. A quote
+   * is kept for at least `MIN_QUOTE_RETENTION_MS` (`@kapi/contracts`) after the next quote of its
+   * symbol. The times of quotes, events and valuations come from one clock. Symbols are distinct. A
+   * platform without quotes does not have this method.
    */
   quotes?(serverId: string, symbols: readonly string[], atMs: number): Promise<readonly Quote[]>;
 }

@@ -12,7 +12,10 @@ const AccountParams = z.object({ serverId: Guid, accountNumber: AccountNumber })
 /** If {@link ContractOperations} throw it, the connection is closed without an answer. */
 export class AnswerLost extends Error {}
 
-/** Registers the routes below `/v1/servers`. The caller checks the token before them. */
+/**
+ * Registers the routes below `/v1/servers`. They check no token: the caller registers that check
+ * first.
+ */
 export function registerContractRoutes(app: FastifyInstance, operations: ContractOperations): void {
   registerChangeRoutes(app, operations);
   registerReadRoutes(app, operations);

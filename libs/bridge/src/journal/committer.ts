@@ -24,8 +24,8 @@ export interface PlatformServer {
 }
 
 /**
- * The whole state as JSON text, for its stored row. Called when the storing of a commit begins. The
- * text must not contain the character U+001F.
+ * Returns the whole state of an account or a server as JSON text, which is then stored. Called when
+ * the storing of a commit begins. The text must not contain the character U+001F.
  */
 export interface StateText<A extends PlatformAccount, S extends PlatformServer> {
   account(account: A): string;

@@ -16,7 +16,10 @@ const PROGRESS_INTERVAL_MS = 1_000;
 interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServer> {
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
-  /** Servers that changed since the last call, if their changes are not stored at once. */
+  /**
+   * Returns the servers that changed since the last call. It may leave out servers whose changes are
+   * stored at once.
+   */
   readonly changedServers: () => Iterable<S>;
   /** The event publisher. `published` is stored; at the stop, after `settled` has resolved. */
   readonly events: { readonly published: number; settled(): Promise<void> };
@@ -49,7 +52,7 @@ export function startHousekeeping<A extends PlatformAccount, S extends PlatformS
   const every = (name: string, pauseMs: number, round: () => Promise<void>): StartedRepetition =>
     repeat({ name, round, pauseMs, firstPauseMs: pauseMs, logger });
   const storing = every("states of accounts and servers", options.intervalMs, storeStates);
-  const saving = every("published position", PROGRESS_INTERVAL_MS, saveProgress);
+  const saving = every("checkpoint and published position", PROGRESS_INTERVAL_MS, saveProgress);
   return {
     value: undefined,
     stop: async () => {

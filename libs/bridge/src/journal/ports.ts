@@ -44,8 +44,8 @@ export interface CommitBatch {
 }
 
 /**
- * Journal positions that shorten a restart: it applies events after `checkpoint` to the accounts,
- * and publishes events after `published`.
+ * Journal positions that shorten a restart. The new process applies only events after `checkpoint`
+ * to the accounts, and publishes only events after `published`.
  */
 export interface Progress {
   /** Stored accounts have all journal rows up to this position. */
@@ -67,8 +67,8 @@ export interface PublishableEvent {
 }
 
 /**
- * The stored events and outcomes of all changes, kept for good. Only the process that last called
- * {@link StoredState.claim} can write.
+ * All stored events, and the outcomes of changes without an event, kept for good. Only the process
+ * that last called {@link StoredState.claim} can write.
  */
 export interface Journal {
   /**
@@ -77,7 +77,7 @@ export interface Journal {
   write(batch: CommitBatch): Promise<void>;
   /** Known outcomes (JSON text) by reference. */
   outcomesOf(serverId: string, references: readonly string[]): Promise<Map<string, string>>;
-  /** At most `limit` events (JSON text) of an account after `since`, in order. */
+  /** At most `limit` events (JSON text) of an account after the sequence `since`, in order. */
   history(serverId: string, accountNumber: string, since: number, limit: number): Promise<string[]>;
   /** At most `limit` events after a position, in order. */
   eventsAfter(position: number, limit: number): Promise<PublishableEvent[]>;

@@ -6,8 +6,8 @@ import { EventPublisher } from "./event-publisher.ts";
 import { ValuationPublisher } from "./valuation-publisher.ts";
 
 /**
- * The options of both publishers. The events after `published`, up to `committed`, were not
- * published by the previous process: the event publisher reads them from the journal.
+ * The options of both publishers. The previous process published perhaps only a part of the events
+ * after `published`, up to `committed`: the event publisher reads them all from the journal.
  */
 interface PublishingOptions {
   readonly scope: Scope;

@@ -12,7 +12,7 @@ import type { OutgoingValuation } from "../journal/ports.ts";
 
 /** Maximum number of valuations per chunk. */
 const CHUNK_VALUATIONS = 2_000;
-/** Maximum length of the queue. Of further valuations, the newest of each account is kept. */
+/** From this queue length on, only the newest further valuation of each account is kept. */
 const MAX_QUEUED_VALUATIONS = 20_000;
 const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;

@@ -76,11 +76,11 @@ export function withGlobalOptions(command: Command): Command {
     .option("--profile <name>", "a profile of kapi login");
 }
 
-/** Adds a command that queues a command of kapi under an idempotency key. */
+/** Adds a subcommand whose request queues a command of kapi, under an idempotency key. */
 export function addQueued(parent: Command, name: string, description: string): Command {
   return withGlobalOptions(parent.command(name).description(description)).option(
     "--key <key>",
-    "idempotency key: a repeat with the same key makes no second change (default: a new one)",
+    "idempotency key: a repeat with the same key makes no second change (default: a new key)",
     idempotencyKey,
   );
 }
@@ -186,13 +186,15 @@ export function wholeNumber(minimum: number): (text: string) => number {
 /** Parses a decimal amount. */
 export function amount(text: string): string {
   if (/^\d{1,10}(\.\d{1,2})?$/.test(text)) return text;
-  throw new InvalidArgumentError("It must be an amount with at most two decimals, such as 250.55.");
+  throw new InvalidArgumentError(
+    "It must be an amount below 10,000,000,000 with at most two decimals, such as 250.55.",
+  );
 }
 
 const DURATION = /^(\d{1,6})([smhd])$/;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a time: ISO 8601, or a duration before now, such as `2h` or `30d`. */
+/** Parses a time in a form that `Date` parses, or a duration before now, such as `2h` or `30d`. */
 export function time(text: string): Date {
   const [, count, unit] = DURATION.exec(text) ?? [];
   const at =

@@ -324,7 +324,7 @@ test("trigger shows the event in the feed; a trade needs a control API", async (
   expect(await kapi("trigger position.closed")).toMatchObject({ code: 2, out: "" });
 });
 
-/** What Tab proposes in a real bash after the words. */
+/** What Tab proposes in a real bash for the last of the words, which is incomplete. */
 function proposals(script: string, ...words: string[]): string[] {
   const typed = ["kapi", ...words].map((word) => `"${word}"`).join(" ");
   const run = `${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _kapi; printf '%s\\n' "\${COMPREPLY[@]}"`;

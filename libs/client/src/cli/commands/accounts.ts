@@ -86,15 +86,14 @@ const DEAL_COLUMNS: readonly Column<Deal>[] = [
   { heading: "ID", of: ({ id }) => id },
 ];
 
-const PASSWORD_STDIN = "read the password from standard input (default: a generated one)";
-
 /** Commands that need nothing but the account. `change` is the method of the client. */
 const CHANGES_WITHOUT_OPTIONS = {
   enable: { change: "enable", description: "Enable an account that is close-only, disabled or archived" },
   flatten: { change: "flatten", description: "Close all positions of an account, and cancel its pending orders" },
   "close-only": {
     change: "closeOnly",
-    description: "Let an account close positions only; cancels the pending orders that would open one",
+    description:
+      "Let an account only reduce and close positions; pending orders that would open or increase one are cancelled",
   },
   archive: { change: "archive", description: "Archive an account without open positions" },
 } as const;
@@ -147,7 +146,7 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     .requiredOption("--name <name>", "name of the account")
     .option("--balance <amount>", "balance at the start", amount, "0")
     .requiredOption("--leverage <n>", "100 means 1:100", wholeNumber(1))
-    .option("--password-stdin", PASSWORD_STDIN)
+    .option("--password-stdin", "read the trading password from standard input (default: a generated one)")
     .action(async (options: MutationOptions & PasswordOption & { name: string; balance: string; leverage: number }) => {
       const session = await openSession(surroundings, options);
       const { name: accountName, balance: initialBalance, leverage } = options;
@@ -205,7 +204,7 @@ function addChanges(accounts: Command, surroundings: Surroundings): void {
     "Give an account a new password, and show it; a repeat with the same --key shows the same password",
   )
     .option("--investor", "the investor password (default: the trading password)")
-    .option("--password-stdin", PASSWORD_STDIN)
+    .option("--password-stdin", "read the password from standard input (default: a generated one)")
     .action(async (account: string, options: MutationOptions & PasswordOption & { investor?: true }) => {
       const session = await openSession(surroundings, options);
       const resource = session.server().account(account);

@@ -20,7 +20,10 @@ import type { Surroundings } from "../surroundings.ts";
 const FOLLOW_PAUSE_MS = 2_000;
 /** The operation of a read of usage lines. */
 const OWN_OPERATION = "listCreditUsage";
-/** Each read begins this long before the newest known line, in milliseconds. */
+/**
+ * Overlap of the reads of `kapi logs --follow`, in milliseconds: a read begins this long before the
+ * newest known line. No read begins before the oldest line that was shown at first.
+ */
 const OVERLAP_MS = 60_000;
 const CREDITS_WIDTH = 4;
 

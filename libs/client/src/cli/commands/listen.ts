@@ -104,7 +104,7 @@ function secretOf({ output, surroundings }: Session, { profile, newSecret }: Lis
   try {
     store.write({ ...stored, webhookSecret: secret }, profile);
   } catch (error) {
-    output.note(`The secret cannot be stored, so the next start makes another: ${reasonOf(error)}`);
+    output.note(`The secret cannot be stored, so the next start makes another secret: ${reasonOf(error)}`);
   }
   return secret;
 }

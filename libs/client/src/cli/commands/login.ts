@@ -17,17 +17,21 @@ const SHOWN_KEY_CHARACTERS = "kapi.".length + 16;
 
 /** Adds `kapi login`, `logout` and `status` to the program. */
 export function addLogin(program: Command, surroundings: Surroundings): void {
-  withGlobalOptions(program.command("login").description("Store an address and a key, after a first request with them"))
+  withGlobalOptions(
+    program.command("login").description("Store an address and a key, if a first request with them succeeds"),
+  )
     .option("--base-url <url>", "address of the API", address)
     .option("--live-url <url>", "address of the live stream")
     .option("--key-stdin", "read the key from standard input, so that no list of processes shows it")
     .action((options: LoginOptions) => login(surroundings, options));
-  withGlobalOptions(program.command("logout").description("Remove the stored profile, with address and key")).action(
-    (options: GlobalOptions) => {
-      const isRemoved = new ProfileStore(surroundings).remove(options.profile);
-      surroundings.out(isRemoved ? "Removed.\n" : "Nothing was stored.\n");
-    },
-  );
+  withGlobalOptions(
+    program
+      .command("logout")
+      .description("Remove the stored profile: addresses, key, server, and the secret of kapi listen"),
+  ).action((options: GlobalOptions) => {
+    const isRemoved = new ProfileStore(surroundings).remove(options.profile);
+    surroundings.out(isRemoved ? "Removed.\n" : "Nothing was stored.\n");
+  });
   withGlobalOptions(
     program.command("status").alias("whoami").description("Show which kapi and key are used, and the credits"),
   ).action((options: GlobalOptions) => status(surroundings, options));

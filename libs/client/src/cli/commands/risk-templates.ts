@@ -50,7 +50,7 @@ export function addRiskTemplates(program: Command, surroundings: Surroundings): 
   );
   addMutation(templates, "delete <name>", "Delete a template")
     .addOption(
-      new Option("--account-rules <what>", "what happens to the rules that accounts have from it")
+      new Option("--account-rules <what>", "what happens to the rules that accounts have from the template")
         .choices(["keep", "remove"])
         .makeOptionMandatory(),
     )

@@ -22,8 +22,8 @@ const SNAPSHOT_COLUMNS: readonly Column<AccountMetricSnapshot>[] = [
   { heading: "ACCOUNT", of: ({ accountNumber }) => accountNumber },
   { heading: "BALANCE", of: ({ balance }) => balance, alignRight: true },
   { heading: "EQUITY", of: ({ equity }) => equity, alignRight: true },
-  { heading: "DAILY %", of: ({ dailyDrawdown }) => dailyDrawdown, alignRight: true },
-  { heading: "TOTAL %", of: ({ totalDrawdown }) => totalDrawdown, alignRight: true },
+  { heading: "DAILY DRAWDOWN %", of: ({ dailyDrawdown }) => dailyDrawdown, alignRight: true },
+  { heading: "TOTAL DRAWDOWN %", of: ({ totalDrawdown }) => totalDrawdown, alignRight: true },
   { heading: "SEQUENCE", of: ({ sequence }) => sequence, alignRight: true },
 ];
 

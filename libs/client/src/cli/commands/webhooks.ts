@@ -36,7 +36,7 @@ const DELIVERY_COLUMNS: readonly Column<WebhookDelivery>[] = [
   { heading: "STATUS", of: ({ status }) => status },
   { heading: "ATTEMPTS", of: ({ attempts }) => attempts.at(-1)?.number ?? 0, alignRight: true },
   { heading: "ID", of: ({ id }) => id },
-  { heading: "LAST", of: ({ attempts }) => attempts.at(-1)?.status ?? attempts.at(-1)?.error },
+  { heading: "LAST RESULT", of: ({ attempts }) => attempts.at(-1)?.status ?? attempts.at(-1)?.error },
   { heading: "EVENT", of: ({ eventId }) => eventId },
 ];
 const EVENT_COLUMNS: readonly Column<FeedEvent>[] = [
