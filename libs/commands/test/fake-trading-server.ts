@@ -14,7 +14,7 @@ export type Behaviour = "apply" | "reject" | "unreachable" | "drop-answer" | "th
  * command at most once, and `executed` has a command as often as it was sent.
  */
 export class FakeTradingServer {
-  /** Command ids in the order they applied. */
+  /** Command ids in the order in which their changes were applied. */
   readonly applied: string[] = [];
   /** Command ids in the order in which they were sent. */
   readonly executed: string[] = [];

@@ -153,7 +153,10 @@ export class Harness {
     await this.#producer.send(TOPIC, { key: orderKeyOf(message), value: JSON.stringify(message), partition });
   }
 
-  /** Grows the topics, as the operator's command does while no worker runs. */
+  /**
+   * Grows the topics and publishes the phase `done`, without the phases before. The caller has
+   * stopped its worker.
+   */
   async grow(partitions: number): Promise<void> {
     const { logger } = this;
     await growTopics(this.#kafka, partitions);

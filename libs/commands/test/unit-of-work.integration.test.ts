@@ -95,7 +95,7 @@ describe("a unit of work", () => {
 
   // A plan that reads all open commands for each command that becomes final gets slower with the
   // number of waiting commands.
-  it("finds its commands by the primary key, even if by the statistics nearly no command is open", async () => {
+  it("finds its commands by the primary key, even if PostgreSQL's statistics show nearly no open command", async () => {
     for (const step of KNOWN_AS_IDLE) await harness.database.query(step, []);
     for (const byKey of [LOAD_OPEN_BY_ID, READ_OPEN, WRITE_UNIT]) {
       const plan = await genericPlanOf(harness.database, byKey);

@@ -45,7 +45,9 @@ export function actorFromText(text: string | null): Actor | null {
 }
 
 /**
- * The network address of a request, in messages for the audit log. Absent or null if the address is
- * unknown, unreadable or irrelevant. The address must never invalidate the message.
+ * The network address of the request that queued a command, in the messages of the command. The
+ * audit log shows it. Absent if the audit log does not record such a command, or if an earlier
+ * release sent the message. Null if the address is unknown or unreadable: the address must never
+ * invalidate the message.
  */
 export const CallerAddress = z.string().max(MAX_ADDRESS_CHARACTERS).nullable().optional().catch(null);

@@ -18,7 +18,7 @@ export { LIVE_MESSAGES } from "./asyncapi/messages.ts";
 
 const SECURITY_SCHEME = "managementKey";
 const CHANNEL = "liveMetrics";
-/** Version of the WebSocket binding, by AsyncAPI's own list. */
+/** Version of AsyncAPI's WebSocket binding. */
 const BINDING_VERSION = "0.1.0";
 
 /** An AsyncAPI 3.0 document. Only fields that code reads are typed. */

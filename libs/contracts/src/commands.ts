@@ -13,7 +13,10 @@ import { RiskTemplateName, SetRiskTemplateBody, TemplateAccountRules } from "./h
 import { TOPICS, type TopicContract } from "./topics.ts";
 import { DateTime } from "./values.ts";
 
-/** Time from acceptance to expiry, in milliseconds (decisions, 3.1). */
+/**
+ * Time from the acceptance of a command to its expiry, in milliseconds (decisions, 3.1). Exports
+ * have {@link EXPORT_DEADLINE_MS}.
+ */
 export const COMMAND_DEADLINE_MS = 15 * 60_000;
 /** Time from the acceptance of an export to its expiry, in milliseconds. */
 export const EXPORT_DEADLINE_MS = 60 * 60_000;

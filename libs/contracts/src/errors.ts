@@ -2,7 +2,8 @@ import { z } from "zod";
 
 /**
  * The closed table of public errors: code (header `X-Error-Code`) → status and text
- * (interface, "Errors"; decisions, 1.2). Code that raises an error fills in `<…>`.
+ * (interface, "Errors"; decisions, 1.2). Code that raises an error fills in `<…>`, or gives a more
+ * exact text instead.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, text: "Invalid request" },
@@ -53,7 +54,10 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One violation of a schema: the path of the field, a code, and a message. */
+/**
+ * What is wrong with one field of a request: the path of the field, a code, and a message. The path
+ * is empty if the fault is not in one field.
+ */
 export const Issue = z
   .object({ path: z.array(z.union([z.string(), z.number()])).readonly(), code: z.string(), message: z.string() })
   .readonly();

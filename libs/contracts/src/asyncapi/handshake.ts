@@ -15,14 +15,15 @@ interface Answer {
 }
 
 /**
- * The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3); 101 is last.
+ * The answers to a handshake, in the order of the checks (decisions, 1.1 and 10.3). 500 can come
+ * from several of the checks. 101 is last.
  */
 const ANSWERS: readonly (readonly [number, Answer])[] = [
   [404, { text: "The path is wrong.", codes: ["NOT_FOUND"] }],
   [
     401,
     {
-      text: "The management key is missing, unknown, revoked or expired, or is used from a network that it does not allow. Do not retry with it.",
+      text: "The management key is missing, unknown, revoked or expired, or is used from a network that it does not allow. Do not retry with this key.",
       codes: ["AUTHENTICATION_REQUIRED"],
     },
   ],

@@ -22,18 +22,18 @@ export interface LiveMessage {
   /** Markdown. */
   readonly text: string;
   readonly examples: readonly Example[];
-  /** Names in {@link LIVE_MESSAGES} of the messages that may answer this message. */
+  /** Ids of the messages with which the server may answer this message. */
   readonly replies?: readonly string[];
 }
 
-/** Every message, by its name in the document. */
+/** Every message, by its id: its key in the document. */
 export const LIVE_MESSAGES = {
   subscribe: {
     from: "client",
     schema: SubscribeMessage,
     name: "subscribe",
     title: "Subscribe to an account",
-    text: "Starts the samples of an account. A second subscription to the same account restarts them at the new `afterSequence`. With `afterSequence` a replay notice always comes first.",
+    text: "Starts the samples of an account. A second subscription to the same account restarts the samples: after the new `afterSequence`, or without it at the latest sample. With `afterSequence` a replay notice always comes first.",
     examples: LIVE_EXAMPLES.subscribe,
     replies: ["replay", "sample", "error"],
   },
@@ -42,7 +42,7 @@ export const LIVE_MESSAGES = {
     schema: UnsubscribeMessage,
     name: "unsubscribe",
     title: "Unsubscribe from an account",
-    text: "Ends the samples of an account. There is no answer; samples already on their way may still arrive.",
+    text: "Ends the samples of an account. A valid message gets no answer. Samples already on their way may still arrive.",
     examples: LIVE_EXAMPLES.unsubscribe,
   },
   ping: {

@@ -1,4 +1,4 @@
-/** The headers of records of `metrics.samples`, for the processes that read all of them. */
+/** The headers of records of `metrics.samples`. */
 import { SAMPLE_HEADERS } from "../messages/metrics-sample.ts";
 
 const MAX_DIGITS = 16;

@@ -1,4 +1,4 @@
-/** A fast decoder of records of `trading.valuations`, for the processes that read all of them. */
+/** A fast decoder of records of `trading.valuations`. */
 import { Valuation } from "../messages/valuation.ts";
 import { accountKey } from "../topics.ts";
 import { AccountNumber } from "../values.ts";
@@ -42,7 +42,7 @@ const AT = groupsOf(VALUATION_FIELDS);
  */
 const BEFORE_MEASURED_AT = `{"${NAMES.slice(0, AT.measuredAt).join('":"","')}":"`.length;
 
-/** The values of a record of `trading.valuations`, and its position in the log. */
+/** The values of a record of `trading.valuations` that kapi uses, and the offset of the record. */
 export interface DecodedValues {
   readonly offset: number;
   /** As the trading server wrote it. */

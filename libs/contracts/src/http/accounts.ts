@@ -24,8 +24,8 @@ export const Amount = z
   .overwrite((amount) => nearestDecimal(amount, TWO_DECIMALS) ?? amount);
 
 /**
- * An amount of money in a command message. Release 0.1.0 accepts any amount within 1e-6 of a whole
- * cent, and its commands are executed.
+ * An amount of money in a command message. It may differ from whole cents by at most 1e-6 units of
+ * currency: release 0.1.0 accepted such amounts, and its commands are executed.
  */
 export const PayloadAmount = z
   .number()

@@ -70,7 +70,7 @@ export const Command = z.object({
 });
 export type Command = z.infer<typeof Command>;
 
-/** The passwords of a new account, which only the first answer has. */
+/** The passwords of a new account. Only an envelope with `duplicate: false` has them. */
 export const AccountPasswords = z.object({ tradingPassword: z.string(), investorPassword: z.string() });
 
 /** Answer of a queued mutation (interface, "Command envelope"). */

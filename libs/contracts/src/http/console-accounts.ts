@@ -116,7 +116,7 @@ export function isNewestFirst({ sort, ...filters }: SortedQuery): boolean {
 const withValues = {
   path: ["status"],
   error:
-    "must be active, close_only, disabled or archived in a list with another sort, or with a range of values or times: accounts in other states have no stored values",
+    "must be active, close_only, disabled or archived in a list with a sort other than -created, or with a range of values or times: accounts in other states have no stored values",
 };
 const hasValues = (query: SortedQuery): boolean =>
   query.status === undefined || !STATUSES_WITHOUT_VALUES.includes(query.status) || isNewestFirst(query);

@@ -39,7 +39,7 @@ export const OVERVIEW_ROWS = 10;
 
 /** Answer of GET /overview. Money in units of currency; days are UTC. */
 export const ConsoleOverview = z.object({
-  /** When the parts were read; they are read again after some seconds. */
+  /** When kapi began to read the parts: up to some seconds before the answer. */
   readAt: z.iso.datetime(),
   /** False: the list of servers is unavailable, and so are all parts that need it. */
   isDirectoryAvailable: z.boolean(),

@@ -93,7 +93,7 @@ export type InvitationAnswer = z.infer<typeof InvitationAnswer>;
 export const AcceptInvitationBody = LinkBody.extend({ name: GivenName, password: UserPassword });
 export type AcceptInvitationBody = z.infer<typeof AcceptInvitationBody>;
 
-/** Answer of GET /sign-in: the ways to sign in, without a session. */
+/** Answer of GET /sign-in: the ways to sign in. The request needs no session. */
 export const SignInOptions = z.object({
   /** Whether a forgotten password can be recovered by mail. */
   passwordRecovery: z.boolean(),

@@ -14,9 +14,9 @@ export const TemplateAccountsQuery = z.object({
 export type TemplateAccountsQuery = z.infer<typeof TemplateAccountsQuery>;
 
 /**
- * - `applied`: the account has the rules of this version
- * - `waiting`: it will get them, or they are not active yet
- * - `failed`: the last attempt failed, and is repeated
+ * - `applied`: the account has the rules of the template's newest version
+ * - `waiting`: the account will get these rules, or has them and they are not active yet
+ * - `failed`: the last attempt to give the account these rules failed, and will be repeated
  */
 export const TemplateAccountState = z.enum(["applied", "waiting", "failed"]);
 

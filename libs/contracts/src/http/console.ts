@@ -146,8 +146,8 @@ export type DayUsage = z.infer<typeof DayUsage>;
 
 /**
  * Answer of GET /credits/usage-by-day: every requested day, oldest first. Each day has its
- * operations, the most credits first; a day without use has none. The sums of all days equal the
- * sums of the lines of listCreditUsage.
+ * operations, the most credits first; a day without use has none. The credits of all days
+ * together equal the sum of the lines of listCreditUsage in these days.
  */
 export const UsageByDayAnswer = z.object({
   days: z.array(z.object({ day: z.iso.date(), operations: z.array(DayUsage) })),

@@ -1,8 +1,9 @@
 /**
  * Evidence: a signed document that anybody can verify without kapi (decisions, 20). Numbers are
  * integers, such as counts and offsets, or decimal text: every program reads the same values. The
- * members of format `kapi-evidence/1` never change. Members may be added to the header and to the
- * records, where they are signed. `chain` and `signature` never get further members.
+ * existing members of format `kapi-evidence/1` never change. Members may be added to the header and
+ * to the records, because the signature covers these parts. `chain` and `signature` never get
+ * further members.
  */
 import { z } from "zod";
 

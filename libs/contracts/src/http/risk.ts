@@ -170,8 +170,9 @@ export const RiskRulesAnswer = z.object({ riskRules: AccountRiskRules });
 
 /**
  * The breach of a rule in a period, or the warning that `warnAt` percent of its limit were reached.
- * Money in units of currency. Deposits and withdrawals since the reference are in `reference` and
- * `threshold`, so that both can be compared with `value`.
+ * Money in units of currency. `reference` and `threshold` include the deposits minus the
+ * withdrawals between the time of the reference value and the breach or warning. So both can be
+ * compared with `value`.
  */
 export const RiskAlert = z.object({
   id: z.uuid(),

@@ -177,8 +177,9 @@ const event = <T extends z.ZodType, D extends z.ZodType>(type: T, data: D) =>
   });
 
 /**
- * The body of a delivery; exactly these bytes are signed. It says what happened, with the record as
- * the API shows it after the event.
+ * The body of a delivery. The signature covers exactly these bytes, `webhook-id` and
+ * `webhook-timestamp`. The body says what happened, with the record as the API shows it after the
+ * event.
  */
 export const WebhookEvent = z.discriminatedUnion("type", [
   event(
@@ -263,8 +264,9 @@ export const ListEventsQuery = z.object({
 export type ListEventsQuery = z.infer<typeof ListEventsQuery>;
 
 /**
- * Answer of listEvents, oldest first. Send `next` as `after`; it equals `after` at the end of the
- * feed. Before the end a page may be empty, because one request looks only at a limited part.
+ * Answer of listEvents, oldest first. Send `next` as `after`. At the end of the feed, `next` equals
+ * the cursor that was sent. Before the end a page may be empty, because one request looks only at a
+ * limited part of the feed.
  */
 export const EventsAnswer = z.object({ events: z.array(FeedEvent), next: z.string() });
 
@@ -322,5 +324,5 @@ export const DeletedWebhookAnswer = z.object({ id: z.uuid(), deleted: z.literal(
 export const WebhookTestAnswer = z.object({ eventId: z.uuid() });
 export const WebhookDeliveriesAnswer = z.object({ deliveries: z.array(WebhookDelivery), pagination: Pagination });
 export const WebhookDeliveryAnswer = z.object({ delivery: WebhookDelivery });
-/** How many events are sent again. */
+/** Number of events that the replay sends, whether or not they were sent before. */
 export const WebhookReplayAnswer = z.object({ events: z.int().min(0) });
