@@ -157,7 +157,7 @@ it("if the reply to the admission is lost, a read or a command is 500 and not ch
   expect(read).toMatchObject({ status: 500, charged: 0 });
   const key = randomUUID();
   await eventually(async () => {
-    // After the lost reply, the first creation can fail before the gateway has reconnected.
+    // If the gateway has not reconnected yet, this creation fails without a call of Redis.
     const failed = await create(url, organization, key, accountBody());
     expect(failed.status).toBe(500);
     expect(failed.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
