@@ -69,7 +69,7 @@ describe("exports with large results", () => {
     expect(answers.map(({ body }) => bytesOf(body.command))).toEqual(asked.map(() => RESULT_BYTES));
   });
 
-  it("listed together are one complete page, for the read price", async () => {
+  it("listed together are one complete page, for the read price; the list of an unknown server is 403", async () => {
     const path = `servers/${organization.server.serverId}/commands?limit=100`;
     const answer = await call(platform.url, organization, path);
     expect(answer).toMatchObject({ status: 200, charged: 1 });

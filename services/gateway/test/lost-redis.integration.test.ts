@@ -1,6 +1,6 @@
 /**
- * Redis loses all data during requests; then every request is repeated under its key. No command
- * runs twice, and every response is correct: durable state is not in Redis.
+ * Redis loses all data during requests, and again before every request is repeated under its key.
+ * No command runs twice, and every response is correct: durable state is not in Redis.
  */
 import { randomUUID } from "node:crypto";
 
@@ -104,7 +104,7 @@ const creation = (): RepeatableRequest => ({
 });
 
 describe("when Redis loses everything", () => {
-  it("during requests, every repeat gets the correct response, and no command runs twice", async () => {
+  it("during requests, and again before their repeats: every repeat gets the correct response, and no command runs twice", async () => {
     const bulk: RepeatableRequest = {
       key: "bulk",
       path: "accounts/bulk",

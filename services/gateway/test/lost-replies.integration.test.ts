@@ -22,7 +22,7 @@ const COMPLETION_AND_REFUND = /kapi_mark|kapi_give_back|kapi_refund/;
 const REFUND_OF_READ = /kapi_give_back[^]*getCommand/;
 const REFUND_OF_DELETION = /kapi_give_back[^]*deleteTradingAccountImmediately/;
 const REFUNDED_WITHIN_MS = 45_000;
-/** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
+/** If one dependency is down, mutations are answered within this time (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
 /** Longer than a Kafka client retries by itself, about 10 s. */
 const KAFKA_OUTAGE_MS = 13_000;
@@ -81,7 +81,7 @@ async function untilReclaimable(key: string): Promise<void> {
   await eventually(async () => expect(await platform.redis.commands.hget(record, "at")).toBe("0"));
 }
 
-it("if the reply to the completion of its record is lost, a creation is 202 with credentials, and reserves credits once", async () => {
+it("a creation is 202 with credentials and reserves credits once, also if the reply to the completion of its record is lost", async () => {
   const before = await getWallet(platform.url, organization);
   proxy.lose(COMPLETION, 1);
   const answer = await create(url, organization, randomUUID(), accountBody());
@@ -100,7 +100,7 @@ it("if a creation is 500 although its record was completed, the retry gets the c
   expect(failed).toMatchObject({ status: 500, charged: 0 });
   proxy.heal();
   await untilReclaimable(key);
-  // The command is published, so its final state settles the reservation.
+  // The command is published, so its credits stay reserved until its final state.
   expect(await changeOfWallet(before)).toEqual({ available: -10 - 1, reserved: 10, consumed: 1 });
   const retry = await create(url, organization, key, body);
   expect(retry).toMatchObject({ status: 202, charged: 10, body: { duplicate: false } });
@@ -157,7 +157,7 @@ it("if the reply to the admission is lost, a read or a command is 500 and not ch
   expect(read).toMatchObject({ status: 500, charged: 0 });
   const key = randomUUID();
   await eventually(async () => {
-    // After the lost reply, the first creation can fail before the gateway has reconnected.
+    // If the gateway has not reconnected yet, this creation fails without a call of Redis.
     const failed = await create(url, organization, key, accountBody());
     expect(failed.status).toBe(500);
     expect(failed.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Answer, call, type CallOptions, createdAccount, deposit, getWallet } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
-/** Every response arrives within this time, also if a dependency is down (decisions, 1.5). */
+/** If one dependency is down, the response to a read arrives within this time (decisions, 1.5). */
 const ANSWER_WITHIN_MS = 5_000;
 /** No serializer writes this JSON, so it shows that the response is passed on unchanged. */
 const BYTES = '{ "whatever":\t"the owner wrote", "n": 1.50 }';
@@ -153,7 +153,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("is 404 if the owner responds 404 and the operation has that status; an owner's 400 is 500 and free; a wrong limit is 400", async () => {
+  it("is 404 for an owner's 404 if the operation has that status, otherwise 500 and free; an owner's 400 is 500 and free; a wrong limit is 400", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());

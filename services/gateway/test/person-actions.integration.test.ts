@@ -220,7 +220,7 @@ describe("a rejected operation has the status and the code that a management key
     expect(await act(asked)).toMatchObject({ status, body: { code } });
   });
 
-  it("without credits an operation is 402, free of charge", async () => {
+  it("with too few credits an operation is 402, free of charge", async () => {
     const poor = await platform.organization(11);
     const account = await createdAccount(platform.url, poor);
     const asked = { owner: poor.id, server: poor.server.serverId, account };

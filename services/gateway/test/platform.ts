@@ -27,7 +27,10 @@ import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 import { type ChildService, freePort, startChildService } from "./child-service.ts";
 
-/** How long an idempotency record is open in these tests, in milliseconds, instead of 5 s. */
+/**
+ * How long an idempotency record is open at gateways in the process of the test, in milliseconds.
+ * Gateways in other processes keep the usual 5 s.
+ */
 export const TEST_RECORD_OPEN_MS = 1_500;
 const NOWHERE = "http://127.0.0.1:1";
 const ALWAYS = ["command-status", "trading-simulator", "account"] as const;

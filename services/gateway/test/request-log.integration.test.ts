@@ -1,6 +1,7 @@
 /**
  * The gateway publishes to `api.requests` each answered request of an organization, or counts it as
- * omitted. This request log never delays or fails a request.
+ * omitted. A killed gateway can lose requests that it has not published yet. This request log never
+ * delays or fails a request.
  */
 import { randomUUID } from "node:crypto";
 
@@ -83,7 +84,7 @@ describe("a request", () => {
     );
   });
 
-  it("that is refused for credits, or for its scope, has its error code", async () => {
+  it("that is rejected for missing credits or a missing scope is logged with its error code", async () => {
     const poor = await platform.organization(0);
     const refused = await send("credits/balance", platform.url, poor);
     const limited = await platform.organization(100, { scopes: ["credits:read"] });
@@ -111,7 +112,7 @@ describe("a request", () => {
     expect(logged(unknown)).toEqual([]);
   });
 
-  it("from a network that the key does not allow is answered like an unknown key, and is in the log", async () => {
+  it("from a network that the key does not allow is answered like a request without a key, and is in the log", async () => {
     const { entry, managementKey } = keyEntry({
       organizationId: organization.id,
       allowedNetworks: ["198.51.100.0/24"],

@@ -14,7 +14,7 @@ const RESETS = [
 
 let platform: Platform;
 let organization: Organization;
-/** The URL of a gateway that has the new derivation key, before the old one. */
+/** The URL of a gateway whose list of derivation keys has the new key first, then the old key. */
 let rotated: string;
 
 // The account service executes the commands of both gateways. It has the new and the old key.
@@ -29,7 +29,10 @@ function withNewer(env: Readonly<Record<string, string>>): Readonly<Record<strin
   return { PASSWORD_DERIVATION_KEYS: `${NEWER},${env["PASSWORD_DERIVATION_KEYS"]}` };
 }
 
-/** Logs in on the trading server. Returns the access, or null if the password is wrong. */
+/**
+ * Logs in on the trading server. Returns `trading` or `investor`, by the kind of the password; null
+ * if the password is wrong.
+ */
 async function login(accountNumber: string, password: string | undefined): Promise<string | null> {
   const path = `control/v1/servers/${organization.server.serverId}/accounts/${accountNumber}/login`;
   const answer = await fetch(`${platform.neighbour("trading-simulator")}/${path}`, {

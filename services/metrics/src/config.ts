@@ -77,7 +77,7 @@ export const ConfigSchema = z
     /**
      * Base URLs of the windows processes in order of their instances, separated by commas. A
      * process with only the role `stream` then reads no samples itself. A windows process asks the
-     * other ones for requested samples that it does not have.
+     * other ones for requested samples that it does not have. Required with the role `windows`.
      */
     WINDOWS_URLS: windowsUrls.optional(),
     /**

@@ -65,7 +65,7 @@ describe("the headers of a sample", () => {
 });
 
 describe("a writer of one account", () => {
-  it("cuts the first sample at once and the next sample only after the interval", () => {
+  it("cuts the first sample at once and the next sample only after COALESCE_MS, or if the clock was set back", () => {
     const writer = writerAfterFirst();
     expect(writer.addValuation(valuation(11, { equityMinor: 99_00 }), 400, COALESCE_MS)).toBe("waits");
     expect(writer.isDue(999, COALESCE_MS)).toBe(false);

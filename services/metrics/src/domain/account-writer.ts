@@ -16,8 +16,8 @@ import type { Minimum, Sample } from "./sample.ts";
 
 /**
  * The outcome for a valuation. `covered`: it was added before, or a sample includes it.
- * `unchanged`: it equals the last sample. `waits`: it becomes part of the next sample. `due`: cut a
- * sample now.
+ * `unchanged`: it equals the newest sample, and no valuation waits. `waits`: it becomes part of the
+ * next sample. `due`: cut a sample now.
  */
 export type ValuationOutcome = "covered" | "unchanged" | "waits" | "due" | Rejection;
 
@@ -82,7 +82,10 @@ export class AccountWriter {
     return this.#publishedAtMs;
   }
 
-  /** Offset of the first valuation without an accepted sample; null if all are durable. */
+  /**
+   * Offset of the first kept valuation that is in no accepted sample; null if there is no such
+   * valuation.
+   */
   get firstOpenOffset(): number | null {
     return this.#written[0]?.first ?? this.#waitsFrom;
   }

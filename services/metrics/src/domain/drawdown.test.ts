@@ -53,7 +53,7 @@ describe("the total drawdown", () => {
     expect(totalDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", 1_000, low)))).toBe(90);
   });
 
-  it("is 0 if the equity was never positive, and more than 100 for a debt", () => {
+  it("is 0 if the equity was never positive, and more than 100 if the equity becomes negative", () => {
     expect(totalDrawdown(after(sample("01T10:00", 0), sample("01T11:00", -100)))).toBe(0);
     expect(totalDrawdown(after(sample("01T10:00", 1_000), sample("01T11:00", -100)))).toBe(110);
   });

@@ -34,8 +34,8 @@ export class IntervalLows {
   }
 
   /**
-   * The lowest equity after `offset`; null if there is no valuation. If lows were merged because of
-   * {@link MAX_LOWS}, the result can be the lower equity of a valuation before `offset`.
+   * The lowest equity after `offset`; null if no valuation after `offset` was added. If lows were
+   * merged because of {@link MAX_LOWS}, the result can be the lower equity of an earlier valuation.
    */
   lowestAfter(offset: number): Minimum | null {
     return this.#lows.find((low) => low.offset > offset) ?? null;

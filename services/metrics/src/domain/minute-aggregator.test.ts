@@ -38,7 +38,7 @@ function shown(closed: ClosedMinute | null): object | null {
 }
 
 describe("the snapshots of an account", () => {
-  it("are the last sample of each minute in which it changed, returned when the minute is over", () => {
+  it("are the last sample of each minute in which the account changed, returned when the minute is over", () => {
     const aggregator = new MinuteAggregator(account, null);
     expect(aggregator.addSample(...sampleOf(1, 5, 100))).toBeNull();
     expect(aggregator.addSample(...sampleOf(2, 59, 200))).toBeNull();

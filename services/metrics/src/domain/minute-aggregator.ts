@@ -74,8 +74,8 @@ export class MinuteAggregator {
   /** Start of the last closed minute. */
   #closedMs = Number.NEGATIVE_INFINITY;
   /**
-   * The hour of the last closed minute; null: none is closed. `unknown`: another process may have
-   * stored some of its minutes.
+   * The hour of the last closed minute; null: no minute was closed yet. `unknown`: another process
+   * may have stored some minutes of this hour.
    */
   #hour: EquityHour | "unknown" | null;
 

@@ -93,15 +93,19 @@ export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
   states(accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores minutes in several transactions: the newest state of each account, and the snapshots and
-   * ended hours from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips deleted accounts.
+   * Stores minutes, in one or more transactions: the newest state of each account, and the
+   * snapshots and ended hours from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips
+   * deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */
   createDays(firstMs: number, lastMs: number): Promise<void>;
   /** Drops the partitions of earlier days; returns the number of dropped days. */
   dropDaysBefore(firstKeptMs: number): Promise<number>;
-  /** Stores statuses, at most one per account. The highest version of an account wins. */
+  /**
+   * Stores statuses; `statuses` has at most one of each account. A stored status is replaced only
+   * by one with a higher version.
+   */
   upsertStatuses(statuses: readonly AccountStatusAt[]): Promise<void>;
   /** Deletes all rows of an account, and records the deletion. Idempotent. */
   deleteAccount(account: AccountRef): Promise<void>;
@@ -210,8 +214,8 @@ export interface AccountDescriptions {
   /** Returns at most `limit` accounts whose creation time is not known yet. */
   missing(limit: number): Promise<AccountRef[]>;
   /**
-   * Stores one description for each account, in order. {@link missing} no longer returns these
-   * accounts, also after a description of null.
+   * Stores one description for each account, in order; a name that an event has set is kept.
+   * {@link missing} no longer returns these accounts, also after a description of null.
    */
   store(accounts: readonly AccountRef[], descriptions: readonly AccountDescription[]): Promise<void>;
 }

@@ -20,8 +20,9 @@ export type WindowMessage =
   /** The partitions that the process holds: its first message. */
   | { readonly kind: "holding"; readonly holding: WindowsHolding }
   /**
-   * The account exists. Its samples from `first` to `last` are kept, and follow;
-   * `first = last + 1`: none.
+   * The account exists, and its window has the samples from `first` to `last`; none if
+   * `first = last + 1`. Those after the request's `afterSequence` follow. All follow if samples
+   * between `afterSequence` and `first` are missing, or if `afterSequence` is above `last`.
    */
   | { readonly kind: "opened"; readonly channel: number; readonly first: number; readonly last: number }
   /** Records of samples from sequence `from` on. */
@@ -36,7 +37,7 @@ const NUMBER_BYTES = 8;
 
 /**
  * Decodes a message of a stream process.
- * @throws if the text is not one.
+ * @throws if the text is not a message of a stream process.
  */
 export function decodeStreamMessage(text: string): StreamMessage {
   return StreamMessage.parse(JSON.parse(text));
@@ -72,7 +73,7 @@ export function encodeEnd(kind: "deleted" | "unknown", channel: number): Buffer 
 
 /**
  * Decodes a message of a windows process. The records of samples share the memory of `bytes`.
- * @throws if the bytes are not such a message.
+ * @throws if the bytes are not a message of a windows process.
  */
 export function decodeWindowMessage(bytes: Buffer): WindowMessage {
   const channel = bytes.readUInt32LE(CHANNEL_AT);
