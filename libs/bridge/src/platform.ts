@@ -41,8 +41,8 @@ export interface TradingPlatform {
   isConfigured(serverId: string): boolean;
 
   /**
-   * Adds a server, or replaces its configuration. Passes the server to `Committer.storeServer`, which
-   * stores its state.
+   * Adds a server, or replaces its configuration. Passes the server to `Committer.storeServer`,
+   * which stores its state.
    */
   configure(serverId: string, configuration: ServerConfiguration): void | Promise<void>;
 

@@ -17,8 +17,8 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
   readonly committer: Committer<A, S>;
   readonly journal: Pick<Journal, "saveProgress">;
   /**
-   * Returns the servers that changed since the last call. It may leave out servers whose changes are
-   * stored at once.
+   * Returns the servers that changed since the last call. It may leave out servers whose changes
+   * are stored at once.
    */
   readonly changedServers: () => Iterable<S>;
   /** The event publisher. `published` is stored; at the stop, after `settled` has resolved. */

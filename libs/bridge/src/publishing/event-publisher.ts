@@ -2,8 +2,8 @@
  * Publishes events to `trading.events`, in order and at least once. Committed events wait in a
  * short queue. Events that do not fit (Kafka is slow or unavailable) are read from the journal. At
  * the start, the events after the stored position `published` are read from the journal too. One
- * chunk is sent at a time. If an event is not acknowledged, the whole chunk is sent again. So events
- * of an account keep their order.
+ * chunk is sent at a time. If an event is not acknowledged, the whole chunk is sent again. So
+ * events of an account keep their order.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
