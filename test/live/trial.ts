@@ -142,13 +142,15 @@ export class Trial {
       if (checker.isStopped) continue;
       for (const account of checker.accounts) {
         const [processed, last] = [checker.processed(account), witness.last(account)];
-        if (processed !== last) return `${checker.name} is at ${processed} of ${account}, the log at ${last}`;
+        if (processed !== last)
+          return `${checker.name} has sample ${processed} of account ${account}, the log has sample ${last}`;
       }
     }
     for (const program of this.programs) {
       for (const account of this.#options.accounts) {
         const [processed, last] = [program.processed(account), witness.last(account)];
-        if (processed !== last) return `the client library is at ${processed} of ${account}, the log at ${last}`;
+        if (processed !== last)
+          return `the client library has sample ${processed} of account ${account}, the log has sample ${last}`;
       }
     }
     return null;

@@ -34,7 +34,10 @@ export function readPrograms(text: string): Programs {
   return new Map(Object.entries(z.record(z.string(), Uses).parse(JSON.parse(text))));
 }
 
-/** The variable of a secret. If `_URL` is appended, the variable with the address of a service. */
+/**
+ * The variable of a secret: FINGERPRINT_KEY for fingerprint-key. Callers append `_URL` to the
+ * variable of a service, for its address.
+ */
 export function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();
 }

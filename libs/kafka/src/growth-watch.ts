@@ -140,7 +140,8 @@ class FollowingWatch implements GrowthWatch {
 
   /**
    * Reads the newest record, and waits while its phase is `moving`. Rejects if the record cannot be
-   * read. Then `start` continues if `end` is absent, and the producers wait for the record.
+   * read. Then `start` continues if `end` is absent and the error is retriable, and the producers
+   * wait for the record.
    */
   async #waitForTopics(): Promise<void> {
     const { end, logger } = this.#options;

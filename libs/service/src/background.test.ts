@@ -72,7 +72,7 @@ it("a reader that fails is started again, and the process stays alive and ready"
   expect(stops).toBe(2);
 });
 
-it("a reader that does not start does not delay the stop, and is stopped as soon as it has started", async () => {
+it("a reader that is still starting does not delay the stop, and is stopped as soon as it has started", async () => {
   const [scope, health] = [new Scope(), new Health()];
   const late = Promise.withResolvers<{ value: { check: () => null }; stop: () => Promise<void> }>();
   await startRestartedReader({ scope, health, logger }, "log", () => late.promise);

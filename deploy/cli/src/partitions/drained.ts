@@ -1,4 +1,7 @@
-/** The check, before topics grow, whether everything in the log is handled and stored. */
+/**
+ * The check, before topics grow, whether the log is handled and stored. Topics whose consumers
+ * accept any order are not checked (`CONSUMER_GROUPS`).
+ */
 import { CONSUMER_GROUPS, markerKey, OFFSETS_PER_GENERATION, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
 import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
 import type { Logger, Started } from "@kapi/runtime";

@@ -130,10 +130,11 @@ export interface StagedHistory {
   discard(account: AccountRef): Promise<void>;
   /**
    * Replaces the live history with the staged one, exactly up to the last booked event, so that no
-   * event is lost or published twice. `ahead`: the events after the staged ones. `lostAt`: the
-   * sequence to use as the last booked one if nothing is booked; with null, an account without
-   * booked events is not replaced. Rejects without a change if the number of rows does not match
-   * the events.
+   * event is lost or published twice. `ahead`: the events after the staged ones. Those up to the
+   * last booked event are staged first, because events can be booked meanwhile; later ones are
+   * ignored. `lostAt`: the sequence to use as the last booked one if nothing is booked; with null,
+   * an account without booked events is not replaced. Rejects without a change if the number of
+   * rows does not match the events.
    */
   replace(account: AccountRef, ahead: readonly TradingEvent[], lostAt: number | null): Promise<Replacement>;
 }

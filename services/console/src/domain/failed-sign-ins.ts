@@ -53,7 +53,10 @@ export interface CountedFailures extends Count {
   readonly organizationId: string | null;
   /** Null: unknown user, not looked up, or several users. */
   readonly userId: string | null;
-  /** Null: the failures were counted without a window, and may have several addresses. */
+  /**
+   * The network address of the caller at the first failure. Null: the failures were counted without
+   * a window, and may come from several network addresses.
+   */
   readonly address: string | null;
 }
 

@@ -253,7 +253,10 @@ const someRule = fc.oneof(
     startValue: fc.constantFrom(undefined, 9_500, 10_000.01),
   }),
 );
-/** The day of a daily rule, by the rule's index: the oracle needs rules that keep their day. */
+/**
+ * Time zone and start of the day of a daily rule, by the rule's index. They are the same in all
+ * versions, because the oracle is wrong if a rule changes them.
+ */
 const DAYS = [
   UTC,
   { timeZone: "America/New_York", dayStart: "17:00" },

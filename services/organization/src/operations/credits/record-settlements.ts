@@ -86,10 +86,10 @@ async function recordLate(
  * Consumptions of commands that were executed after their reservation was released. Either
  * command-status did not know the command for a long time, or the command was not published at
  * first and its request was repeated. The credits of each command are consumed once, under another
- * charge id.
+ * charge id. `reported`: the entries as events report them; `recorded`: as the ledger has them.
  */
-function consumedAfterRelease(converted: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
-  const consumed = new Set(converted.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
+function consumedAfterRelease(reported: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
+  const consumed = new Set(reported.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));
   return recorded
     .filter(({ entry }) => entry.action === "release" && consumed.has(entry.chargeId))
     .map(({ entry }) => consumptionOf(entry));
