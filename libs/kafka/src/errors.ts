@@ -9,6 +9,18 @@ export class RetryableError extends Error {
 }
 
 /**
+ * Runs `work`, and returns its result.
+ * @throws RetryableError with the message `what` and the error of `work` as its cause.
+ */
+export async function retryable<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new RetryableError(what, { cause: error });
+  }
+}
+
+/**
  * Why a message was not acknowledged. `not-sent`: the message is certainly not in the log.
  * `unknown`: the message may be in the log, or appear there later. It may be sent again only
  * because every consumer drops duplicates by id.

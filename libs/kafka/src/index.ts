@@ -3,7 +3,14 @@ export * from "./batch.ts";
 export * from "./consumer.ts";
 export type { Consumer, ConsumerOptions } from "./consumer-options.ts";
 export { countDeadLetters } from "./dead-letters.ts";
-export { MessageTooLarge, PositionBeyondEnd, ProduceError, RetryableError, TopicRecreated } from "./errors.ts";
+export {
+  MessageTooLarge,
+  PositionBeyondEnd,
+  ProduceError,
+  retryable,
+  RetryableError,
+  TopicRecreated,
+} from "./errors.ts";
 export type { PartitionAssignment } from "./generations.ts";
 export * from "./grow-topics.ts";
 export type { GrowthWatch } from "./growth.ts";

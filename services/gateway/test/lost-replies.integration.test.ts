@@ -72,6 +72,18 @@ async function changeOfWallet(before: Wallet): Promise<{ available: number; rese
   };
 }
 
+/** Waits until only the reads of the wallet by this function are charged since `before`. */
+async function untilRefunded(before: Wallet): Promise<void> {
+  let reads = 0;
+  await eventually(
+    async () => {
+      reads += 1;
+      expect(await changeOfWallet(before)).toEqual({ available: -reads, reserved: 0, consumed: reads });
+    },
+    { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
+  );
+}
+
 /**
  * Waits until the gateway has given up the idempotency record of a failed creation whose message
  * was perhaps published. From then on, an equal request can reclaim the record.
@@ -125,14 +137,7 @@ it("if Redis' disk is full at the refund of a read, the read is refunded later; 
   ]);
   for (const answer of refused) expect(answer).toSatisfy(isUnavailable);
   await platform.environment.redis.takeWrites();
-  let reads = 0;
-  await eventually(
-    async () => {
-      reads += 1;
-      expect(await changeOfWallet(before)).toEqual({ available: -reads, reserved: 0, consumed: reads });
-    },
-    { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
-  );
+  await untilRefunded(before);
   expect(await create(url, organization, key, body)).toMatchObject({ status: 202, charged: 10 });
 });
 
@@ -182,14 +187,7 @@ it("if the reply to the charge of the read price is lost, a rejected change gets
   const rejected = await call(url, organization, path, { method: "DELETE" });
   expect(rejected).toMatchObject({ status: 400, charged: 0 });
   expect(rejected.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");
-  let reads = 0;
-  await eventually(
-    async () => {
-      reads += 1;
-      expect(await changeOfWallet(before)).toEqual({ available: -reads, reserved: 0, consumed: reads });
-    },
-    { timeoutMs: REFUNDED_WITHIN_MS, intervalMs: 250 },
-  );
+  await untilRefunded(before);
 });
 
 describe("Kafka that is unavailable", () => {

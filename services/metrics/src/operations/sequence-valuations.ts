@@ -1,7 +1,7 @@
 import type { AccountRef } from "@kapi/contracts";
 import { type SampleRange, decodeValuation } from "@kapi/contracts/codec";
 import { type Deferred, deferred } from "@kapi/kernel";
-import { RetryableError } from "@kapi/kafka";
+import { retryable, RetryableError } from "@kapi/kafka";
 import { counter } from "@kapi/runtime";
 
 import type { AccountStream } from "../domain/account-stream.ts";
@@ -181,13 +181,5 @@ export class Sequencer implements SampleListener {
       this.#room ??= deferred<void>();
       await this.#room.promise;
     }
-  }
-}
-
-async function retryable<T>(what: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new RetryableError(what, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-import { RetryableError } from "@kapi/kafka";
+import { retryable, RetryableError } from "@kapi/kafka";
 import type { Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
 
@@ -159,7 +159,7 @@ export class Snapshots implements SampleListener {
     );
     const accounts = [...keys].map((key) => accountOfKey(key)).filter((account) => account !== null);
     if (accounts.length === 0) return;
-    const stored = await retryable(() => store.states(accounts));
+    const stored = await retryable("the stored states cannot be read", () => store.states(accounts));
     for (const key of keys) {
       const account = accountOfKey(key);
       if (account !== null && !log.isDeleted(key))
@@ -248,12 +248,4 @@ function emptyPartition(): Partition {
     openFrom: 0,
     openFromAtMs: Number.NEGATIVE_INFINITY,
   };
-}
-
-async function retryable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw new RetryableError("the stored states cannot be read", { cause: error });
-  }
 }

@@ -7,7 +7,7 @@
  * and the valuations between would never be compared. A process that was paused, and that the group
  * has removed meanwhile, does not take a partition from the new owner: its generation is lower.
  */
-import { RetryableError } from "@kapi/kafka";
+import { retryable, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
@@ -142,23 +142,14 @@ export class Evaluator {
 
   async #acquire(partition: number): Promise<PartitionEvaluator> {
     const membership = { generation: this.#generation, tokens: this.#options.tokens };
-    const topicId = await answered(this.#options.topicId());
+    const topicId = await retryable("the id of the topic cannot be read", this.#options.topicId);
     const start = await this.#options.store.acquire(partition, topicId, membership);
-    const end = await answered(this.#options.endOf(partition));
+    const end = await retryable("the end of the topic cannot be read", () => this.#options.endOf(partition));
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
       "acquired a partition of trading.valuations",
     );
     return new PartitionEvaluator(partition, { ...start, end }, this.#options);
-  }
-}
-
-/** The answer of the cluster. @throws RetryableError if the cluster does not answer */
-async function answered<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    throw new RetryableError("the topic of the valuations cannot be read", { cause: error });
   }
 }
 
