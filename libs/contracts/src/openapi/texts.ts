@@ -113,7 +113,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   getBreachEvidence:
     "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
-    "An interval has at most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names what was deleted. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
+    "An interval has at most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names the deleted parts. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
   listTradingAccounts:
     "Without `page`, `limit` and `cursor`, every account that matches is in the answer, which is streamed. Otherwise the answer is one page and has `pagination`.",
   createTradingAccount:
@@ -135,7 +135,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   resetTradingPassword: PASSWORD_RESET_TEXT,
   resetInvestorPassword: PASSWORD_RESET_TEXT,
   listAccountPositions:
-    "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if none is. This request waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
+    "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if no position is open. This request waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
   getAccountState:
     "Shows what a trader had at a time, for example in a dispute. `balance` and `positions` include everything whose time is in the millisecond `at` or earlier: the request first waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",

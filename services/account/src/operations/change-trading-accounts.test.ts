@@ -15,7 +15,7 @@ const REFUSED: ChangeOutcome = {
   reason: "one position was closed, one stays open",
 };
 
-/** Settles a command that the trading server refused. `caughtUp` names what was caught up. */
+/** Settles a command that the trading server refused. `caughtUp` has `ledger` and `history`, if they were caught up. */
 async function settleRefused(operation: CommandOperation, payload: Record<string, unknown>, isBookable = true) {
   const message = CommandMessage.parse(commandMessage({ operation, payload }));
   const { serverId, accountNumber } = message;
