@@ -15,7 +15,10 @@ const REFUSED: ChangeOutcome = {
   reason: "one position was closed, one stays open",
 };
 
-/** Settles a command that the trading server refused. `caughtUp` has `ledger` and `history`, if they were caught up. */
+/**
+ * Settles a command that the trading server refused. `caughtUp` has `ledger` and `history`, if they
+ * were caught up.
+ */
 async function settleRefused(operation: CommandOperation, payload: Record<string, unknown>, isBookable = true) {
   const message = CommandMessage.parse(commandMessage({ operation, payload }));
   const { serverId, accountNumber } = message;
