@@ -248,6 +248,27 @@ describe("a call whose connection is lost", () => {
     const { body } = await client({ baseUrl: service.url }).stream("GET", "/");
     expect(Buffer.concat(await body.toArray()).toString()).toBe("{}");
   });
+
+  it.each(["request", "stream"] as const)("has one deadline for all attempts of a %s", async (kind) => {
+    let requests = 0;
+    // Each connection is lost when a little more than half of the deadline is over.
+    const tcp = createServer((socket) => {
+      socket.on("error", () => undefined);
+      socket.once("data", () => {
+        requests += 1;
+        setTimeout(() => socket.destroy(), SHORT_MS * 0.6);
+      });
+    }).listen(0, "127.0.0.1");
+    await once(tcp, "listening");
+    stops.push(async () => {
+      tcp.close();
+      await once(tcp, "close");
+    });
+    const { port } = tcp.address() as AddressInfo;
+    const hasty = client({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: SHORT_MS });
+    await expect(hasty[kind]("GET", "/")).rejects.toThrow(`no answer within`);
+    expect(requests).toBe(2);
+  });
 });
 
 describe("an aborted call", () => {

@@ -106,9 +106,9 @@ export interface InternalClient {
    */
   json<T>(method: string, path: string, body: unknown, schema: z.ZodType<T>, options?: CallOptions): Promise<T>;
   /**
-   * Returns the response as a stream. `timeoutMs` is the deadline of its head, in each attempt, and
-   * then of each chunk that the reader waits for. A failure after the head is an `error` event of
-   * `body`.
+   * Returns the response as a stream. `timeoutMs` is the deadline of its head, for all attempts
+   * together, and then of each chunk that the reader waits for. A failure after the head is an
+   * `error` event of `body`.
    */
   stream(method: string, path: string, options?: CallOptions): Promise<InternalStream>;
 }
@@ -239,9 +239,10 @@ class PooledClient implements InternalClient {
     this.#openStreams += 1;
     try {
       const span = this.#startSpan(method, path);
+      const endMs = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs);
       const stream = await spanned(span, () =>
         resendWhileLost(isRepeatable(method, options), () =>
-          this.#openStream(method, path, withTraceHeaders(options, span)),
+          this.#openStream(method, path, endMs, withTraceHeaders(options, span)),
         ),
       );
       stream.body.once("close", () => {
@@ -255,14 +256,16 @@ class PooledClient implements InternalClient {
     }
   }
 
-  async #openStream(method: string, path: string, options: CallOptions): Promise<InternalStream> {
+  /** `endMs`: the deadline of the head, of `performance.now()`. */
+  async #openStream(method: string, path: string, endMs: number, options: CallOptions): Promise<InternalStream> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const abort = new AbortController();
     const { current } = this.#streams;
-    const timer = setTimeout(() => {
+    const onLate = (): void => {
       abort.abort(new Error(`no answer within ${timeoutMs} ms`));
       this.#streams.replace(current);
-    }, timeoutMs);
+    };
+    const timer = setTimeout(onLate, Math.max(0, Math.ceil(endMs - performance.now())));
     try {
       const dispatchOptions = this.#dispatchOptions(method, path, undefined, options);
       const {

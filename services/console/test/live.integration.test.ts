@@ -127,6 +127,18 @@ it("a stream ends with the reason if its account is deleted; a stream of an unkn
   expect(response.status).toBe(404);
 });
 
+it("a stream that never got a sample ends if its account is deleted", async () => {
+  person = await harness.person();
+  browser = await harness.signedIn(person);
+  harness.standIns.accounts.set(person.serverId, [ACCOUNT]);
+  harness.standIns.samples.delete(ACCOUNT);
+  const watcher = new Watcher();
+  await watcher.open(browser, `/servers/${person.serverId}/accounts/${ACCOUNT}/live`);
+  harness.standIns.accounts.set(person.serverId, []);
+  await eventually(() => watcher.isOver);
+  expect(watcher.events).toEqual([{ name: LIVE_EVENTS.end, data: { reason: "deleted" } }]);
+});
+
 it("a user has a limited number of streams, and can open a new stream when another has ended", async () => {
   const watchers = [await watched()];
   const path = `/servers/${person.serverId}/accounts/${ACCOUNT}/live`;

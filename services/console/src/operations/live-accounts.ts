@@ -63,7 +63,7 @@ export class LiveAccounts {
 
   /**
    * Reads the newest sample of every watched account, and sends it to streams that do not have it.
-   * Ends the streams of deleted accounts, except streams that never got a sample.
+   * Ends the streams of deleted accounts.
    */
   async takeSamples(): Promise<void> {
     const watched = Map.groupBy(this.#streams, (stream) => accountKey(stream.serverId, stream.accountNumber));
@@ -74,7 +74,7 @@ export class LiveAccounts {
     const silent: Stream[] = [];
     for (const [index, streams] of groups.entries()) {
       const frame = frames[index] ?? null;
-      if (frame === null) silent.push(...streams.filter(({ lastSequence }) => lastSequence > 0));
+      if (frame === null) silent.push(...streams);
       else for (const stream of streams) this.#offer(stream, frame);
     }
     await this.#endDeleted(silent);
@@ -105,8 +105,8 @@ export class LiveAccounts {
   }
 
   /**
-   * Ends the streams of deleted accounts. The account of a silent stream no longer has a sample:
-   * the account is deleted, or metrics has just started.
+   * Ends the streams of deleted accounts. The account of a silent stream has no sample: the account
+   * is deleted or has no values yet, or metrics has just started.
    */
   async #endDeleted(silent: readonly Stream[]): Promise<void> {
     if (silent.length === 0) return;

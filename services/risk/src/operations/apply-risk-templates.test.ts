@@ -42,6 +42,8 @@ function setUp({
   const clock = new TestClock(0);
   const done: string[] = [];
   const failing = new Map<string, Error>();
+  /** The servers whose accounts were searched, in order. */
+  const lists: string[] = [];
   const note = (what: string, some: readonly WaitingAccount[]): Promise<void> => {
     done.push(...some.map(({ serverId, accountNumber }) => `${what} ${serverId}/${accountNumber}`));
     return Promise.resolve();
@@ -76,6 +78,7 @@ function setUp({
     templates: repository as TemplateRepository,
     selected: {
       list: (serverId, _selection, after, limit) => {
+        lists.push(serverId);
         failAt(`list ${serverId}`);
         return Promise.resolve(Array.from({ length: after === "" ? limit : 1 }, (_, index) => String(1_000 + index)));
       },
@@ -93,7 +96,7 @@ function setUp({
     clock,
     logger: SILENT,
   });
-  return { applier, clock, done, failing };
+  return { applier, clock, done, failing, lists };
 }
 
 it("applies templates on other servers while the accounts of one are unavailable, and tries that server again later", async () => {
@@ -174,6 +177,25 @@ it("searches again later while the account service does not answer, and compares
   failing.clear();
   await applier.round();
   expect(done).toEqual(["applied one/1001", "applied one/1001"]);
+  clock.advance(A_MINUTE_MS);
+  await applier.round();
+  expect(done).toContain("selected a after 1999: 1, all");
+});
+
+it("pauses only the search that failed with an unexpected error, and repeats it later", async () => {
+  const template = { serverId: "one", version: 1, appliesTo: {}, fromTemplateAfter: null, selectedAfter: "1999" };
+  const { applier, clock, done, failing, lists } = setUp({
+    templates: [
+      { ...template, name: "a" },
+      { ...template, name: "b", serverId: "two" },
+    ],
+  });
+  failing.set("list one", new Error("unexpected"));
+  await applier.round();
+  await applier.round();
+  expect(lists).toEqual(["one", "two", "two"]);
+  expect(done).toEqual(["selected b after 1999: 1, all", "selected b after 1999: 1, all"]);
+  failing.clear();
   clock.advance(A_MINUTE_MS);
   await applier.round();
   expect(done).toContain("selected a after 1999: 1, all");

@@ -35,7 +35,7 @@ const MAX_CONCURRENT_SERVERS = 4;
  * templates must not delay them for long.
  */
 const MAX_INACTIVE_VERSIONS = 100;
-/** Pauses after failed attempts: of an account, of a server, and of the searches. */
+/** Pauses after failed attempts: of an account, of a server, of all searches, and of a template's search. */
 const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Pause before an account is compared whose own rules may still be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
@@ -58,23 +58,24 @@ interface TemplateApplierOptions {
   readonly logger: Logger;
 }
 
-/** Consecutive failures of a server or of the searches, and the end of the pause. */
+/** Consecutive failures, and the end of the pause. */
 interface Pause {
   readonly failures: number;
   readonly untilMs: number;
 }
 
-/** The key of the pause of the searches; the other keys are ids of servers. */
+/** The key of the pause of all searches. */
 const SEARCHES = "searches";
 
 /**
  * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. If
  * accounts of a server are unavailable, only this server is paused, for up to a minute. If a search
- * finds the account service unavailable, all searches are paused.
+ * finds the account service unavailable, all searches are paused. After an unexpected error only the
+ * search of this template is paused.
  */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;
-  /** By server, or {@link SEARCHES}. */
+  /** By id of a server, {@link SEARCHES}, or {@link searchOf} a template. */
   readonly #pauses = new Map<string, Pause>();
 
   constructor(options: TemplateApplierOptions) {
@@ -90,6 +91,7 @@ export class TemplateApplier {
     const { templates, assigned } = this.#options;
     const partitions = assigned();
     if (partitions.length === 0) return false;
+    this.#forgetOldPauses();
     const [searching, due] = await Promise.all([
       templates.searching(partitions, MAX_SEARCH_BATCH),
       templates.due(partitions, MAX_WAITING_BATCH),
@@ -108,8 +110,8 @@ export class TemplateApplier {
     const { templates, selected, partitionOf } = this.#options;
     const { serverId, appliesTo, fromTemplateAfter, selectedAfter } = template;
     if (fromTemplateAfter !== null) return templates.addFromTemplate(template, MAX_FOUND_BATCH);
-    if (selectedAfter === null || this.#isPaused(SEARCHES)) return;
-    await this.#attempt(SEARCHES, async () => {
+    if (selectedAfter === null || this.#isPaused(SEARCHES) || this.#isPaused(searchOf(template))) return;
+    await this.#attempt(SEARCHES, searchOf(template), async () => {
       const numbers = await selected.list(serverId, appliesTo, selectedAfter, MAX_FOUND_BATCH);
       const accounts = numbers.map((accountNumber) => ({
         serverId,
@@ -128,7 +130,7 @@ export class TemplateApplier {
     const open = waiting.filter(({ rules }) => rules === null);
     await eachOf(open, MAX_CONCURRENT_ACCOUNTS, async (account) => {
       if (this.#isPaused(serverId)) return;
-      if (await this.#attempt(serverId, () => this.#compare(account))) return;
+      if (await this.#attempt(serverId, null, () => this.#compare(account))) return;
       failed.add(1);
       await templates.postpone([account], backOffMs(account.attempts + 1, Math.random, BACK_OFF), true);
     });
@@ -145,34 +147,53 @@ export class TemplateApplier {
   }
 
   /**
-   * Runs `work`; pauses the server, or the searches, if accounts are unavailable. Returns false if
-   * `work` failed, but true after a conflict: the account still waits, and the next round compares
-   * it again.
+   * Runs `work`. Pauses `dependency` if accounts are unavailable, and `cause`, unless it is null,
+   * after an unexpected error. Returns false if `work` failed, but true after a conflict: the next
+   * round repeats the work.
    */
-  async #attempt(what: string, work: () => Promise<void>): Promise<boolean> {
-    const { isUnavailable, isConflict, clock, logger } = this.#options;
+  async #attempt(dependency: string, cause: string | null, work: () => Promise<void>): Promise<boolean> {
+    const { isUnavailable, isConflict, logger } = this.#options;
     try {
       await work();
-      this.#pauses.delete(what);
+      this.#pauses.delete(dependency);
+      if (cause !== null) this.#pauses.delete(cause);
       return true;
     } catch (error) {
       if (isConflict(error)) return true;
       if (!isUnavailable(error)) {
-        logger.error({ err: error, what }, "a template cannot be applied");
+        logger.error({ err: error, what: cause ?? dependency }, "a template cannot be applied");
+        if (cause !== null) this.#pause(cause);
         return false;
       }
-      const failures = (this.#pauses.get(what)?.failures ?? 0) + 1;
-      const pauseMs = backOffMs(failures, Math.random, BACK_OFF);
-      this.#pauses.set(what, { failures, untilMs: clock.nowMs() + pauseMs });
-      logger.warn({ err: error, what, pauseMs }, "templates cannot be applied: accounts are unavailable");
+      const pauseMs = this.#pause(dependency);
+      logger.warn({ err: error, what: dependency, pauseMs }, "templates cannot be applied: accounts are unavailable");
       return false;
     }
+  }
+
+  /** Returns the length of the pause, which grows with consecutive failures. */
+  #pause(what: string): number {
+    const failures = (this.#pauses.get(what)?.failures ?? 0) + 1;
+    const pauseMs = backOffMs(failures, Math.random, BACK_OFF);
+    this.#pauses.set(what, { failures, untilMs: this.#options.clock.nowMs() + pauseMs });
+    return pauseMs;
+  }
+
+  /** Bounds the map: deleted servers and templates have no further attempt. */
+  #forgetOldPauses(): void {
+    const beforeMs = this.#options.clock.nowMs() - BACK_OFF.maxMs;
+    for (const [what, { untilMs }] of this.#pauses) if (untilMs < beforeMs) this.#pauses.delete(what);
   }
 
   #isPaused(what: string): boolean {
     const pause = this.#pauses.get(what);
     return pause !== undefined && pause.untilMs > this.#options.clock.nowMs();
   }
+}
+
+/** The key of the pause of a template's search. Ids of servers have no space. */
+function searchOf({ serverId, name }: SearchingTemplate): string {
+  return `search ${serverId} ${name}`;
 }
 
 /** Runs `work` for every item, at most `limit` at the same time. */
