@@ -194,20 +194,29 @@ export function amount(text: string): string {
 const DURATION = /^(\d{1,6})([smhd])$/;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Parses a time in a form that `Date` parses, or a duration before now, such as `2h` or `30d`. */
+/** A day in UTC, or a time with its zone. A time without a zone would depend on the machine. */
+const TIME = /^(\d{4}-\d\d-\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/** Parses a day in UTC, a time with its zone, or a duration before now, such as `2h` or `30d`. */
 export function time(text: string): Date {
   const [, count, unit] = DURATION.exec(text) ?? [];
-  const at =
-    count === undefined ? new Date(text) : new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]);
-  if (!Number.isNaN(at.getTime())) return at;
+  if (count !== undefined) return new Date(Date.now() - Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]);
+  const [, date] = TIME.exec(text) ?? [];
+  const at = new Date(text);
+  if (date !== undefined && isDay(date) && !Number.isNaN(at.getTime())) return at;
   throw new InvalidArgumentError("It must be a time such as 2026-03-01T00:00:00Z, or a duration such as 2h or 30d.");
 }
 
 /** Parses a day in UTC. */
 export function day(text: string): string {
-  const at = new Date(`${text}T00:00:00Z`);
-  if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${text}T`)) return text;
+  if (isDay(text)) return text;
   throw new InvalidArgumentError("It must be a day such as 2026-03-01.");
+}
+
+/** Whether `text` is an existing day: `Date` accepts February 30 as a day of March. */
+function isDay(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${text}T`);
 }
 
 /** Parses an address of http or https. */

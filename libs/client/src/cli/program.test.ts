@@ -291,6 +291,10 @@ test.each([
   ["accounts list --limit 0", "whole number"],
   ["accounts list --status open", "Allowed choices"],
   ["accounts transactions 10000001 --since yesterday", "a duration such as 2h"],
+  // `Date` parses these, as a time of 2001, as a local time, and as March 2.
+  ["accounts transactions 10000001 --since 1", "a duration such as 2h"],
+  ["accounts transactions 10000001 --since 2026-03-01T00:00", "a duration such as 2h"],
+  ["accounts transactions 10000001 --since 2026-02-30", "a duration such as 2h"],
   ["check-webhooks --url http://localhost --secret x", "whsec_"],
   ["listen --forward-to localhost:3000", "It must be an address"],
   ["accounts export 10000001 --key one", "--key needs --to"],

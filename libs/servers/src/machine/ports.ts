@@ -9,7 +9,7 @@ import { LocalError } from "../local-error.ts";
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
 const MAX_TRIES = 200;
-/** Ports that this process has chosen, also while no server listens on them yet. */
+/** Ports that this process has tried, so that no port is chosen twice. */
 const given = new Set<number>();
 
 /** Whether a server can listen on the port now. */
@@ -29,9 +29,9 @@ export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
-    if (given.has(port) || !(await isFree(port))) continue;
+    if (given.has(port)) continue;
     given.add(port);
-    return port;
+    if (await isFree(port)) return port;
   }
   throw new LocalError(`No free port was found between ${FIRST_PORT} and ${LAST_PORT}.`);
 }

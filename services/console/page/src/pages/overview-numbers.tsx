@@ -76,6 +76,7 @@ function AccountStates({ servers }: { readonly servers: Servers }) {
   );
 }
 
+/** The sums are no links: a list of accounts shows one server. */
 function SumOfStates({ servers }: { readonly servers: Servers }) {
   const sums = new Map<string, number>();
   for (const { accounts } of servers) {
@@ -85,9 +86,9 @@ function SumOfStates({ servers }: { readonly servers: Servers }) {
     <>
       {sums.size === 0 ? "no accounts" : null}
       {[...sums].map(([state, count]) => (
-        <Link key={state} to={`/accounts?status=${part(state)}`} class="count">
+        <span key={state} class="count">
           {whole(count)} <State of={state} />
-        </Link>
+        </span>
       ))}
       <span class="under">
         on <Link to="/servers">{whole(servers.length)} servers</Link>
