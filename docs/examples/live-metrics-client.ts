@@ -38,8 +38,8 @@ const keyOf = ({ serverId, accountNumber }: Account): string => `${serverId.toLo
 const log = (text: string): boolean => process.stderr.write(`${new Date().toISOString()} ${text}\n`);
 
 /**
- * Account → the sequence after which the account continues: of the last sample that was stored, or
- * of the last sample that a truncated replay left out.
+ * Account → the sequence of its last stored sample, or of the last sample that a truncated replay
+ * left out. The next subscription continues after this sequence.
  */
 const places = readPlaces();
 const wanted = new Set(process.argv.slice(2).map((key) => keyOf(accountOf(key))));
