@@ -178,7 +178,7 @@ export default {
       from: { pathNot: TESTS },
       module: {
         path: "(^|/)(services|libs)/[^/]+/src/",
-        // Programs, and what a package exports.
+        // Not checked: programs, and the entry points of packages.
         pathNot: [...TESTS, "/src/((cli|testing)/)?(main|index|rebuild-history)\\.ts$"],
         numberOfDependentsLessThan: 1,
       },

@@ -5,7 +5,8 @@
  * uses. For Docker Compose.
  *
  * make-secrets.mjs --kubernetes <name>: prints new secrets as a Secret with that name, with the
- * keys that the Helm chart reads. Keep it: data that was sealed with these keys needs them.
+ * keys that the Helm chart reads. Keep this output: data that was sealed with these
+ * keys cannot be read without them.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

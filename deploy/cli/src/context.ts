@@ -5,7 +5,7 @@ import { type OperatedService, Operator, operatorAddress } from "./operator.ts";
 
 /** The dependencies of the commands. */
 export interface CommandContext extends Surroundings {
-  /** Each request resolves the address of the service. Help needs no address. */
+  /** The caller of a service's routes. It resolves the service's address only at a request. */
   readonly operator: (service: OperatedService) => Operator;
   /** Prints `value` as JSON with `--json`, otherwise as `text` formats it. */
   readonly print: <T>(options: PrintOptions, value: T, text: (value: T) => string) => void;

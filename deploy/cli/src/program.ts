@@ -14,11 +14,12 @@ const FOOTER = `
 These commands call the organization service at ORGANIZATION_URL (user and audit:
 the console service at CONSOLE_URL), with OPERATOR_TOKEN; partitions connects to
 KAFKA_BROKERS. The value of a variable that is not set is taken from the kapi
-that npm start runs here.`;
+that npm start runs from this checkout.`;
 
 /**
- * Runs one command and returns its exit code: a command of an organization, as customers have it,
- * or a command of the operator below `kapi admin`. Results go to `out`, everything else to `err`.
+ * Runs one command and returns its exit code. Below `kapi admin` are the commands of the operator,
+ * all others are the client's commands of an organization. Results go to `out`, everything else to
+ * `err`.
  */
 export function runOperatorCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);

@@ -89,7 +89,7 @@ test("credits of one purchase id are added once", async () => {
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
-test("a generated password is shown once, a given one never; two users cannot have the same e-mail address", async () => {
+test("a generated password is shown once, a given password never; two users cannot have the same e-mail address", async () => {
   const organization = await newOrganization();
   const email = `${randomUUID()}@example.com`;
   const create = (address: string): string =>
@@ -107,7 +107,7 @@ test("a generated password is shown once, a given one never; two users cannot ha
   expect(await kapi(create(email))).toMatchObject({ code: 1, out: "" });
 });
 
-test("the operator resets a password: only the new one signs in", async () => {
+test("after the operator resets a password, only the new password signs in", async () => {
   const email = `${randomUUID()}@example.com`;
   const create = `user create --organization ${await newOrganization()} --email ${email} --name Ada`;
   const { userId, password: old } = await jsonOf<{ userId: string; password: string }>(create);

@@ -55,7 +55,7 @@ export function addKey(program: Command, context: CommandContext): void {
     .requiredOption("--organization <id>", "the organization")
     .action((options: OfOrganization) => list(context, options));
   addCommand(key, "revoke", "Revoke a key forever; every process rejects it within two seconds")
-    .argument("<key id>", "the second part of the key")
+    .argument("<key id>", "the second part of the key: kapi.<key id>.<secret>")
     .action((keyId: string, options: PrintOptions) => revoke(context, keyId, options));
 }
 

@@ -14,9 +14,13 @@ interface CreateOptions extends PrintOptions {
 export function addOrganization(program: Command, context: CommandContext): void {
   const organization = program.command("organization").description("Organizations and their wallets");
   addCommand(organization, "create", "Create an organization with a wallet")
-    .requiredOption("--name <name>", "its name")
+    .requiredOption("--name <name>", "name of the organization")
     .option("--credits <number>", "initial credits", wholeNumber(0), 0)
-    .option("--low-balance <number>", "credits at which its wallet counts as low", wholeNumber(0))
+    .option(
+      "--low-balance <number>",
+      "the wallet counts as low if it has this number of credits or fewer",
+      wholeNumber(0),
+    )
     .action((options: CreateOptions) => create(context, options));
   addCommand(organization, "list", "List all organizations, newest first").action((options: PrintOptions) =>
     list(context, options),

@@ -68,7 +68,7 @@ async function grow(context: CommandContext, options: GrowOptions): Promise<void
     if (error instanceof CommandLineError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandLineError(
-      `${reason}. If the growth has begun, kapi waits until it is complete: run the same command again.`,
+      `${reason}. If the growth has begun, processes may wait until it is complete: run the same command again.`,
       EXIT_CODES.notFinal,
     );
   }

@@ -39,20 +39,23 @@ export function addServer(program: Command, context: CommandContext): void {
     .requiredOption("--organization <id>", "the organization")
     .requiredOption("--url <address>", "where the trading server is reached")
     .requiredOption("--name <name>", "the server's name")
-    .requiredOption("--company <name>", "the company that runs it")
+    .requiredOption("--company <name>", "the company that runs the server")
     .option("--currency <code>", "USD or NGN", "USD")
     .option("--environment <kind>", "demo or real", "demo")
     .option(
       "--leverage <list>",
-      `leverages of its accounts, separated by commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
+      `leverages that accounts of the server can have, separated by commas (default: ${DEFAULT_LEVERAGES.join(",")})`,
       several,
     )
-    .option("--default-leverage <number>", "leverage of an account that is created without one", wholeNumber(1))
+    .option("--default-leverage <number>", "leverage that is proposed for a new account", wholeNumber(1))
     .option(
       "--server <id>",
-      "id of the server: changes the server that has this id, or registers a new server with this id",
+      "id of the server: changes the server that has this id, or registers a new server with this id; in a change, an option that is not given gets its default",
     )
-    .option("--token-stdin", "read the server's own token from standard input")
+    .option(
+      "--token-stdin",
+      "read the token for calls to the server from standard input; without it, a server at an unchanged address keeps its token",
+    )
     .action((options: CreateOptions) => create(context, options));
   addCommand(server, "list", "List servers, oldest first")
     .option("--organization <id>", "only servers of this organization (default: all)")

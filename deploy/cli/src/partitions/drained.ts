@@ -9,9 +9,9 @@ import type { Logger, Started } from "@kapi/runtime";
 /** Reports which consumers and checkpoints are behind the log. */
 export interface DrainCheck {
   /**
-   * One text for each consumer group and topic that is behind. If there is none, one text for each
-   * partition of samples whose checkpoints are behind. An empty list is final only while gateways
-   * and trading servers do not send.
+   * One text for each consumer group and topic that is behind. If no group is behind, one text for
+   * each partition of samples whose checkpoints are behind. An empty list is final only while
+   * gateways and trading servers do not send.
    */
   behind(): Promise<readonly string[]>;
 }
@@ -41,7 +41,7 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
   const behind = async (): Promise<readonly string[]> => {
     if (failure !== null) throw failure;
     const groups = await groupsBehind(kafka);
-    // The end of the samples is final only when all valuations are in samples.
+    // The end of the samples is final only after all valuations have become samples.
     if (groups.length > 0) return groups;
     const samples = await endOffsets(kafka, TOPICS.metricsSamples);
     // A marker beyond the end belongs to a deleted topic: the recreated topic has no marker yet.

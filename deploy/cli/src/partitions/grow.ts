@@ -91,7 +91,7 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   }
 }
 
-/** Whether the command has begun to grow topics. Before that, processes that consume have ended. */
+/** Whether topics may have grown. They grow only after all processes that consume have ended. */
 function mayHaveGrown({ phase, growing }: PartitionGrowth): boolean {
   return phase === "moving" && growing;
 }

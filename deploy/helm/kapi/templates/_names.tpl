@@ -58,7 +58,7 @@ which Helm does not delete when egress policies are turned off. Jobs have no lab
 {{- end -}}
 {{- end }}
 
-{{/* Where the pods of "values" run: its own setting, otherwise that of the release. */}}
+{{/* Where pods run: each setting from "values", the values of a service, otherwise from the values of the release. */}}
 {{- define "kapi.placement" -}}
 {{- $root := .root -}}
 {{- range $setting := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
@@ -82,8 +82,8 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-The servers, secrets and services that each program uses. docs/operate.md has a table of the secrets; test/tidy compares
-it with the settings of each program.
+The servers, secrets and services that each program uses. docs/operate.md has a table of the secrets. test/tidy compares
+programs.json with the settings of each program.
 */}}
 {{- define "kapi.programs" -}}
 {{ required "programs.json is not in the chart" (.Files.Get "programs.json") }}
@@ -97,9 +97,9 @@ it with the settings of each program.
 
 {{/*
 The pods of this release by their component, as JSON: the program of the image, the services of the process, and the
-ports with numbers. Each service has a pod of its own, or with `combined` all services of kapi share one pod: then each has
-another HTTP port, and its own variables have a prefix (deploy/combined/README.md). The simulated trading server, which
-stands for another system, always has a pod of its own.
+ports with numbers. Each service has a pod of its own, or with `combined` all services of kapi share one pod: then each
+service has another HTTP port, and a variable of one service has a prefix (deploy/combined/README.md). The simulated
+trading server, which stands for another system, always has a pod of its own.
 */}}
 {{- define "kapi.pods" -}}
 {{- $programs := include "kapi.programs" . | fromJson -}}
@@ -139,7 +139,7 @@ stands for another system, always has a pod of its own.
 
 {{/*
 The service with the role `windows` of metrics, as JSON: its component, replicas and the addresses of its processes in
-order; empty without one.
+order; empty if no service has this role.
 */}}
 {{- define "kapi.windows" -}}
 {{- $root := . -}}
@@ -170,8 +170,8 @@ order; empty without one.
 {{- end }}
 
 {{/*
-The service whose processes have the samples of all accounts, as JSON: its component and port; empty without one. That is
-the one with the role `windows` of metrics, or else the one with the role `stream`.
+The service whose processes have the samples of all accounts, as JSON: its component and port. That is the service with
+the role `windows` of metrics, or else the service with the role `stream`; empty if there is neither.
 */}}
 {{- define "kapi.samples" -}}
 {{- $found := pick (include "kapi.windows" . | fromJson) "component" "port" -}}
@@ -207,7 +207,10 @@ the one with the role `windows` of metrics, or else the one with the role `strea
 {{ toJson $jobs }}
 {{- end }}
 
-{{/* The pod of the operator's command line, as in kapi.pods; empty without it. Its `partitions grow` uses Kafka. */}}
+{{/*
+The pod of the operator's command line, as in kapi.pods; empty unless cli.enabled is true. Its `partitions grow` uses
+Kafka.
+*/}}
 {{- define "kapi.cli" -}}
 {{- $needs := set (get (include "kapi.programs" . | fromJson) "cli") "servers" (list "kafka") -}}
 {{- $service := dict "name" "cli" "program" "cli" "needs" $needs "prefix" "" -}}
@@ -253,8 +256,8 @@ at the service that has their port. Two hosts may be the same: the path of the s
 {{- end }}
 
 {{/*
-The secrets of a pod, from the secret that kapi.secretName names, as JSON: the variable without _FILE, the key in the secret, and the
-mounted file. A program that calls other services has its own service token.
+The keys that a pod mounts of the Secret that kapi.secretName names, as JSON. For each key: the variable without _FILE,
+the key, and the path of the mounted file. A program that calls other services has its own service token.
 */}}
 {{- define "kapi.secretsOf" -}}
 {{- $values := .root.Values.secrets -}}
@@ -278,7 +281,7 @@ mounted file. A program that calls other services has its own service token.
 
 {{/*
 The addresses of PostgreSQL that a pod uses, like kapi.secretsOf. With postgres.serviceRoles a service uses its own role.
-Jobs, and without it all services, use the owner of the schemas.
+Jobs use the owner of the schemas. Without postgres.serviceRoles, services use this owner too.
 */}}
 {{- define "kapi.postgresUrls" -}}
 {{- $root := .root -}}
@@ -390,7 +393,7 @@ secrets must exist. Certificates have the keys of cert-manager (ca.crt, tls.crt,
 {{- end }}
 
 {{/*
-The secrets that a container mounts, by the name of the folder: the secret and the mounted keys.
+The Secrets that a container mounts, by the folder below /run/kapi: the name of the Secret, and the mounted keys.
 */}}
 {{- define "kapi.secretVolumes" -}}
 {{- $values := .root.Values -}}
@@ -452,8 +455,9 @@ trading-server-ca: { secret: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
 
 {{/*
-A checksum of the mounted keys, so that a changed secret restarts the pods that use it. The uid, which only readers of the
-secret know, keeps a weak password from being guessed from the checksum. Without a cluster (`helm template`) it is constant.
+A checksum of the mounted keys, so that a changed Secret restarts the pods that use it. Generated secrets are left out,
+because upgrades keep their values. The checksum includes the uid of each Secret, which only readers of the Secret know.
+So nobody can guess a weak password from the checksum. Without a cluster (`helm template`) the checksum is constant.
 */}}
 {{- define "kapi.secretsChecksum" -}}
 {{- $root := .root -}}
