@@ -4,7 +4,10 @@ import { AuthenticationError, issueText, KapiError, PermissionError } from "../e
 /** Exit codes of the command line; `kapi help exit-codes` shows them. */
 export const EXIT_CODES = {
   done: 0,
-  /** kapi rejected the request, the queued command failed or expired, or a check found a fault. */
+  /**
+   * kapi rejected the request, the queued command failed or expired, a check found a fault, or the
+   * command line failed in another way.
+   */
   failed: 1,
   /** Unknown command, a missing or invalid argument or setting, or a file that cannot be read. */
   usage: 2,

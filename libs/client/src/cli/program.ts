@@ -37,8 +37,9 @@ Each command shows its options with --help. For scripts: kapi help exit-codes`;
 
 const EXIT_CODES_TEXT = `
 0  done
-1  kapi rejected the request, the queued command failed or expired, or a
-   check found a fault; standard error has the reason
+1  kapi rejected the request, the queued command failed or expired, a check
+   found a fault, or the command line failed in another way; standard error
+   has the reason
 2  unknown command, a missing or invalid argument or setting, or a file that
    cannot be read
 3  no result yet: the queued command still runs, you stopped the program,
