@@ -60,7 +60,10 @@ export type RecordOutcome =
    * The command was queued before. If `message` is null, read the command from command-status.
    */
   | { readonly kind: "duplicate"; readonly message: AnyCommandMessage | null }
-  /** An equal request is in progress. Nothing was charged; retry with the same charge id. */
+  /**
+   * An equal request created or reclaimed the record less than 5 s ago, and did not complete it, or
+   * did not confirm its 202 with passwords. Nothing was charged; retry with the same charge id.
+   */
   | { readonly kind: "open"; readonly ageMs: number }
   /**
    * The record belongs to a different request: no record was created, and the read price was
@@ -72,7 +75,7 @@ export type RecordOutcome =
 
 /**
  * A request for {@link Admission.admit}, after authentication and authorization. While a record is
- * `open`, the request is repeated with the same `chargeId`.
+ * `open`, the caller repeats the call with the same `chargeId`.
  */
 export interface AdmissionRequest {
   readonly caller: BilledCaller;

@@ -29,7 +29,7 @@ describe("a key", () => {
     ["2001:db8:1::9", true],
     ["2001:db8:2::9", false],
     [null, false],
-  ])("with a list, used from %s: %s", (address, allowed) => {
+  ])("with a list may be used from %s: %s", (address, allowed) => {
     expect(isAllowed(["203.0.113.7", "198.51.100.0/24", "2001:db8:1::/48"], address)).toBe(allowed);
   });
 });

@@ -8,7 +8,9 @@ import { ApiError, createNetworkSet, type NetworkSet } from "@kapi/http";
 const networksOf = new WeakMap<object, NetworkSet>();
 
 /**
- * Checks that `key` may be used from `address`; null: unknown.
+ * Checks that `key` may be used from `address`; null: unknown. A key without `allowedNetworks` may
+ * be used from any address, also an unknown address. With `allowedNetworks` an unknown address is
+ * rejected.
  * @throws ApiError the 401 of an unknown key, so that a thief does not learn that the key is valid
  * (decisions, 12).
  */

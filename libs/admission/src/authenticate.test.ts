@@ -74,7 +74,7 @@ test("the scope is checked before the server, and the error names the missing sc
   });
 });
 
-test("a server of another organization, a server outside the key's list and a removed server are rejected", () => {
+test("a server of another organization or outside the key's list is rejected, and by default a removed server", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const reach = (found: typeof server, key: Partial<KeyEntry>, allowRemoved = false): unknown =>
     errorOf(() =>

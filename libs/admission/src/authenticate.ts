@@ -7,8 +7,9 @@ import type { Clock } from "@kapi/kernel";
 import type { Directory } from "./directory.ts";
 
 /**
- * `Management <KEY>` with the key `kapi.<key_id>.<secret>`: 16 characters base32, 32 bytes
- * base64url (decisions, 12). The scheme's letter case is free (RFC 9110, 11.1), the key's is not.
+ * `Management <KEY>` with the key `kapi.<key_id>.<secret>` (decisions, 12). The id is 16 characters
+ * of base32, the secret is 32 bytes in base64url. The letter case of the scheme does not matter
+ * (RFC 9110, 11.1), the letter case of the key does.
  */
 const AUTHORIZATION = /^(?i:management) +kapi\.([a-z2-7]{16})\.([A-Za-z0-9_-]{43})$/;
 const SHA256_BYTES = 32;

@@ -9,7 +9,7 @@ export type CallerRights = Pick<KeyEntry, "organizationId" | "scopes" | "serverI
 interface AuthorizeOptions {
   /**
    * Whether to return a removed server of the organization instead of throwing 403. For operations
-   * that list the status 404: they answer 404 after admission (decisions, 1.1).
+   * whose contract has the status 404: they answer 404 after admission (decisions, 1.1).
    */
   readonly allowRemoved?: boolean;
 }

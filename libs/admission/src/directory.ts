@@ -33,8 +33,9 @@ export interface Directory {
   /** The operator's prices, or {@link DEFAULT_PRICES} until the operator sets prices. */
   readonly prices: () => Prices;
   /**
-   * Calls `listener` with every entry that takes effect from now on. A key whose record is
-   * unreadable is passed as revoked. Returns a function that removes the listener.
+   * Calls `listener` with every entry that takes effect from now on. After an unreadable record of
+   * a known key, the listener gets the key as revoked. After an unreadable record of a server, the
+   * listener gets nothing. Returns a function that removes the listener.
    */
   readonly onChange: (listener: (entry: DirectoryEntry) => void) => () => void;
   /** Null, or why the directory may be stale; for health checks. */
@@ -67,7 +68,8 @@ export interface DirectoryState {
 }
 
 /**
- * Creates an empty directory. The record with the highest version of an entity wins, in any order.
+ * Creates an empty directory. Of the records of an entity the highest version wins, in any order of
+ * arrival. An unreadable record removes its key or server.
  */
 export function createDirectoryState(logger: Logger): DirectoryState {
   const keys = new Map<string, KeyEntry>();

@@ -16,9 +16,10 @@ interface KnownAccountsOptions<A> {
 }
 
 /**
- * A cache of existing accounts, with the loaded value (`A`) of each. A cached value is never loaded
- * again, so the value of an account must not change. Absence is not cached: an account may be
- * created at any moment. Code that learns of a deletion must call `forget` (architecture, 3.4).
+ * A cache of existing accounts, with the loaded value (`A`) of each. A value is not loaded again
+ * while it is cached, so a value for which `isLasting` is true must not change. Absence is not
+ * cached: an account may be created at any moment. Code that learns of a deletion must call
+ * `forget` (architecture, 3.4).
  */
 export interface KnownAccounts<A> {
   /** Null for an unknown account. */
