@@ -10,9 +10,7 @@ const RETRY_PAUSE_MS = 1_000;
  * refund would be left to the ledger, and would make the wallet shard unsynced.
  */
 const GIVE_UP_AFTER_MS = 110_000;
-/**
- * At a stop, further attempts begin only within this time. Running requests have more time to end.
- */
+/** After a stop begins, attempts begin only within this time. Later refunds are given up. */
 const STOP_TRY_MS = 2_000;
 /**
  * Maximum number of waiting refunds, about 500 bytes each. Further refunds are given up and logged.

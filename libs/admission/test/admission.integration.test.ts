@@ -119,7 +119,7 @@ test("a rejected request gets the error of the API", async () => {
   await expect(admission.admit(read(revoked))).rejects.toMatchObject({ status: 401 });
 });
 
-test("available credits without an admission are those of the wallet, and 0 without a wallet", async () => {
+test("the available credits are read from the wallet without an admission; they are 0 without a wallet", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
   const rich = await keyWith(12);
   expect(await availableCredits(rich.organizationId)).toBe(12);

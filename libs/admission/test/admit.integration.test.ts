@@ -166,7 +166,7 @@ test("a reservation is settled once: consumed, or available again", async () => 
   });
 });
 
-test("a reservation that Redis lost is consumed from the available credits; its release changes nothing", async () => {
+test("if Redis lost a reservation, its consumption is taken from the available credits, and its release changes nothing", async () => {
   const organizationId = await organizationWith(redis, 100);
   const lost = { organizationId, credits: 5, epoch: EPOCH };
   await settle(redis, [
@@ -209,7 +209,7 @@ test("changes that the synced wallets include are not applied again; a reservati
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 109, purchased: 109 });
 });
 
-test("a library that Redis has lost is loaded again, and the call goes through", async () => {
+test("a library that Redis has lost is loaded again, and the call succeeds", async () => {
   const organizationId = await organizationWith(redis, 2);
   await everywhere("FUNCTION DELETE kapi");
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted", charged: 1 });

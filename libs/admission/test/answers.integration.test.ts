@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("a record is marked completed only by its own request, while the record is younger than the limit", async () => {
+test("only the request that created a record can mark it completed, and only before the record is `recordOpenMs` old", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -42,7 +42,7 @@ test("each of several requests in one call is marked separately: all its records
   const torn = reserve(organizationId, [record(), record(), record()]);
   const single = reserve(organizationId, [record()]);
   for (const call of [bulk, torn, single]) await admit(redis, call, QUICK);
-  // Another request has meanwhile reclaimed one of its three records.
+  // Another request reclaims one of the three records of `torn`.
   const [, reclaimed] = torn.records;
   if (reclaimed === undefined) throw new Error("torn has no second record");
   await whileOpen(redis, reserve(organizationId, [reclaimed]));
@@ -73,7 +73,7 @@ test("a process of the previous release can mark its records", async () => {
   expect(await redis.call("kapi_mark_answered", keys, [call.chargeId, ADMISSION_SETTINGS.recordOpenMs])).toBe(1);
 });
 
-test("marking the records of a request again returns true also after the limit; for another request it returns false", async () => {
+test("repeated marking by the same request returns true, also after `recordOpenMs`; marking by another request returns false", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -105,7 +105,7 @@ test("if the message of a failed request may be published, the next equal reques
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("an equal request gets passwords that were not confirmed, after the time in which the first request can answer", async () => {
+test("an equal request gets the passwords of an unconfirmed answer, but not while the first request can answer", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const commandIds = [wanted.commandId];
@@ -126,7 +126,7 @@ test("an equal request gets passwords that were not confirmed, after the time in
   expect(await walletOf(redis, organizationId)).toMatchObject({ reserved: 5, consumed: 1 });
 });
 
-test("two minutes after the record was created, its passwords count as sent", async () => {
+test("two minutes after a record was created, its unconfirmed answer counts as sent: an equal request is a duplicate", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -143,7 +143,7 @@ test("a duplicate stays a duplicate, also if the first request, answered 500, is
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
   await admit(redis, first);
-  // The request is marked, but the reply is lost: the caller gets 500, and retries.
+  // The record is marked, but the reply of Redis is lost: the caller gets 500, and retries.
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(true);
   const duplicate = { records: [{ kind: "duplicate", message: wanted.message }] };
   expect(await admit(redis, reserve(organizationId, [wanted]))).toMatchObject(duplicate);

@@ -92,7 +92,7 @@ export class PermissionError extends KapiError {}
 export class NotFoundError extends KapiError {}
 /**
  * 409: the present state does not allow the request, or the idempotency key of a creation belongs
- * to another request. For other operations such a key is 400.
+ * to another request. For other operations such a key gives 400.
  */
 export class ConflictError extends KapiError {}
 /** 429: too many requests; the answer says when to retry. */

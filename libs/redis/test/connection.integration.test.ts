@@ -23,7 +23,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-test("a library that Redis has lost is loaded again, and the call goes through", async () => {
+test("a library that Redis has lost is loaded again, and the call succeeds", async () => {
   const key = randomUUID();
   await redis.commands.set(key, "1");
   await askRedis(environment.redisUrl, "FUNCTION DELETE kapi_test");

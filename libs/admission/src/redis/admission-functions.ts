@@ -19,8 +19,8 @@ import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 import { USAGE_STREAM_LIMIT } from "./usage-stream.ts";
 
 /**
- * After this time the next equal request reclaims an open record, and the first request sends no
- * 202 (decisions, 2.6).
+ * How long after its creation or last reclaim an open record belongs to one request. Then the next
+ * equal request reclaims the record, and the earlier request sends no 202 (decisions, 2.6).
  */
 export const RECORD_OPEN_MS = 5_000;
 /**
@@ -29,7 +29,8 @@ export const RECORD_OPEN_MS = 5_000;
  */
 export const RECORD_TTL_MS = 24 * 3_600_000;
 /**
- * How long a record is kept after its command is final, and command-status has it (decisions, 2.5).
+ * Maximum time for which a record is kept after command-status calls {@link forget} for its command
+ * (decisions, 2.5).
  */
 export const FINAL_RECORD_TTL_MS = 3_600_000;
 /** How long a repeated call with the same charge id is recognized: longer than any request. */
@@ -42,16 +43,18 @@ export const CHARGE_TTL_MS = 120_000;
 export interface NewRecord {
   readonly commandId: string;
   readonly fingerprint: string;
-  /** The whole `CommandMessage` as JSON. A request that reclaims the record publishes it too. */
+  /** The whole `CommandMessage` as JSON. A request that reclaims the record publishes it again. */
   readonly message: string;
   /** Credits to reserve: the message's `reservedCredits`. */
   readonly credits: number;
 }
 
 /**
- * The outcome of a record. `skipped`: another record of the request is a mismatch or open, so no
- * record was created. `chargeId`: the charge id of the reservation; null if that is the command id.
- * It differs from the command id after an earlier reservation was released.
+ * The outcome of a record. `skipped`: another record of the request is a mismatch or open, so the
+ * request created and reclaimed no record. `chargeId`: the charge id of the reservation; null if
+ * the charge id is the command id. The two ids differ after an earlier reservation was released.
+ * `message`: the stored message as JSON; null if {@link forget} deleted it, or if only
+ * command-status knows the duplicate. `ageMs`: time since the record was created or reclaimed.
  */
 export type RecordReply =
   | { readonly kind: "created"; readonly chargeId: string | null }
@@ -74,7 +77,7 @@ export interface AdmitRequest {
   readonly mode: "consume" | "reserve" | "free";
   /** Credits; for `consume`. */
   readonly price: number;
-  /** Credits; for a `reserve` in which all records are duplicates or one record is a mismatch. */
+  /** Credits; for a `reserve` in which all records are duplicates, or any record is a mismatch. */
   readonly readPrice: number;
   readonly operation: string;
   readonly requestId: string;
@@ -92,15 +95,19 @@ export interface AdmitRequest {
   readonly address?: string | undefined;
 }
 
-/** The reply to one request. Every kind but `admitted` means that the request costs nothing. */
+/**
+ * The reply to one request. Every kind but `admitted` means that the request costs nothing.
+ * `unsynced`: the shard is unsynced, or its usage stream is full. `refunded`: the charge of this
+ * charge id was refunded before.
+ */
 export type AdmitReply =
   | { readonly kind: "unsynced" | "revoked" | "no_wallet" | "unpaid" | "refunded" }
   | { readonly kind: "limited"; readonly retryAfterMs: number }
   | {
       readonly kind: "admitted";
       /**
-       * Credits that this request consumed or reserved, and the credits that earlier requests
-       * reserved for its reclaimed records.
+       * Credits that this request consumed or reserved, plus the credits that earlier requests
+       * reserved for the records that this request reclaimed.
        */
       readonly charged: number;
       readonly wallet: WalletState;
@@ -136,9 +143,9 @@ const REJECTIONS = {
  * (architecture, 3.1). The outcomes of its records are found before the credits are compared with
  * the price, because the price depends on them. Returns one reply per request, in order.
  *
- * A request repeated with the same charge id is charged once. After an admitted call that charged
- * credits or had records, none of them open, the repeat gets the first reply. Only the messages in
- * this reply are read again from the records.
+ * A request repeated with the same charge id is charged once. The reply to an admitted request is
+ * stored if it charged credits, or if the request has records and no outcome is `open`. A repeat
+ * gets the stored reply. Messages and charge ids are not stored: they are read from the records.
  * @throws Error when Redis is unavailable.
  */
 export async function admitAll(
@@ -189,18 +196,19 @@ export interface CompletedRecords {
    * reclaimed it.
    */
   readonly recordToken: string;
-  /** Whether the answer has passwords, which requires {@link confirmCompleted}. */
+  /** Whether the answer has passwords. Such an answer needs {@link confirmCompleted}. */
   readonly hasPasswords?: boolean;
 }
 
 /**
  * Marks the records of requests of `shard` completed, in one call: for each request all records or
- * none. Returns true for a request if each record still has its `recordToken` and is younger than
- * {@link RECORD_OPEN_MS}, or is already marked under this token. So a call may be repeated after a
- * lost reply. After false no 202 may be sent (decisions, 2.6). An answer with passwords is
- * unconfirmed until {@link confirmCompleted}. Until then an equal request may answer in place of
- * this request, from {@link RECORD_OPEN_MS} to two minutes after this request created or reclaimed
- * the records.
+ * none. Returns true for a request if each of its records still has the request's `recordToken`,
+ * and is younger than {@link RECORD_OPEN_MS} or already marked. So a call may be repeated after a
+ * lost reply. A request with the reply false must not send a 202 (decisions, 2.6).
+ *
+ * An answer with passwords is unconfirmed until {@link confirmCompleted}. While the answer of this
+ * request is unconfirmed, an equal request may answer in its place, from {@link RECORD_OPEN_MS} to
+ * two minutes after this request created or reclaimed the records.
  */
 export async function markCompleted(
   redis: RedisConnection,
@@ -262,10 +270,11 @@ export interface RefundRequest {
 /**
  * Refunds the credits that the admission of `chargeId` consumed, and the credits that it reserved
  * for commands that were certainly not published. Idempotent, and safe if it is unknown whether the
- * admission happened: an admission after its refund charges nothing. Commands that may be published
- * stay reserved, because their final event settles them; the next equal request reclaims their
- * records at once, and answers in place of this request. If the shard was synced since the
- * admission, or Redis does not know the charge, the ledger refunds consumed credits later.
+ * admission happened: an admission after its refund charges nothing. If the message of a command
+ * may be published, its credits stay reserved: the final event of the command settles the
+ * reservation. The next equal request reclaims the record of such a command at once, and answers in
+ * place of the failed request. If the shard was synced after the admission, or Redis does not know
+ * the charge, the ledger refunds consumed credits later.
  */
 export async function refund(
   redis: RedisConnection,

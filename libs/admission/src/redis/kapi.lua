@@ -44,8 +44,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket is kept as long as an empty bucket takes to become full, and up to this time longer, so
--- that not every request must set its expiry.
+-- A bucket is kept as long as an empty bucket takes to become full, and up to this time longer. So
+-- most requests need not set the expiry of the bucket.
 local BUCKET_SPARE_MS = 60000
 
 -- Takes a token and returns 0, or returns the milliseconds until the next token.
@@ -126,8 +126,8 @@ end
 
 -- Number of entries that a stream still has room for, by stream and limit (processes may
 -- have different limits). Only these functions add entries, and they count the entries here, so
--- XLEN is called only once in up to MAX_ROOM entries. After failover and failback a stream may
--- exceed the limit by MAX_ROOM.
+-- XLEN is called only once in up to MAX_ROOM entries. A stream may exceed a limit by MAX_ROOM after
+-- failover and failback, or while processes have different limits.
 local ROOM = {}
 local MAX_ROOM = 1000
 
@@ -147,7 +147,7 @@ end
 
 -- An answer with passwords is unconfirmed until its request sends the answer (CONFIRM COMPLETED),
 -- but for at most this time after its record was created or reclaimed. While the answer is
--- unconfirmed, an equal request may reclaim the record once the record is older than openMs, and
+-- unconfirmed and the record is older than openMs, an equal request may reclaim the record, and
 -- answer in place of the first request, which perhaps never answered.
 local UNCONFIRMED_MS = 120000
 
@@ -316,9 +316,10 @@ local function wallet_in(call, key)
   return wallet
 end
 
--- Admits one request of a call: its keys begin at `first_key`, its args at `first_arg`.
+-- Numbers of the keys and args of a request, without those of its records.
 local REQUEST_KEYS, REQUEST_ARGS = 4, 13
 
+-- Admits one request of a call. The request's keys begin at `first_key`, its args at `first_arg`.
 local function admit_one(call, keys, args, first_key, first_arg)
   local wallet_key, bucket_key, charge, reserved = unpack(keys, first_key, first_key + REQUEST_KEYS - 1)
   local key_id, organization, charge_id, mode, asked_price, read_price, operation, request_id, per_second, burst, trace, address,
@@ -774,8 +775,8 @@ local function wallet_of(keys, args)
   return { 'WALLET', redis.call('HMGET', keys[2], unpack(WALLET_FIELDS)) }
 end
 
--- READ SHARD. keys: meta usage, then wallets. args: maxEntries. Returns the wallets and the entries
--- that the ledger may not have yet, of one moment; BUSY if the stream has more than maxEntries.
+-- READ SHARD. keys: meta usage, then wallets. args: maxEntries. Returns the entries of the usage
+-- stream and the wallets, both of the same moment; BUSY if the stream has more than maxEntries.
 local function read_shard(keys, args)
   if not is_ready(keys[1], 'epoch') then return { 'CLOSED' } end
   if redis.call('XLEN', keys[2]) > tonumber(args[1]) then return { 'BUSY' } end

@@ -16,7 +16,7 @@ export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARD_COUNT }, 
 
 /** Maximum number of organizations whose shards are cached, about 150 bytes each. */
 const MAX_KNOWN_SHARDS = 10_000;
-/** Every call needs the shard, and computing the hash is most of the cost of the key names. */
+/** Every call needs a shard. Without this cache, the hash is most of the cost of the key names. */
 const knownShards = new LRUCache<string, Shard>({
   max: MAX_KNOWN_SHARDS,
   memoMethod: (organizationId) => hash("sha256", organizationId, "buffer").readUInt8(0) % SHARD_COUNT,

@@ -9,7 +9,7 @@ export interface ShardReplies<T> {
   readonly replies: ReadonlyMap<Shard, T>;
   /** Shards whose call failed. It is unknown whether the call was executed. */
   readonly unreachable: readonly Shard[];
-  /** The error of a failed call; undefined if no call failed. */
+  /** The error of the call that failed last; undefined if no call failed. */
   readonly error: unknown;
 }
 

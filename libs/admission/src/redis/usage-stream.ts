@@ -70,7 +70,7 @@ export function deleteUsage(
   );
 }
 
-/** Entries waiting in each shard's stream. */
+/** The number of entries in each shard's stream. */
 export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): Promise<ShardReplies<number>> {
   return callPerShard(shards, (shard) => redis.commands.xlen(usageKey(shard)));
 }

@@ -41,11 +41,11 @@ export interface SettlementRequest {
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. If Redis
- * does not know a reservation, an earlier Redis lost it before the ledger had it. Then a
- * consumption is taken from the available credits, as in the ledger, even below zero; a release
- * changes nothing. Replies are in the order of `settlements`. Never rejects: if a call fails, its
- * settlements are `unreachable`, and `failed` gets the error.
+ * Settles reservations, each once: reserved credits become consumed or available again. A
+ * reservation that Redis does not know was lost, with its usage entry, before the ledger read the
+ * entry. Its consumption is then taken from the available credits, as in the ledger, even below
+ * zero; its release changes nothing. Replies are in the order of `settlements`. Never rejects: if a
+ * call fails, its settlements are `unreachable`, and `failed` gets the error.
  */
 export async function settle(
   redis: RedisConnection,
@@ -134,7 +134,7 @@ export type WalletReply =
   | { readonly kind: "unsynced" | "no_wallet" }
   | { readonly kind: "wallet"; readonly wallet: WalletState };
 
-/** Reads a wallet without a charge. */
+/** Reads a wallet; costs no credits. */
 export async function readWallet(redis: RedisConnection, organizationId: string): Promise<WalletReply> {
   const shard = shardOf(organizationId);
   const keys = [metaKey(shard), walletKey(shard, organizationId)];
@@ -174,10 +174,11 @@ const MAX_ENTRIES_PER_SYNC_CALL = 250;
  * Sets the wallets of an unsynced shard and makes it ready, in one or several calls. The shard is
  * ready only after the last call. `epoch` must be above the epoch of every ledger entry that the
  * wallets include, and at most the epoch of every other entry. Wallets may come in batches, and a
- * batch may begin with further reservations of the last wallet of the previous batch. `already`:
- * the shard is ready. `overtaken`: a sync with a higher epoch is running, a sync with this or a
- * higher epoch was completed before the shard became unsynced again, or Redis failed over
- * meanwhile. Check again whether the shard is unsynced.
+ * batch may begin with further reservations of the last wallet of the previous batch.
+ *
+ * `already`: the shard is ready. `overtaken`: this sync was not completed, because a sync with a
+ * higher epoch has begun, a sync with this or a higher epoch was completed before, or Redis failed
+ * over meanwhile. After `overtaken`, check again whether the shard is unsynced.
  */
 export async function syncShard(
   redis: RedisConnection,
@@ -207,8 +208,9 @@ export async function syncShard(
 }
 
 /**
- * The result of {@link markUnsynced}: the shard was synced with a higher epoch and is not changed,
- * or became unsynced by this call, or was marked before or never synced.
+ * The result of {@link markUnsynced}. `synced_since`: the shard was synced with a higher epoch, and
+ * is not changed. `unsynced`: this call marked the shard. `already`: the shard was marked before,
+ * or was never synced.
  */
 export type MarkedUnsynced = "synced_since" | "unsynced" | "already";
 
@@ -274,8 +276,8 @@ function syncFields(wallet: SyncedWallet): (string | number)[] {
 }
 
 /**
- * Which of `shards` are unsynced (synced under another replication id, or never), and which shards
- * do not answer.
+ * Which shards are unsynced (marked by {@link markUnsynced}, synced under another replication id,
+ * or never synced), and which shards do not answer.
  */
 export interface ShardStates extends Pick<ShardReplies<unknown>, "unreachable" | "error"> {
   readonly unsynced: Shard[];

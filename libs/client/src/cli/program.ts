@@ -23,8 +23,8 @@ export type { Connection, Surroundings } from "./surroundings.ts";
 
 const FOOTER = `
 kapi is reached with the profile that kapi login stored, or with the variables
-KAPI_URL, KAPI_LIVE_URL and KAPI_KEY. KAPI_SERVER is the server of commands
-without --server.
+KAPI_URL, KAPI_LIVE_URL and KAPI_KEY. If --server is not given, KAPI_SERVER
+names the server.
 
 Examples:
   kapi login --base-url https://api.example.com

@@ -5,7 +5,7 @@ export interface Connection {
   readonly baseUrl: string;
   readonly key: string;
   readonly liveUrl?: string | undefined;
-  /** The server of commands without `--server`. */
+  /** The trading server, if `--server` is not given. */
   readonly serverId?: string | undefined;
   /** Control API of a simulated trading server. */
   readonly controlUrl?: string | undefined;
@@ -34,13 +34,13 @@ export interface Surroundings {
   /** Milliseconds since 1970. */
   readonly nowMs: () => number;
   /**
-   * Aborted when the user stops the program. The abort ends waits, and commands without an end of
-   * their own, such as `kapi stream`.
+   * Aborted when the user stops the program. The abort ends waits, and commands that run until they
+   * are stopped, such as `kapi stream`.
    */
   readonly signal: AbortSignal;
   /**
-   * Returns the connection of the kapi on this machine; null if there is none. It is used unless
-   * `--profile` is given, or KAPI_URL and KAPI_KEY are both set.
+   * Returns the connection of the kapi on this machine; null if there is none. Not called if
+   * `--profile` is given, or if KAPI_URL and KAPI_KEY are both set.
    */
   readonly fallback?: (() => Promise<Connection | null>) | undefined;
 }

@@ -7,7 +7,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 const DEFAULT_COLUMNS = 120;
 
-/** Returns the surroundings of this process. Ctrl-C aborts their signal. */
+/** Returns the surroundings of this process. Ctrl-C (SIGINT) or SIGTERM aborts `signal`. */
 export function terminalSurroundings(fallback?: Surroundings["fallback"]): Surroundings {
   const ended = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ended.abort());

@@ -38,7 +38,7 @@ async function verify(args: readonly string[], environment: Record<string, strin
   return { code, ...write };
 }
 
-/** A copy of the breach with a change. */
+/** Writes a changed copy of the breach document; returns its path. */
 function changed(from: string | RegExp, to: string): string {
   const file = path.join(folder, "changed.json");
   const text = readFileSync(BREACH, "utf8");

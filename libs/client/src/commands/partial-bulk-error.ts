@@ -1,8 +1,8 @@
 import type { QueuedCommand } from "./queued-command.ts";
 
 /**
- * Some accounts of a bulk were queued before a request failed or was aborted. To queue the rest,
- * repeat the call with the same accounts and the same idempotency key.
+ * Some accounts of a bulk were queued before a request failed or was aborted. To queue the other
+ * accounts, repeat the call with all accounts and the same idempotency key.
  */
 export class PartialBulkError extends Error {
   /**

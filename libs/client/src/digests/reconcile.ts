@@ -6,7 +6,10 @@ import { fieldText, HASHED_FIELDS, recordsHash, type RecordKind } from "./hash.t
 /** Default maximum number of differences. */
 const MAX_DIFFERENCES = 100;
 
-/** What your book has of an account on the day. Parts that are not given are not compared. */
+/**
+ * What your book has of an account on the day. Parts that are not given are not compared. Give each
+ * account once: a second entry of an account is reported as an account that kapi does not have.
+ */
 export interface BookDay {
   readonly accountNumber: string;
   /** All transactions of the day. */
@@ -66,7 +69,7 @@ export interface Reconciliation {
   readonly date: string;
   /** Number of accounts that were compared, or that one side does not have. */
   readonly accounts: number;
-  /** One for each account that differs, up to the maximum; empty if the books agree. */
+  /** One for each account that differs, up to the maximum; empty if your book and kapi agree. */
   readonly differences: readonly DigestDifference[];
 }
 

@@ -70,8 +70,8 @@ function checkValuations(
 }
 
 /**
- * Reports a sample that does not follow the sample before it, whose lowest equity is above its
- * equity, or whose values are not those of its last valuation.
+ * Reports each of these faults of a sample: the sample does not follow the sample before it; its
+ * lowest equity is above its equity; its values are not those of its last valuation.
  */
 function checkSample(
   sample: EvidenceSample,
@@ -160,9 +160,9 @@ function checkThreshold({ limit, parameters }: EvidenceRule, breach: EvidenceBre
 }
 
 /**
- * Reports an earlier valuation that reached the threshold, if it was measured after this reference
- * and this version of the rule began to apply. Deposits and withdrawals move the threshold: they
- * are neither profit nor loss.
+ * Reports an earlier valuation that reached the threshold, if it was measured after `reference.at`
+ * and after `rule.activeFrom`. Deposits and withdrawals move the threshold: they are neither profit
+ * nor loss.
  */
 function checkFirst(
   rule: EvidenceRule,

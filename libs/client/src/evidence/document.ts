@@ -46,7 +46,7 @@ export interface EvidenceSample {
 
 export type EvidenceRecord = EvidenceValuation | EvidenceSample;
 
-/** The rule that was breached, in the version that was active then. */
+/** The rule that was breached, in the version that was active at the breach. */
 export interface EvidenceRule {
   readonly id: string;
   readonly version: number;
@@ -137,7 +137,7 @@ export interface EvidenceChain {
   readonly lastHash: string;
 }
 
-/** The signature of the format, the key's id and the first and last hash (decisions, 20.2). */
+/** The signature of the format, the key's id, `headerHash` and `lastHash` (decisions, 20.2). */
 export interface EvidenceSignature {
   readonly algorithm: "Ed25519";
   /** The id of an {@link EvidenceKey}. */

@@ -2,7 +2,7 @@
 
 /** A string, one character of the syntax, or anything else: a number, `true`, `false`, `null`. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** Maximum depth of nested objects and lists; evidence has less than ten. */
+/** Maximum depth of nested objects and lists; evidence has fewer than ten. */
 const MAX_DEPTH = 100;
 const WORD = /^(?:0|-?[1-9]\d*|true|false|null)$/;
 

@@ -120,7 +120,7 @@ function isSignature(signature: unknown): signature is EvidenceSignature {
   return algorithm === "Ed25519" && typeof keyId === "string" && typeof value === "string";
 }
 
-/** Computes the chain, and compares it with the stated one from its beginning. */
+/** Computes the chain, and compares it with the stated chain, from the first hash on. */
 function chainProblem({ header, records, chain }: Parts): EvidenceProblem | null {
   let computed = sha256(canonicalJson(header));
   if (computed !== chain.headerHash) return { code: "header_changed", stated: chain.headerHash, computed };
@@ -144,7 +144,7 @@ function signatureProblem(
   const publicKey = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: key.publicKey }, format: "jwk" });
   const bytes = Buffer.from(value, "base64url");
   const text = `${FORMAT}\n${keyId}\n${chain.headerHash}\n${chain.lastHash}\n`;
-  // Several texts decode to the same bytes: only the usual one is accepted.
+  // Several texts decode to the same bytes. Only the text that an encoder writes is accepted.
   const isUsual = bytes.toString("base64url") === value;
   if (!isUsual || !verify(null, Buffer.from(text), publicKey, bytes)) return { code: "wrong_signature", keyId };
   const createdAt = String(header["createdAt"]);
