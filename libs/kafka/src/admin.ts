@@ -5,8 +5,8 @@ import type { KafkaConnection } from "./connection.ts";
 import { isRetriable, isUnreachable } from "./errors.ts";
 
 /**
- * No attempt begins later than this after the first one. A partition may have no leader that
- * answers: because the partition is new, or because its leader is changing.
+ * Time after the first attempt in which further attempts may begin. A partition may have no leader
+ * that answers: because the partition is new, or because its leader is changing.
  */
 const LEADER_TIMEOUT_MS = 10_000;
 const LEADER_BACK_OFF = { firstMs: 50, maxMs: 500 };

@@ -21,15 +21,15 @@ export interface Commit {
   readonly end: bigint;
   /** The id of the topic that the offset belongs to; null: not known. */
   readonly topicId: string | null;
-  /** Whether the commit may still be sent: its generation has not ended. */
+  /** Whether this commit may be sent. If not, it is dropped, as after the end of its generation. */
   readonly isCurrent: () => boolean;
   readonly send: (offsets: Offsets) => Promise<void>;
 }
 
 /**
  * Commits in the background: all partitions in one request, one request at a time. If each fetch
- * waited for a commit, every message would be delayed by it. An offset is never committed outside
- * its generation, because another process may have the partition by then.
+ * waited for a commit, the commit would delay every message. An offset is never committed after the
+ * end of its generation: another process may then have the partition.
  */
 export class Commits {
   readonly #logger: Logger;
@@ -43,7 +43,7 @@ export class Commits {
     this.#logger = logger;
   }
 
-  /** Replaces an earlier commit of the same partition that still waits. */
+  /** Adds a commit. It replaces an earlier commit of the same partition that still waits. */
   add(commit: Commit): void {
     this.#pending.set(keyOf(commit), commit);
     this.#sendAfter(COMMIT_INTERVAL_MS);

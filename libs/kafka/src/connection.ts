@@ -16,12 +16,12 @@ const KEEP_ALIVE_MS = 60_000;
 const SESSION_TIMEOUT_MS = 10_000;
 
 /**
- * Retries of kafkajs: after 50 ms, then with growing pauses of at most half a second. Its default
- * pauses grow to many seconds. With them, the first acknowledgement after a broker's restart comes
- * 17 s late.
+ * Retries of kafkajs: after 50 ms, then with growing pauses of at most half a second. The default
+ * pauses of kafkajs grow to many seconds: the first acknowledgement after a broker's restart would
+ * come 17 s late.
  */
 const RETRY: RetryOptions = { initialRetryTime: 50, multiplier: 1.5, factor: 0.2, maxRetryTime: 500 };
-/** Number of retries; together they take about 10 s. */
+/** Number of retries; their pauses take about 10 s together. */
 const RETRIES = 25;
 /**
  * If a broker does not answer within this time, the request is sent again over another connection.
@@ -59,7 +59,7 @@ type OnProblem = (isAnswer: boolean) => void;
 /** Settings in which one kind of client differs from the default. */
 export interface ClientTuning {
   readonly requestTimeoutMs?: number;
-  /** How often kafkajs retries, after pauses of at most half a second, before it gives up. */
+  /** Number of retries before kafkajs gives up, each after a pause of at most half a second. */
   readonly retries?: number;
   /**
    * Called after each failed connection attempt and each failed request. `isAnswer`: a broker
@@ -83,12 +83,12 @@ export interface KafkaConnection {
   readonly sessionTimeoutMs: number;
   /** The name of `topic` in the cluster: the prefix, then the name of the contract. */
   topicName(topic: TopicContract): string;
-  /** Creates a client of kafkajs. Only this library calls it. */
+  /** Creates a client of kafkajs. Only this library, and tests, call this method. */
   client(tuning?: ClientTuning): Kafka;
   /**
-   * Connects a client. Only this library calls it. Throws a one-line error with the brokers and the
-   * reason: no broker answers, a certificate is not trusted, or a password is wrong. The cause of
-   * this error is the error of kafkajs.
+   * Connects a client. Only this library calls this method. Throws a one-line error with the
+   * brokers and the reason: no broker answers, a certificate is not trusted, or a password is
+   * wrong. The cause of this error is the error of kafkajs.
    */
   connect(client: { connect(): Promise<void> }): Promise<void>;
   /**
@@ -134,8 +134,8 @@ export function createKafka(options: KafkaOptions): KafkaConnection {
 }
 
 /**
- * kafkajs leaves Nagle's algorithm on, which can hold the end of a request back by 40 ms; this
- * turns it off.
+ * Opens a socket without Nagle's algorithm, which can delay the end of a request by 40 ms. kafkajs
+ * leaves this algorithm on.
  */
 const openSocket: NonNullable<KafkaConfig["socketFactory"]> = ({ host, port, ssl, onConnect }) => {
   const servername = net.isIP(host) === 0 ? { servername: host } : {};

@@ -13,16 +13,16 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly topics: readonly TopicContract[];
   /**
-   * Makes the effect of a batch durable; its offset is committed soon after the promise resolves.
-   * After a `RetryableError`, `onBatch` gets the same messages after a pause. Any other error
-   * is fatal.
+   * Makes the effect of a batch durable. The `commitOffset` of the outcome is committed soon after
+   * the promise resolves. After a `RetryableError`, `onBatch` gets the same messages after a pause.
+   * Any other error is fatal.
    */
   readonly onBatch: (batch: Batch) => Promise<BatchOutcome>;
   /**
-   * Called after every join with this process's partitions of each topic (an empty list if it has
-   * none), unless a newer join has already replaced the assignment. The batches of the earlier
-   * generation have ended before the call; batches of the new generation wait until the promise
-   * resolves. `generation` is the number of the group's new generation. It rises with every
+   * Called after every join with this process's partitions of each topic; the list of a topic may
+   * be empty. Not called if a newer join has already replaced the assignment. The batches of the
+   * earlier generation have ended before the call; batches of the new generation wait until the
+   * promise resolves. `generation` is the number of the group's new generation. It rises with every
    * rebalance.
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;

@@ -29,7 +29,7 @@ import { fetchBytesOf } from "./topics.ts";
 import { handleTraced } from "./traces.ts";
 
 const REBALANCE_TIMEOUT_MS = 30_000;
-/** Maximum time that the broker holds an empty fetch. A rebalance waits for it, a stop ends it. */
+/** How long the broker holds an empty fetch. A rebalance waits for this fetch, a stop ends it. */
 const MAX_WAIT_MS = 1_000;
 const MAX_BATCH_MESSAGES = 1_000;
 const MAX_CONCURRENT_PARTITIONS = 4;

@@ -53,8 +53,8 @@ export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
 }
 
 /**
- * The handler does not get unreadable records. If they are the last records of a batch, the offset
- * after the last readable record becomes the offset after the whole batch.
+ * The handler does not get unreadable records. If a batch ends with such records, a `commitOffset`
+ * after its last readable record becomes the offset after the whole batch.
  */
 export function commitOffsetPastUnreadable(
   { messages }: Batch,

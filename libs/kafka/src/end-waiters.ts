@@ -21,7 +21,10 @@ export class EndWaiters {
     return this.#waiters.size === 0;
   }
 
-  /** Resolves when all records before `ends` have been handled; rejects after a `remove`. */
+  /**
+   * Resolves when all records before `ends` have been handled; rejects if one of the partitions is
+   * removed.
+   */
   add(ends: ReadonlyMap<number, bigint>, answer = deferred<void>()): Promise<void> {
     this.#waiters.add({ ends, answer });
     this.answer();

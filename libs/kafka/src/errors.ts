@@ -36,8 +36,8 @@ export class ProduceError extends Error {
 }
 
 /**
- * The message is larger than a request of the producer and `maxMessageBytes` of its topic allow. It
- * is not in the log, and a retry always fails.
+ * The message is larger than `maxBatchBytes` of the producer, and larger than `maxMessageBytes` of
+ * its topic. The message is not in the log, and a retry always fails.
  */
 export class MessageTooLarge extends ProduceError {
   constructor(bytes: number, maxBytes: number) {

@@ -130,7 +130,6 @@ export class Generations {
     );
     return {
       ready,
-      // After a failed announcement no batch runs.
       isCurrent: () => entered && isCurrent(),
       leave: () => {
         if (!entered) return;

@@ -74,8 +74,9 @@ export async function topicSizes(kafka: KafkaConnection): Promise<readonly Topic
 }
 
 /**
- * Checks that a service may move the rows that it stored for a topic with `before` partitions (0:
- * it stored none) to the present number, `partitions`.
+ * Checks that a service may assign its stored rows to the present partitions of a topic. `before`:
+ * the number of partitions when the rows were stored; 0: no rows are stored. `partitions`: the
+ * present number.
  * @throws if another tool than `kapi admin partitions grow` changed the number. Records of one key
  * could then be on two partitions, and be handled in a wrong order.
  */

@@ -129,7 +129,7 @@ class FollowingWatch implements GrowthWatch {
     } catch (error) {
       if (this.#options.end !== undefined || !isRetriable(error)) throw error;
       const fields = { topic: TOPICS.partitionGrowth.name, error: asError(error).message };
-      this.#options.logger.warn(fields, "the growth of topics cannot be read yet: messages wait until it can");
+      this.#options.logger.warn(fields, "the growth of topics cannot be read yet: messages wait until it is read");
     }
     this.#pending = null;
     // If the record could not be read, `#partitions` stays 0. Then the first record with the phase

@@ -28,7 +28,7 @@ export interface LogReaderOptions {
   readonly busyIntervalMs?: number;
   /**
    * Maximum time that the broker holds an empty fetch. The broker answers the first fetch of an
-   * added partition only after the held one. Default 2,000.
+   * added partition only after the held fetch. Default 2,000.
    */
   readonly idleWaitMs?: number;
   /** Bytes the broker gathers before it answers a fetch. Default 1. */
@@ -39,8 +39,9 @@ export interface LogReaderOptions {
 /** A running reader without a consumer group; see `startLogReader`. */
 export interface LogReader {
   /**
-   * Resolves when the records from the first positions to the ends of the partitions at the start
-   * have been handled. Rejects if one of these partitions is removed before.
+   * Resolves when the records from the first positions to the ends of the partitions have been
+   * handled. These are the ends at the start of this reader. Rejects if one of these partitions is
+   * removed before.
    */
   readonly caughtUp: Promise<void>;
   /**

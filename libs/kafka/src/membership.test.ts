@@ -12,7 +12,7 @@ function fetch(membership: Membership, fromMs: number, forMs: number): number {
   return fromMs + forMs;
 }
 
-test("a process that fetches without an acknowledged heartbeat is no member", () => {
+test("a process that fetches for longer than the limit without an acknowledged heartbeat is no member", () => {
   const membership = new Membership(SESSION_MS, 0);
   const nowMs = fetch(membership, 0, LIMIT_MS);
   expect(membership.problem()).toBeNull();

@@ -16,11 +16,11 @@ export interface Message {
 
 const NO_VALUE = Buffer.alloc(0);
 
-/** A record of the patched kafkajs, which decodes a property each time it is read. */
+/** A record of the patched kafkajs. Each read of a property decodes the property again. */
 export type FetchedRecord = KafkaMessage & {
   readonly isControlRecord?: boolean;
   readonly textKey: string;
-  /** If a header is repeated, the last value counts. */
+  /** Without headers that have no value. If a header is repeated, the last value counts. */
   readonly textHeaders: Readonly<Record<string, string>>;
   readonly bigOffset: bigint;
   readonly timestampMs: number;

@@ -125,7 +125,10 @@ export class PartitionSender {
     }
   }
 
-  /** Settles the messages that the broker answered, except those to send again. */
+  /**
+   * Acknowledges stored messages, and rejects messages after an error that no retry can remove. The
+   * other messages stay unsettled, to be sent again.
+   */
   #settle(
     parts: readonly Part[],
     topics: readonly ProducedTopic[],

@@ -17,7 +17,7 @@ const { parse } = createRequire(import.meta.url)("kafkajs/src/protocol/requests/
 };
 const NOT_LEADER_FOR_PARTITION = 6;
 
-test("the error of a rejected partition names the other partitions that were stored", async () => {
+test("the error of a request with a rejected partition has the answers for all partitions of the request", async () => {
   const topics = [
     {
       topicName: "orders",

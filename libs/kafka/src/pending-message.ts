@@ -12,7 +12,7 @@ export interface Position {
 }
 
 /**
- * A message of which the promise of `send` is not settled yet, or whose request is still under way.
+ * A message whose promise from `send` is not settled yet, or whose request is still under way.
  */
 export interface PendingMessage {
   readonly contract: TopicContract;
@@ -29,7 +29,10 @@ export interface PendingMessage {
   readonly span: Span | null;
   /** Whether a broker may have stored the message: the outcome of a request with it is unknown. */
   maybeStored: boolean;
-  /** Whether the promise is settled. A message in a request stays there after its deadline. */
+  /**
+   * Whether the promise is settled. After its deadline a message is settled, but stays in its
+   * request.
+   */
   settled: boolean;
 }
 

@@ -13,8 +13,8 @@ const NAME = "KapiProcessAssigner";
 const VERSION = 0;
 
 /**
- * The assigners of a group, by preference. The group uses the first one that all members know:
- * round robin while members of a release without assignment by process are in it.
+ * The assigners of a group, by preference. The group uses the first assigner that all its members
+ * know. This is round robin while a member has a release without assignment by process.
  */
 export function assignersOf({
   isAssignedByProcess,

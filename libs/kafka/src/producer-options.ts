@@ -53,7 +53,7 @@ export interface OutgoingMessage {
 /** Publishes messages; see `startProducer`. */
 export interface Producer {
   /**
-   * Publishes `message`. Resolves with its position once all in-sync replicas have it. Rejects with
+   * Publishes `message`. Resolves with its position when all in-sync replicas have it. Rejects with
    * a `ProduceError`, whose outcome says whether the message may be in the log, or with
    * `MessageTooLarge`. Messages of one key keep the order of the calls.
    */

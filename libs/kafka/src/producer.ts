@@ -39,7 +39,7 @@ export const LIVE_INTERVAL_MS = 5;
 /** Less than the stop deadline of a process's component. */
 const STOP_DEADLINE_MS = 8_000;
 const DISCONNECT_DEADLINE_MS = 1_000;
-/** Time between two checks whether a producer that the growth of topics pauses may send again. */
+/** While the growth of topics pauses a producer: time between two checks whether it may send. */
 const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;

@@ -11,7 +11,7 @@ const CREATE_TIMEOUT_MS = 30_000;
 const ANSWER_MARGIN_MS = 1_000;
 const READY_POLL_MS = 20;
 const MIN_FETCH_BYTES = 1024 * 1024;
-/** Maximum size of a record batch in addition to its records; the broker's limit includes it. */
+/** Maximum bytes of a record batch besides its records. The broker's limit includes these bytes. */
 const BATCH_OVERHEAD_BYTES = 1_024;
 /**
  * Kafka deletes or compacts only closed segments, so a new segment begins several times within the
@@ -36,8 +36,8 @@ export interface TopicOverride {
 /** Partitions and replicas of the topics that {@link createTopics} creates. */
 export interface CreateTopicsOptions {
   /**
-   * Number of partitions of the topics to create. If the existing topics have more, the new ones
-   * get as many.
+   * Number of partitions of the topics to create. If `trading.valuations` exists with more
+   * partitions, the new topics get as many.
    */
   readonly partitions: number;
   readonly replicationFactor: number;

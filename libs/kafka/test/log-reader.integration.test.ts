@@ -287,7 +287,7 @@ test("a handler that throws after the stop is not reported", async () => {
   expect(errors).toEqual([]);
 });
 
-test("the offset of a time is the offset of the first record created then or later", async () => {
+test("the offset of a time is that of the first record created then or later, or the end if there is no such record", async () => {
   const { partition } = await producer.value.send(TOPICS.deadLetter, { key: "k", value: "v" });
   const hourMs = 3_600_000;
   const now = Date.now();
@@ -296,7 +296,7 @@ test("the offset of a time is the offset of the first record created then or lat
   expect((await endOffsets(kafka, TOPICS.deadLetter)).get(partition)).toBe(1n);
 });
 
-test("a reader without partitions reads those that are added, and no record of one that was removed", async () => {
+test("a reader that starts without partitions reads each added partition, and no record of a removed partition", async () => {
   const topic = TOPICS.creditsEvents;
   const sent = await Promise.all(
     Array.from({ length: 40 }, (_, index) => producer.value.send(topic, { key: `key-${index}`, value: String(index) })),

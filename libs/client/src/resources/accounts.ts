@@ -7,7 +7,7 @@ import type { AccountDetails } from "./account.ts";
 import type { CommandsResource, QueueOptions } from "./commands.ts";
 import { listOf } from "./pages.ts";
 
-/** Maximum number of accounts per request of a bulk. */
+/** Maximum number of accounts in one request. */
 const ACCOUNTS_PER_CALL = 100;
 
 /** An account to create. kapi chooses its number; its currency is that of the server. */
@@ -55,7 +55,8 @@ export class AccountsResource {
    * `<key>.<n>:<index>` in the n-th request after it. `index` counts from 0 in each request. To
    * retry, repeat the call with the same accounts and key.
    * @throws PartialBulkError if some of the accounts were queued before a request failed or was
-   * aborted. The error has the commands of these accounts.
+   * aborted: the error has the commands of these accounts. The error of the first request, or the
+   * reason of its abort, is thrown as it is.
    */
   async createMany(
     accounts: readonly NewAccount[],

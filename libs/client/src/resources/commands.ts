@@ -36,7 +36,7 @@ export interface CommandFilter {
   readonly accountNumber?: string | undefined;
   readonly requestId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The idempotency key of a bulk: the commands of its items. */
+  /** Commands of the items of the bulk that had this idempotency key. */
   readonly bulkIdempotencyKey?: string | undefined;
   /** Commands whose idempotency key begins with this text. */
   readonly idempotencyKeyPrefix?: string | undefined;
@@ -120,7 +120,7 @@ export class CommandsResource {
     const { body } = await this.#transport.request<CommandEnvelope>({
       method: request.method,
       path: request.path,
-      // A DELETE has no body: some proxies drop it.
+      // A DELETE has no body: some proxies drop the body of a DELETE.
       ...(request.method === "DELETE" ? { query: fields } : { body: fields }),
       idempotencyKey: key,
       ...(signal === undefined ? {} : { signal }),

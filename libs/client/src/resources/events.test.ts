@@ -21,14 +21,14 @@ function feed(): { events: EventsResource; calls: (string | undefined)[] } {
   return { events: new EventsResource({ request } as unknown as Transport), calls };
 }
 
-it("lists the events of a kind that come after many events of other kinds", async () => {
+it("a list continues after a page whose events are all of other kinds", async () => {
   const { events } = feed();
   const found = [];
   for await (const event of events.list({ kinds: ["risk.breached"] })) found.push(event.cursor);
   expect(found).toEqual(["4"]);
 });
 
-it("continues after the events of other kinds that it has read", async () => {
+it("a second catch-up does not read the events of other kinds again", async () => {
   const { events, calls } = feed();
   let cursor: string | null = null;
   const cursorStore = {

@@ -18,7 +18,7 @@ export interface EventsOptions {
 
 /**
  * One page of the feed. If `next` equals `after`, there are no newer events yet. A page without
- * events can have a later `next`: then it left out only events of other kinds.
+ * events can have another `next`: then all events that the page covers are of other kinds.
  */
 export interface EventPage {
   /** Oldest first. */
@@ -73,7 +73,8 @@ export class EventsResource {
    * Handles every event of `kinds` after the stored cursor, oldest first, and returns the number of
    * events. These include events that your webhook receiver did not get. The cursor is saved after
    * each event that `handler` has handled, and the next call continues after the saved cursor. An
-   * event can arrive twice, here and by webhook: drop repeats by `event.id`.
+   * event can arrive here and by webhook, and here again if the cursor was not saved: drop repeats
+   * by `event.id`.
    */
   async catchUp(
     { cursorStore, kinds, signal }: Omit<EventsOptions, "after"> & { readonly cursorStore: CursorStore },

@@ -16,7 +16,10 @@ export interface NewRiskTemplate {
   readonly rules: readonly RiskRule[];
   /** At least one of `status` and `nameStartsWith`. */
   readonly appliesTo: RiskTemplateSelection;
-  /** Whether it applies to accounts that are later created or renamed, or whose status changes. */
+  /**
+   * Whether the template also applies to accounts that match later: after they are created or
+   * renamed, or their status changes.
+   */
   readonly newAccounts: boolean;
 }
 
@@ -32,7 +35,7 @@ export class RiskTemplatesResource {
     this.#serverId = serverId;
   }
 
-  /** All templates, oldest first: the first one that matches an account applies to it. */
+  /** All templates, oldest first. If several templates match an account, the oldest applies. */
   async list(): Promise<readonly RiskTemplate[]> {
     const { body } = await this.#transport.request<RiskTemplatesAnswer>({ method: "GET", path: this.#path() });
     return body.riskTemplates;
@@ -45,8 +48,9 @@ export class RiskTemplatesResource {
   }
 
   /**
-   * Queues a new version of a template. After the command has succeeded, kapi applies this version
-   * to the accounts.
+   * Queues a new template, or a new version of a template. After the command has succeeded, kapi
+   * applies this version to the accounts that match, and to accounts with rules from an earlier
+   * version.
    */
   set(name: string, template: NewRiskTemplate, options: QueueOptions): Promise<QueuedCommand<"risk.set_template">> {
     const { rules, appliesTo, newAccounts } = template;

@@ -16,7 +16,7 @@ import type { CommandFilter, CommandsResource } from "./commands.ts";
 import { listOf } from "./pages.ts";
 import { RiskTemplatesResource } from "./risk-templates.ts";
 
-/** Selects stored snapshots. An account that does not exist has none. */
+/** Selects stored snapshots. An account that does not exist has no snapshots. */
 export interface SnapshotFilter {
   readonly accountNumber?: string | undefined;
   /** Snapshots measured at or after this time. */
@@ -63,7 +63,7 @@ export class ServerResource {
     return (await this.#transport.request<{ server: Server }>({ method: "GET", path })).body.server;
   }
 
-  /** Changes leverages and currency within the request. Missing fields are unchanged. */
+  /** Changes leverages and currency at once, without a command. Missing fields are unchanged. */
   async updateConfiguration(changes: UpdateServerConfiguration): Promise<Server> {
     const path = this.#path("configuration");
     return (await this.#transport.request<{ server: Server }>({ method: "PATCH", path, body: changes })).body.server;
@@ -80,8 +80,8 @@ export class ServerResource {
   }
 
   /**
-   * The digests of all accounts for one day that is over, by account number. `date`: the day in
-   * UTC, `YYYY-MM-DD`. Rejects with `InvalidRequestError` if the day is not over, and with
+   * The digests of all accounts for one day that is over, sorted by account number. `date`: the day
+   * in UTC, `YYYY-MM-DD`. Rejects with `InvalidRequestError` if the day is not over, and with
    * `ConflictError` for some minutes after its end, until its digests are complete. Rejects with
    * `NotFoundError` if kapi has no digests of the day.
    */
@@ -90,9 +90,9 @@ export class ServerResource {
   }
 
   /**
-   * Compares a day that is over with your own book. Each account that differs is named with its
-   * first difference; if transactions or deals differ, their first different record is read. An
-   * account that only one side has is a difference too.
+   * Compares a day that is over with your own book. Returns the first difference of each account
+   * that differs; if transactions or deals differ, with the first record that differs. An account
+   * that only one side has is a difference too.
    */
   reconcile(
     date: string,

@@ -72,7 +72,7 @@ export class WebhooksResource {
     return this.#call<EndpointSecret>({ method: "POST", path: pathOf("webhooks", endpointId, "rotate-secret") });
   }
 
-  /** Sends the endpoint an event of the kind `webhook.test`, and returns its id. */
+  /** Sends the endpoint an event of the kind `webhook.test`; returns the event id. */
   async test(endpointId: string): Promise<string> {
     const path = pathOf("webhooks", endpointId, "test");
     return (await this.#call<{ eventId: string }>({ method: "POST", path })).eventId;

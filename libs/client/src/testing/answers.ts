@@ -79,8 +79,8 @@ function matches(name: string, record: Json, parameter: string, value: string): 
 }
 
 /**
- * Returns a page of a list. `records` has the reverse of the list's order. A cursor is the index in
- * `records` of the last record of the page before.
+ * Returns a page of a list. `records` are in the reverse order of the list. The cursor after a page
+ * is the index in `records` of the last record of the page.
  */
 export function page(name: string, url: URL, records: readonly Json[]): FakeAnswer {
   const query = url.searchParams;

@@ -1,4 +1,4 @@
-/** Breaches in the fake. It compares no values: a test says which rule is breached. */
+/** Breaches in the fake. The fake compares no values: a test says which rule is breached. */
 import type { FakeCommands } from "./commands.ts";
 import { carryOut } from "./operations.ts";
 import { DAILY_DEFAULTS } from "./rules.ts";
