@@ -35,7 +35,7 @@ export async function ensureDependencies() {
 
 /**
  * Compares npm's list of installed packages with package-lock.json, and the patches with their
- * hash. npm writes its list at the end, so an interrupted installation has none.
+ * hash. npm writes its list at the end, so an interrupted installation has no list.
  */
 function isInstalled() {
   const list = path.join(ROOT, "node_modules", ".package-lock.json");
@@ -95,8 +95,8 @@ function capture(command, args) {
 
 /**
  * Returns the environment variables with which every tool of the checkout finds the checkout's Node
- * first. All processes share Node's compile cache: with a filled cache a process needs two thirds
- * of the processor time to start.
+ * first. All processes share Node's compile cache: with a filled cache the start of a process
+ * takes one third less processor time.
  */
 export function toolEnvironment() {
   return {

@@ -1,7 +1,8 @@
 /**
- * The job that creates missing topics before the services start; existing topics are not changed.
- * Exits 0 when every topic exists, each partition has a leader, and the topics of live samples have
- * as many partitions as `trading.valuations`; otherwise 1 with the reason on stderr.
+ * The job that creates missing topics before the services start. Existing topics are not changed.
+ * Exits 0 when every topic exists and each partition has a leader. Exits 1, with the reason on
+ * stderr, if this fails, or if `metrics.samples` or `metrics.latest` does not have as many
+ * partitions as `trading.valuations`.
  */
 import { createKafka, createTopics, kafkaOptions } from "@kapi/kafka";
 import { ConfigError, configFields, connectionFields, createLogger, loadConfig } from "@kapi/runtime";
@@ -14,9 +15,9 @@ const Config = z.object({
   ...connectionFields.kafka,
   LOG_LEVEL: configFields.logLevel,
   /**
-   * Number of partitions of a created topic, except `partition.growth`, which has one. If existing
-   * topics have more, a new topic gets as many. `kapi admin partitions grow` raises the number of
-   * partitions of existing topics.
+   * Number of partitions of a created topic, except `partition.growth`, which has one. If
+   * `trading.valuations` exists and has more, a created topic gets as many as `trading.valuations`.
+   * `kapi admin partitions grow` raises the number of partitions of existing topics.
    */
   KAFKA_PARTITIONS: configFields.integer(1, MAX_PARTITIONS).default(48),
   KAFKA_REPLICATION_FACTOR: configFields.integer(1, MAX_REPLICAS).default(3),

@@ -1,4 +1,4 @@
-/** The exports for tests, and for the command line, which loads this package only if installed. */
+/** For tests, and for the command line, which uses this package only if it can be imported. */
 export { LocalError } from "@kapi/servers";
 export { type Demo, type DemoOptions, type DemoWithAccounts, createDemo, runningDemo } from "./demo/demo.ts";
 export { createOrganization, type ReadyOrganization } from "./demo/operator.ts";

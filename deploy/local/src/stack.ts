@@ -65,15 +65,18 @@ export interface StackOptions {
   readonly database?: string;
   /** Prefix of every topic name, so that several stacks can share a Kafka. */
   readonly topicPrefix?: string;
-  /** Requested ports, by the names of {@link Ports}: of processes, "live", "console-page". */
+  /** Requested ports, by the names of {@link Ports}. */
   readonly ports?: AskedPorts;
-  /** Default ports. A free port of the last start has precedence. */
+  /** Default ports. The port of the last start has precedence if it is free. */
   readonly preferredPorts?: AskedPorts;
   /** Extra variables, by service; "all" is for every service. */
   readonly env?: Readonly<Record<string, Environment>>;
   /** By default all services of the checkout. */
   readonly services?: readonly string[];
-  /** Run all services in one process named {@link TOGETHER}. Default: a process for each. */
+  /**
+   * Run all services in one process named {@link TOGETHER}. By default each service has its own
+   * process.
+   */
   readonly together?: boolean;
   /** Services that run twice. The second process of `gateway` is `gateway-2`, on another port. */
   readonly twice?: readonly string[];

@@ -39,7 +39,7 @@ describe("npm run rebuild-history", () => {
     expect(code).toBe(0);
   });
 
-  it("prints one line for an unknown server, an unknown account, or if no kapi runs", async () => {
+  it("prints one line if the server or the account is unknown, or if no kapi runs", async () => {
     const demo = await stack.createDemo();
     const unknown = await rebuildHistory(stateDir, "--server", NO_SERVER);
     expect(unknown).toEqual({ code: 2, text: `there is no server ${NO_SERVER} in the directory\n` });

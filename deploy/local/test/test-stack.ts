@@ -31,7 +31,7 @@ export interface TestStackOptions {
   readonly twice?: readonly string[];
   /** Extra variables, by service; "all" is for every service. */
   readonly env?: NonNullable<StackOptions["env"]>;
-  /** Requested ports, by process, "live" or "live-2"; by default any free ports. */
+  /** Requested ports, by the names of `Ports`; by default any free ports. */
   readonly ports?: NonNullable<StackOptions["ports"]>;
   /** An existing environment, for a second stack on the same data; `stop` does not stop it. */
   readonly environment?: TestEnvironment;

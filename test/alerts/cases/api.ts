@@ -39,7 +39,7 @@ export const API: readonly AlertCase[] = [
     series: { ...requests("202", rising(1, 0.8)), ...requests("500", rising(0, 0.2)) },
     labels: { kapi_operation: DEPOSIT },
     severity: "warning",
-    summary: "More than 10 % of depositAccountFunds fail",
+    summary: "More than 10 % of the requests of depositAccountFunds fail",
   },
   {
     alert: "KapiApiSlow",
@@ -53,6 +53,6 @@ export const API: readonly AlertCase[] = [
     },
     labels: { kapi_operation: DEPOSIT },
     severity: "warning",
-    summary: "1 % of depositAccountFunds takes longer than a second",
+    summary: "More than 1 % of the requests of depositAccountFunds take longer than a second",
   },
 ];

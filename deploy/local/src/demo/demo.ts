@@ -45,10 +45,7 @@ const KeptOrganization = Demo.pick({ managementKey: true, organizationId: true, 
 /** A demo and its accounts with automatic trading. */
 export type DemoWithAccounts = Demo & { readonly accountNumbers: readonly string[] };
 
-/**
- * What a new demo organization gets. A demo that is kept between starts ignores them:
- * {@link keptDemo} uses the defaults.
- */
+/** What a new demo organization gets. {@link keptDemo} always uses the defaults. */
 export interface DemoOptions {
   /** "Demo organization" by default. */
   readonly name?: string;
@@ -58,7 +55,10 @@ export interface DemoOptions {
   readonly autoTraders?: number;
 }
 
-/** The demo of the stack that runs in `stateDir`. Throws LocalError if no stack runs there. */
+/**
+ * The demo of the stack that runs in `stateDir`. Throws LocalError if no stack runs there, or if
+ * the folder has no {@link DEMO_FILE}.
+ */
 export function runningDemo(stateDir: string): Demo {
   const file = path.join(stateDir, DEMO_FILE);
   if (!isRunning(stateDir) || !existsSync(file)) throw new LocalError(`No kapi runs in ${stateDir}.`);
@@ -133,7 +133,7 @@ async function whenUsable(stack: Stack, managementKey: string): Promise<number> 
     });
     const text = await response.text();
     if (response.ok || response.status === UNAUTHORIZED) return response.status;
-    if (Date.now() > end) throw new LocalError(`The demo organization's wallet answered ${response.status}: ${text}`);
+    if (Date.now() > end) throw new LocalError(`The wallet could not be read: ${response.status} ${text}`);
     await delay(POLL_MS);
   }
 }

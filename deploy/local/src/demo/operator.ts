@@ -38,7 +38,10 @@ export interface ReadyOrganization {
   readonly managementKey: string;
 }
 
-/** Creates a new organization through the operator's routes; each call creates another one. */
+/**
+ * Creates an organization with a server and a key, through the operator's routes. A repeated call
+ * creates another organization.
+ */
 export async function createOrganization(
   stack: Stack,
   options: { readonly name: string; readonly credits: number },

@@ -57,7 +57,7 @@ export function commands(demo: DemoWithAccounts): [string, string][] {
       `curl -s '${api}/commands/${commandIdOf(demo.organizationId, idempotencyKey)}?wait=5' ${key}`,
     ],
     [
-      "See what the accounts are worth now; equity moves with the market",
+      "List the accounts with their current values; equity changes with the market prices",
       `curl -s ${api}/servers/${demo.serverId}/accounts ${key}`,
     ],
   ];
