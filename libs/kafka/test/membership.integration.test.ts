@@ -16,9 +16,9 @@ const METADATA = 3;
 const OFFSET_COMMIT = 8;
 const JOIN_GROUP = 11;
 const SYNC_GROUP = 14;
-/** Longer than brokers allow (half an hour). */
+/** Brokers allow at most half an hour. */
 const REFUSED_SESSION_TIMEOUT_MS = 24 * 3_600_000;
-/** The clock runs this many times faster: 30 s without an acknowledgement are 3 s. */
+/** The clock runs this many times faster: a limit of 30 s ends after 3 s. */
 const SPEED = 10;
 const clock = { nowMs: () => Math.round(performance.now() * SPEED) };
 

@@ -1,4 +1,4 @@
-/** Producers and starts of processes while topics grow. */
+/** How producers send, and when processes start, while topics grow. */
 import { type PartitionGrowth, TOPICS } from "@kapi/contracts";
 import { delay, toIso } from "@kapi/kernel";
 import { createLogger, Scope } from "@kapi/runtime";
@@ -52,8 +52,8 @@ function announce(phase: PartitionGrowth["phase"]): Promise<void> {
 }
 
 /**
- * A process with one producer. With `isSource` false, this stands for a process that consumes.
- * `ended` says whether the process was asked to end because topics grow.
+ * Starts the growth watch and the producer of a process: a source, or with `isSource` false a
+ * process that consumes. `ended` says whether the growth watch asked the process to end.
  */
 async function startProcess(isSource: boolean) {
   const kafka = connection();
@@ -107,7 +107,7 @@ it("a source keeps its messages until the topics have grown, and sends them to t
   expect(producer.partitionOf(TOPIC, "key 1")).toBe(partitionOfKey("key 1", AFTER));
 });
 
-it("a process that consumes is asked to end when the topics grow, and sends nothing more", async () => {
+it("a process that consumes sends in the phase `draining`; in `moving` it is asked to end, and sends nothing more", async () => {
   const { producer, state } = await startProcess(false);
   await announce("draining");
   await producer.send(TOPIC, { key: "a", value: "while draining" });
@@ -128,7 +128,7 @@ it("a process that consumes starts only after the phase `moving`", async () => {
   await starting;
 });
 
-it("`growTopics` grows every topic of `GROWING_TOPICS`, but not the directory, and can be repeated", async () => {
+it("`growTopics` grows every topic of `GROWING_TOPICS` and can be repeated; `topicSizes` leaves out the directory", async () => {
   await growTopics(connection(), AFTER);
   await growTopics(connection(), AFTER);
   const sizes = await topicSizes(connection());

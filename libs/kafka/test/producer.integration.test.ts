@@ -77,7 +77,7 @@ test("messages of one key keep the order of the calls, also across requests", as
   expect(positions.map(({ offset }) => Number(offset))).toEqual(Array.from({ length: 100 }, (_, index) => index));
 });
 
-test("messages of one turn share a request, and requests to a broker are never concurrent", async () => {
+test("messages of one turn of the event loop share a request, and requests to a broker are never concurrent", async () => {
   const requests: number[] = [];
   const [begun, release] = [deferred<void>(), deferred<void>()];
   let underWay = 0;
@@ -130,7 +130,7 @@ test("messages of rejected partitions are sent again, messages of stored partiti
   expect({ tries, stored }).toEqual({ tries: 2, stored: [1, 2] });
 });
 
-test("the outcome is unknown if a leader loses its role after it stored a message", async () => {
+test("a leader loses its role: the outcome is `unknown` if the leader stored the message, otherwise `not-sent`", async () => {
   const outcomeOf = async (baseOffset: string): Promise<unknown> => {
     const watched = watchProduce(kafka, async () => {
       const partitions = [{ partition: 0, errorCode: 6, baseOffset }];
@@ -151,7 +151,7 @@ test("the outcome is unknown if a leader loses its role after it stored a messag
   expect(await outcomeOf("-1")).toMatchObject({ reason: { outcome: "not-sent" } });
 });
 
-test("a message can name its partition by number", async () => {
+test("a message can name its partition, and is rejected if the partition does not exist", async () => {
   const position = await producer.value.send(TOPICS.metricsSamples, { key: "a", value: "b", partition: 3 });
   expect(position.partition).toBe(3);
   await expect(
@@ -169,14 +169,14 @@ test("a message beyond the queue's limit is rejected at once and never published
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(2n);
 });
 
-test("a message larger than a request is rejected, and other messages of its turn are published", async () => {
+test("without `maxMessageBytes`, a message above the size limit of a request is rejected, and messages sent with it are published", async () => {
   const large = producer.value.send(TOPICS.creditsEvents, { key: "k", value: Buffer.alloc(1_000_000) });
   const small = producer.value.send(TOPICS.creditsEvents, { key: "k", value: "small" });
   await expect(large).rejects.toBeInstanceOf(ProduceError);
   await expect(small).resolves.toMatchObject({ offset: 0n });
 });
 
-test("stop publishes the messages that were sent before", async () => {
+test("stop publishes the messages that were sent before it; a message sent after it is rejected", async () => {
   const short = await startProducer(kafka);
   const sends = Array.from({ length: 2_500 }, (_, index) =>
     short.value.send(TOPICS.accountEvents, { key: String(index), value: "x" }),
@@ -220,7 +220,7 @@ test("a jump of the system clock does not make messages late", async () => {
   await slow.stop();
 });
 
-test("a topic with `maxMessageBytes` takes a message larger than a request, and later messages are stored too", async () => {
+test("a topic with `maxMessageBytes` takes a message above the size limit of a request, and later messages are stored too", async () => {
   const large = "x".repeat(TOPICS.commandEvents.maxMessageBytes - 1_000);
   const send = (key: string, value: string) => producer.value.send(TOPICS.commandEvents, { key, value });
   await Promise.all([send("before", "small"), send("large", large), send("after", "small")]);

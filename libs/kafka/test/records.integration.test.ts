@@ -11,7 +11,7 @@ import {
 } from "../src/index.ts";
 import { logger, ownTopics, unexpected, until } from "./support.ts";
 
-/** Lengths around the limits at which the encoded length needs one more byte. */
+/** Lengths around those at which the varint of a length needs one more byte. */
 const LENGTHS = [0, 1, 62, 63, 64, 65, 127, 128, 8_191, 8_192, 8_193, 16_384, 70_000];
 const HEADERS: readonly Readonly<Record<string, string>>[] = [
   {},

@@ -51,14 +51,14 @@ test("a topic that is deleted and made again is fatal for its consumer", async (
   await createTopics(own.kafka, { partitions: PARTITIONS, replicationFactor: 1, minInsyncReplicas: 1 });
   await admin.disconnect();
   await until("fatal is called", () => errors.length > 0);
-  // The error names the offset beyond the end or the other id; both texts have these words.
+  // The error names either the offset beyond the end or the new topic id, always with these words.
   expect(errors[0]?.message).toMatch(/was deleted and made again/);
   await started.stop();
   await sender.stop();
   await own.drop();
 });
 
-test("an offset of a deleted topic is fatal, even if the new topic has as many records", async () => {
+test("an offset of a deleted topic is fatal, even if the new topic has a record at this offset", async () => {
   const topic = TOPICS.metricsSamples;
   for (let index = 0; index < 5; index += 1) await producer.value.send(topic, { key: "k", value: "x", partition: 0 });
   const name = kafka.topicName(topic);

@@ -12,7 +12,7 @@ export const logger: Logger = createLogger({ service: "kafka-test", level: "erro
 const POLL_MS = 10;
 const DEADLINE_MS = 20_000;
 
-/** Creates topics with a prefix of their own on the Kafka of the test run; `drop` deletes them. */
+/** Creates every topic with a new prefix, in the Kafka of the test run. `drop` deletes them. */
 export async function ownTopics(
   overrides: Readonly<Record<string, TopicOverride>> = {},
 ): Promise<{ kafka: KafkaConnection; drop: () => Promise<void> }> {
@@ -40,8 +40,8 @@ export async function until(what: string, condition: () => boolean | Promise<boo
 }
 
 /**
- * A `fatal` that a test does not expect to be called. It throws where nobody catches, which fails
- * the run.
+ * The `fatal` of a test that expects no fatal error. It throws an uncaught exception, which fails
+ * the test run.
  */
 export function unexpected(error: Error): void {
   queueMicrotask(() => {
@@ -65,8 +65,8 @@ export async function deleteRecords(
 }
 
 /**
- * A connection whose produce requests go through `onProduce`, which is given the number of their
- * records.
+ * A connection whose produce requests go through `onProduce`. `records` is the number of records in
+ * the request; `produce` sends the request.
  */
 export function watchProduce(
   kafka: KafkaConnection,
@@ -98,8 +98,8 @@ export function withMethods(cluster: Cluster, methods: Partial<Record<keyof Clus
 
 /**
  * A connection whose producers and readers work with the cluster that `change` returns for their
- * own cluster. The requests of a consumer use the original object: only a change inside the object
- * reaches them.
+ * own cluster. A consumer sends its requests with its original cluster object. Only a change inside
+ * this object affects them.
  */
 export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) => Cluster): KafkaConnection {
   return {
@@ -125,7 +125,7 @@ interface Sent {
   readonly response: { decode(response: Buffer): Promise<unknown> };
 }
 
-/** A connection whose requests of one kind go through `change`; `send` sends the request. */
+/** A connection whose requests with the API key `kind` go through `change`; `send` sends one. */
 export function changeRequests(
   kafka: KafkaConnection,
   kind: number,

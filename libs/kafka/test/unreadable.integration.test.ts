@@ -13,7 +13,7 @@ const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
 /**
  * The format of a record batch. It begins with its first offset, which has `offsetBytes` bytes.
- * A name that ends in `At` is where that field begins, in bytes from the beginning of the batch.
+ * A name that ends in `At` is the position of a field, in bytes from the beginning of the batch.
  * `magic` is the value of the byte at `magicAt`.
  */
 const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
@@ -49,7 +49,7 @@ function snappy(bytes: Buffer): Buffer {
   return Buffer.concat([header, block]);
 }
 
-/** Publishes three requests: "before", three values compressed with `compression`, "after". */
+/** Sends three produce requests: "before", then x, y and z with `compression`, then "after". */
 async function publish(topic: TopicContract, compression: CompressionType): Promise<void> {
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
@@ -88,7 +88,7 @@ async function readByGroup(topic: TopicContract, groupId: string, by = kafka): P
   return found;
 }
 
-test("a batch that nobody can read is skipped, and its offsets go into the dead letters", async () => {
+test("a batch that kapi cannot read is skipped, and a consumer writes a dead letter with its offsets", async () => {
   await publish(AS_PRODUCED, CompressionTypes.Snappy);
   expect(await readByGroup(AS_PRODUCED, "poison")).toEqual(["before", "after"]);
   expect((await readAll(AS_PRODUCED)).map(({ key }) => key)).toEqual(["before", "after"]);
@@ -149,7 +149,7 @@ test("a batch that was damaged on its way is fetched again, and no record is ski
   expect(fetches()).toBe(3);
 });
 
-test("a batch that stays damaged is skipped up to the next batch, even if its own header has other offsets", async () => {
+test("a batch that stays damaged is skipped up to the next batch, even if its damaged header has wrong offsets", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, CompressionTypes.None);
   const { damage } = damageBatchAt(1n, Infinity);
@@ -164,7 +164,7 @@ test("a batch that stays damaged is skipped up to the next batch, even if its ow
   );
 });
 
-test("a batch that is damaged in one fetch only is not skipped, even if another batch of its fetch stays damaged", async () => {
+test("a batch that is damaged in one fetch only is not skipped, even if another batch of the same fetch stays damaged", async () => {
   const topic = TOPICS.creditsEvents;
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
@@ -185,7 +185,7 @@ test("a batch that is damaged in one fetch only is not skipped, even if another 
   const damage = (response: Buffer): Buffer => {
     if (!response.includes("damaged")) return response;
     fetches += 1;
-    // The third fetch is the last one of the batch that stays damaged.
+    // The batch "damaged" is fetched three times and then skipped.
     if (fetches === 3) spoil(response, "whole");
     spoil(response, "damaged");
     return response;

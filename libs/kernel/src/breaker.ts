@@ -6,8 +6,7 @@ export const BREAKER_FAILURES = 3;
 
 /**
  * The breaker of one server, such as a trading server. After {@link BREAKER_FAILURES} consecutive
- * unanswered calls it allows no call. After a pause it allows one call at a time, as a probe. Each
- * server has a breaker of its own.
+ * unanswered calls it allows no call. After a pause it allows one call at a time, as a probe.
  */
 export class Breaker {
   readonly #clock: Clock;

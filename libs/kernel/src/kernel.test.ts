@@ -41,7 +41,7 @@ describe("money", () => {
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
   });
 
-  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null for a number with more decimals or a number that is too large", () => {
+  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null if a number has more decimals or is too large", () => {
     expect(nearestDecimal(0.1 + 0.2, 2)).toBe(0.3);
     expect(nearestDecimal(1.1 + 2.2, 2)).toBe(3.3);
     expect(nearestDecimal(-0.1 - 0.2, 2)).toBe(-0.3);

@@ -71,7 +71,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("logs failures with their number, and reports the last one until a round succeeds", async () => {
+  it("logs and counts consecutive failures, and reports the last failure until a round succeeds", async () => {
     const { value, warn, stop } = setUp(["fail", "fail", "done"]);
     expect(value.failing()).toBeNull();
     await vi.advanceTimersByTimeAsync(PAUSE_MS);

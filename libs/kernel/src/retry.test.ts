@@ -55,7 +55,7 @@ describe("retry", () => {
     expect(attempts.map((ms) => ms - beganMs)).toEqual([0, 75]);
   });
 
-  it("throws the error of the last attempt", async () => {
+  it("throws the error of the last attempt after `maxAttempts` attempts", async () => {
     const { attempt, attempts } = failing(9);
     const onFailure = vi.fn();
     const result = start(attempt, { maxAttempts: 3, onFailure });

@@ -1,6 +1,6 @@
 import { delay } from "./clock.ts";
 
-/** The callers that wait for background work. As long as there is one, the work does not pause. */
+/** The callers that wait for background work. While a caller waits, the work does not pause. */
 export class Urgency {
   #callers = 0;
   #begun = new AbortController();

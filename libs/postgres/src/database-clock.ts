@@ -8,7 +8,7 @@ import type { Logger, Started } from "@kapi/runtime";
 import type { Queryable } from "./pool.ts";
 import { statement } from "./statement.ts";
 
-/** Maximum time until a change of the database's time is noticed. */
+/** While the database answers, a change of its time is noticed within this time. */
 const MEASURE_INTERVAL_MS = 5_000;
 /** Smaller differences are ignored, so that the time does not vary with the load. */
 const TOLERANCE_MS = 100;

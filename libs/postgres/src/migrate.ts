@@ -213,8 +213,8 @@ async function applyInTransaction(client: Client, file: MigrationFile): Promise<
 
 /** Runs a file of one statement, with `if not exists`: after a failure it can safely run again. */
 async function applyAlone(client: Client, schema: string, file: MigrationFile): Promise<void> {
-  // An interrupted build leaves an invalid index. `if not exists` would skip the build because of
-  // it.
+  // An interrupted build leaves an invalid index, because of which `if not exists` would skip the
+  // build. All invalid indexes of the schema are dropped.
   const { rows } = await client.query<{ index: string }>(
     `select quote_ident(pg_class.relname) as index
      from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace

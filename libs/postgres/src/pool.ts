@@ -85,9 +85,9 @@ export interface Transaction extends Queryable {
  */
 export interface Database extends Queryable {
   /**
-   * Runs `work` in a transaction: commits when it resolves, rolls back when it rejects. The commit
-   * is pipelined after the last statement. If a statement fails, awaited or not, nothing is
-   * committed and its error is thrown.
+   * Runs `work` in a transaction: commits when `work` resolves, rolls back when `work` rejects. The
+   * commit is pipelined after the last statement. If a statement fails, awaited or not, nothing is
+   * committed and the error of the statement is thrown.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**

@@ -3,15 +3,15 @@
  * without being closed (a frozen proxy, a host without network); its next statement would wait for
  * the whole deadline.
  *
- * After a second without an answer, the pool sends `select 1`. If that fails, or a statement finds
- * its connection lost or its server rejects writes, every connection that last answered before that
- * time is closed, not used again.
+ * After a second without an answer, the pool sends `select 1`. All connections become suspect if
+ * `select 1` fails, if a statement loses its connection, or if the server rejects writes. A
+ * connection that has not answered since then is closed before its next use.
  */
 import type { Pool, PoolClient } from "pg";
 
 /** Time without an answer after which the server is asked. */
 const PING_AFTER_MS = 1_000;
-/** Timeout of that answer. With an idle connection, a dead server is detected within 4 s. */
+/** Timeout of `select 1`. With an idle connection, a dead server is detected within 4 s. */
 const PING_DEADLINE_MS = 2_000;
 
 /** pg's types do not know the deadline of a single statement. */

@@ -69,7 +69,10 @@ export async function grantRows(
   await assertUsable(client, schema, role);
 }
 
-/** PostgreSQL only warns if the granting role may not grant a right. */
+/**
+ * Throws if `role` cannot use the schema. PostgreSQL itself only warns if the granting role may not
+ * grant a right.
+ */
 async function assertUsable(client: Client, schema: string, role: string): Promise<void> {
   const { rows } = await client.query<{ granter: string; usable: boolean }>(
     "select current_user as granter, has_schema_privilege($1::name, $2::text, 'usage') as usable",

@@ -50,7 +50,7 @@ test("processes that start together apply each file once, in order", async () =>
   expect(await asAdmin(`select id from ${schema}.items`)).toEqual([{ id: 1 }]);
 });
 
-test("a changed file that was applied fails the start with its name, and no other file is applied", async () => {
+test("if an applied file was changed, the error names the file, and no other file is applied", async () => {
   await write("0001_create.sql", "create table items (id int)");
   await up();
   await write("0001_create.sql", "create table items (id bigint)");
@@ -82,7 +82,7 @@ test("files of a library's folder are applied to the same schema, and recorded w
   ]);
 });
 
-test("a file with an invalid name, and two files with one number, are rejected", async () => {
+test("a file with an invalid name is rejected, and so are two files with the same number", async () => {
   await write("1_create.sql", "select 1");
   await expect(up()).rejects.toThrow("1_create.sql");
   await rm(path.join(directory, "1_create.sql"));
@@ -234,7 +234,7 @@ describe("a service with its own role", () => {
     expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
-  test("creates tables with the owner's functions, even if a temporary table has their name, and inserts rows", async () => {
+  test("creates a table with the owner's function, even if a temporary table has the same name, and inserts rows", async () => {
     await asOwner();
     await run("select make_table('items_20260101')");
     await run("insert into items_20260101 (name) values ('one')");
