@@ -82,6 +82,30 @@ describe("stopping a server", () => {
     await closed;
   });
 
+  it("does not wait for connections that never sent a request", async () => {
+    const { listening, stop } = await start(60_000);
+    const unused = connect(listening.port, "127.0.0.1");
+    const closed = once(unused, "close");
+    await once(unused, "connect");
+    await stop();
+    await closed;
+  });
+
+  it("answers the first request of a connection that was opened before the stop", async () => {
+    const { listening, begun, finish, stop } = await start();
+    const socket = connect(listening.port, "127.0.0.1");
+    await once(socket, "connect");
+    const running = fetch(`${listening.url}/slow`);
+    await begun;
+    const stopped = stop();
+    await refusesConnections(listening.port);
+    socket.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+    expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 200/);
+    finish();
+    await running;
+    await stopped;
+  });
+
   it("closes the connections of running requests after the limit", async () => {
     const { listening, begun, stop } = await start(30);
     const cut = expect(fetch(`${listening.url}/slow`)).rejects.toThrow("fetch failed");

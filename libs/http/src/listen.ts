@@ -11,6 +11,11 @@ import type { FastifyInstance } from "fastify";
 export const DRAIN_TIMEOUT_MS = 8_000;
 /** Time between two closings of idle connections after the stop began, in milliseconds. */
 const IDLE_SWEEP_MS = 25;
+/**
+ * How long a connection that never sent a byte stays open after the stop began, in milliseconds.
+ * Node does not count such a connection as idle. Browsers open connections in advance.
+ */
+const UNUSED_GRACE_MS = 1_000;
 
 /** The address on which the server listens. */
 export interface Listening {
@@ -21,7 +26,7 @@ export interface Listening {
 /**
  * Starts to listen; port 0 selects a free port. `stop` turns readiness off, accepts no new
  * connections, lets running requests finish within `drainTimeoutMs`, and closes the remaining
- * connections.
+ * connections. Connections without a request do not delay it for longer than a second.
  * @throws the system's error (such as EADDRINUSE) if the address cannot be used.
  */
 export async function startListening(
@@ -42,6 +47,9 @@ export async function startListening(
 
 async function closeGracefully(app: FastifyInstance, sockets: ReadonlySet<Socket>, limitMs: number): Promise<void> {
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const unused = setTimeout(() => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, UNUSED_GRACE_MS);
   const cut = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, limitMs);
@@ -49,6 +57,7 @@ async function closeGracefully(app: FastifyInstance, sockets: ReadonlySet<Socket
     await app.close();
   } finally {
     clearInterval(sweep);
+    clearTimeout(unused);
     clearTimeout(cut);
   }
 }
