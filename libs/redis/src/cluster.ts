@@ -1,7 +1,7 @@
 /**
  * A Redis Cluster as one connection. All keys of a call have one hash tag, so the call runs on one
- * node. The keys of a node that is lost are unavailable until its replica has taken over; the other
- * nodes go on.
+ * node. The keys of a master that is lost are unavailable until its replica has taken over. The
+ * other masters still answer if the cluster has `cluster-require-full-coverage no`.
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
@@ -148,8 +148,9 @@ async function ready(cluster: Cluster, url: string): Promise<void> {
 }
 
 /**
- * Checks a master and loads the libraries; false if the master does not answer. Then only its own
- * keys are unavailable. Later, the first call that finds the libraries missing loads them.
+ * Checks a master and loads the libraries; false if the master does not answer. In that case only
+ * the keys of this master are unavailable. Later, the first call that finds the libraries missing
+ * loads them.
  */
 async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
   try {
@@ -167,8 +168,9 @@ async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
 }
 
 /**
- * Calls are pipelined by node. If a node did not run a call, because its slot has moved or is
- * moving, the call is sent again alone, so that ioredis follows the redirection.
+ * Sends the calls to one node in one pipeline. If a node did not run a call because the slot of its
+ * keys has moved or is moving, the call is sent again alone, so that ioredis follows the
+ * redirection.
  */
 async function callFunction(
   cluster: Cluster,

@@ -1,10 +1,7 @@
 import type { Logger } from "@kapi/runtime";
 import type { Redis, RedisCommander } from "ioredis";
 
-/**
- * The address of a single Redis or of a Redis Cluster, and the functions that a process calls in
- * it.
- */
+/** Options of `startRedis`. */
 export interface RedisOptions {
   /**
    * `redis://` or `rediss://` (encrypted), with user and password where needed; of a cluster, one
@@ -33,8 +30,9 @@ export interface RedisOptions {
 /** A connection with automatic pipelining, to servers that have the function libraries. */
 export interface RedisConnection {
   /**
-   * Calls a function of the libraries, which are loaded again if Redis has lost them. Rejects when
-   * Redis is unavailable.
+   * Calls a function of the libraries. Loads the libraries again if Redis has lost them. Rejects if
+   * Redis is unavailable or the function returns an error. The function may have run all the same,
+   * unless `wasNotCarriedOut` returns true for the error.
    */
   readonly call: (name: string, keys: readonly string[], args: readonly (string | number)[]) => Promise<unknown>;
   /** Plain commands; in a cluster each goes to the node that has its key. */

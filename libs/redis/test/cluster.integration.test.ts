@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startRedis, type RedisConnection, type RedisOptions } from "../src/index.ts";
 import { exists, KEYS, TEST_LIBRARY, unreachableOf } from "./test-library.ts";
 
-/** Number of slots of a cluster. The second master has the slots from a third to two thirds. */
+/** Number of slots of a cluster. The second of the three masters has the middle third. */
 const SLOTS = 16_384;
 
 let cluster: TestRedisCluster;
@@ -32,7 +32,7 @@ function options(changes: Partial<RedisOptions> = {}): RedisOptions {
   };
 }
 
-it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTER=on", async () => {
+it("a Redis Cluster is reached through any of its nodes, also over TLS, and only with REDIS_CLUSTER=on", async () => {
   const { masters, replica, authority } = cluster;
   const secure = { url: masters[1]?.secureUrl ?? "", ca: authority.certificate };
   for (const way of [{ url: replica.url }, { url: ["redis://localhost:1", masters[2]?.url ?? ""] }, secure]) {
@@ -46,18 +46,18 @@ it("connects through any of its nodes, also over TLS, and only with REDIS_CLUSTE
   await expect(startRedis(options({ ...secure, ca: "" }))).rejects.toThrow(/cannot be used: .*certificate/);
 });
 
-it("is rejected if one of its masters may evict keys", async () => {
+it("a Redis Cluster is rejected at the start if one of its masters may evict keys", async () => {
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy allkeys-lru");
   await expect(startRedis(options())).rejects.toThrow("noeviction");
   await cluster.masters[2]?.ask("CONFIG SET maxmemory-policy noeviction");
 });
 
-it("loads a library again on a master that has lost it", async () => {
+it("a library that a master has lost is loaded again", async () => {
   await cluster.masters[1]?.ask("FUNCTION FLUSH SYNC");
   expect(await unreachableOf(redis, KEYS)).toEqual([]);
 });
 
-it("loses no call while a slot moves to another node", async () => {
+it("no call fails while a slot moves to another node", async () => {
   const [, from, to] = cluster.masters;
   if (from === undefined || to === undefined) throw new Error("the cluster has too few masters");
   const slots = await Promise.all(KEYS.map((key) => redis.commands.cluster("KEYSLOT", key)));

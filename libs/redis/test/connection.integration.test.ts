@@ -39,7 +39,7 @@ test("a Redis that may evict keys is rejected at the start", async () => {
   }
 });
 
-test("the Redis clock follows the time of most masters, also if it changes, and advances while most do not answer", async () => {
+test("the Redis clock follows the time of most masters, even a changed time, and advances while most masters do not answer", async () => {
   let apartMs = 0;
   let unanswered = 0;
   const [master] = redis.masters();

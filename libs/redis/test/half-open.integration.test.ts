@@ -108,7 +108,10 @@ test("a frozen connection is noticed by an idle client, reported by check(), and
   proxy.close();
 });
 
-/** A proxy in front of `master`, which all nodes know as the address of the master. */
+/**
+ * Starts a proxy in front of `master`. Returns when all nodes report the port of the proxy as the
+ * port of the master.
+ */
 async function proxyOf(master: TestRedisNode): Promise<FreezingProxy> {
   const proxy = await FreezingProxy.to(Number(new URL(master.url).port));
   await master.ask(`CONFIG SET cluster-announce-port ${proxy.port}`);
@@ -143,7 +146,7 @@ test("a frozen connection to one node of a cluster is replaced, and the other no
   proxy.close();
 });
 
-test("if the connections to all masters of a cluster are frozen, an idle client reports it, and recovers afterwards", async () => {
+test("an idle client reports that its connections to all masters of a cluster are frozen, and recovers after the thaw", async () => {
   const proxies = await Promise.all(cluster.masters.map(proxyOf));
   const { value: redis, stop } = await startRedis({ ...CLIENT, url: cluster.replica.url, cluster: true });
   expect(await unreachableOf(redis, KEYS)).toEqual([]);

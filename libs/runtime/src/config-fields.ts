@@ -8,7 +8,7 @@ const MIN_TOKEN_CHARACTERS = 16;
 const KEY_BYTES = 32;
 const SERVICE_TOKEN = /^[a-z-]+\.[A-Za-z0-9_-]{32,}$/;
 const SERVICE_TOKEN_DIGEST = /^([a-z-]+):([0-9a-f]{64})$/;
-/** With DRAIN_TIMEOUT_MS of an HTTP server, less than the process's PROCESS_STOP_DEADLINE_MS. */
+/** This delay plus DRAIN_TIMEOUT_MS of an HTTP server is less than PROCESS_STOP_DEADLINE_MS. */
 const MAX_STOP_DELAY_MS = 10_000;
 const KEY_ID = /^[A-Za-z0-9._-]{1,32}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -49,7 +49,7 @@ const keyring = z.string().transform((text, context): Keyring => {
     const [keyId = "", encoded = ""] = entry.trim().split(":");
     const key = keyFromBase64(encoded);
     if (!KEY_ID.test(keyId) || key === null || keys.has(keyId)) {
-      const message = `must be "<id>:<base64 of ${KEY_BYTES} bytes>", several with commas, each id once; the first is in use`;
+      const message = `must be "<id>:<base64 of ${KEY_BYTES} bytes>", several with commas, each id once; the first key is in use`;
       context.addIssue({ code: "custom", message });
       return z.NEVER;
     }
@@ -93,7 +93,10 @@ const secretKey = z.string().transform((text, context): Buffer => {
 
 const LONGEST_PREFIX: Readonly<Record<number, number>> = { 4: 32, 6: 128 };
 
-/** Addresses and networks, separated by commas. Prefix length 0 would trust every caller. */
+/**
+ * Addresses and networks, separated by commas. Prefix length 0 is rejected: it would trust every
+ * caller.
+ */
 const proxies = z
   .string()
   .transform((text): readonly string[] => text.split(",").map((part) => part.trim()))
@@ -134,8 +137,8 @@ const onOrOff = z.enum(["on", "off"], "must be on or off").default("off");
 
 /**
  * Ready-made fields for the schemas of services; a schema's keys are the names of the environment
- * variables. `NAME: meaning` above a field is the meaning of the variable NAME in every schema that
- * gives it no comment of its own (docs/reference/settings.md).
+ * variables. `NAME: meaning` above a field is the meaning of the variable NAME in every schema in
+ * which NAME has no comment (docs/reference/settings.md).
  */
 export const configFields = {
   /** HTTP_HOST: the address to listen on. The default accepts connections of this machine only. */
@@ -153,8 +156,8 @@ export const configFields = {
   metrics: onOrOff,
   /**
    * STOP_DELAY_MS: time after a stop signal during which the process still works, but is not ready,
-   * in milliseconds. So every load balancer notices before the first connection is refused. Use
-   * 0 if nothing checks the readiness.
+   * in milliseconds. So load balancers stop sending requests before the process refuses
+   * connections. Use 0 if nothing checks the readiness.
    */
   stopDelayMs: integer(0, MAX_STOP_DELAY_MS).default(0),
   /** KAFKA_TOPIC_PREFIX: comes before the name of every topic. */
@@ -171,9 +174,9 @@ export const configFields = {
   /** POSTGRES_POOL_SIZE: maximum number of connections of one process to PostgreSQL. */
   postgresPoolSize: integer(1, 500).default(16),
   /**
-   * DIGEST_GRACE_MS: how long after the end of a UTC day its digests are made, in milliseconds.
-   * Until then trading servers can publish events of the day. An event of the day that is booked
-   * later makes a new revision of the digest.
+   * DIGEST_GRACE_MS: time from the end of a UTC day until its digests are made, in milliseconds.
+   * Trading servers have this time to publish the last events of the day. An event of the day that
+   * is booked later makes a new revision of the digest.
    */
   digestGraceMs: integer(0, 86_400_000).default(600_000),
   /**
@@ -187,8 +190,9 @@ export const configFields = {
    */
   serviceTokenDigests,
   /**
-   * INTERNAL_TOKEN: the token that services of 0.1.0 share, for calls in both directions. Set it
-   * only while such services run. The second release after 0.1.0 removes this setting.
+   * INTERNAL_TOKEN: the token that services of release 0.1.0 share, for calls to and from such
+   * services. Set it only while services of 0.1.0 run. The second release after 0.1.0 removes this
+   * setting.
    */
   internalToken: z.string().min(MIN_TOKEN_CHARACTERS, `must have at least ${MIN_TOKEN_CHARACTERS} characters`),
   /** The base address of another service. */

@@ -22,7 +22,7 @@ describe("health", () => {
     expect(health.live()).toEqual({ ok: false, reasons: { consumer: "the check failed: no group" } });
   });
 
-  it("is not ready but alive from the start of the stop", () => {
+  it("reports not ready, but live, after the stop has begun", () => {
     const health = new Health();
     health.beginStop();
     expect(health.ready()).toEqual({ ok: false, reasons: { process: "stopping" } });

@@ -22,7 +22,7 @@ describe("the log", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", service: "account", msg: "careful" });
   });
 
-  it("has the trace and the request on every line; the fields of an entry win", () => {
+  it("has the trace and the request id on every line, unless the entry has a field with the same name", () => {
     const { logger, lines } = captured(() => ({ trace_id: "t-1", requestId: "r-1" }));
     logger.info("one");
     logger.info({ requestId: "r-2" }, "two");

@@ -34,7 +34,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("works on after the signal if STOP_DELAY_MS is set, without being ready, and then stops", async () => {
+  it("continues its work during STOP_DELAY_MS after the signal, but is not ready, and then stops", async () => {
     const child = run(
       `start: async ({ scope, logger, health }) => {
         let stillAtWork = 0;
@@ -161,7 +161,7 @@ describe("a process of several services", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("ends with all its services if one does not start", async () => {
+  it("stops all its services and exits 1 if one service does not start", async () => {
     const child = runSeveral(`[
       { service: "good", schema, start: component },
       { service: "bad", schema, start: async () => { throw new Error("address in use"); } },
@@ -194,7 +194,7 @@ describe("a process of several services", () => {
 const WELL_CONFIGURED = { HTTP_PORT: "0", INTERNAL_TOKEN: "a token of this test" };
 
 describe("a process with tracing", () => {
-  it("logs a line of a request with its trace and request id, and sends its last spans before it ends", async () => {
+  it("adds the trace and the request id to log lines of a request, and sends the last spans before the exit", async () => {
     const child = run(
       `start: async ({ logger }) => {
         const span = startRequestSpan("GET /demo", undefined, "r-9");

@@ -77,15 +77,15 @@ export interface ServiceProgram<S extends z.ZodObject = z.ZodObject> {
   readonly service: string;
   readonly schema: S;
   /**
-   * Starts all components through `context.scope`. Until it resolves, the service is not ready.
-   * The value is ignored.
+   * Starts all components through `context.scope`. Until the promise resolves, the service is not
+   * ready. The resolved value is ignored.
    */
   start(context: MainContext<z.output<S>>): Promise<unknown>;
   /** Brings the service's schema up to date, for {@link MIGRATE_COMMAND}. */
   migrate?(context: MigrationContext): Promise<void>;
   /**
-   * Whether the service stops before the other services of its process, because its requests need
-   * these. Default false.
+   * Whether the service stops before the other services of its process: its requests need the other
+   * services. Default false.
    */
   readonly stopsFirst?: boolean;
 }
@@ -281,7 +281,7 @@ function nextStopSignal(): Promise<StopSignal> {
 
 /**
  * Stops everything after `delayMs` and ends the process with `exitCode`, or with 1 if a component
- * does not stop cleanly and in time.
+ * fails to stop or the stop takes too long.
  */
 async function endWith(
   exitCode: number,

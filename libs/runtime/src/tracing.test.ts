@@ -88,7 +88,7 @@ describe("a span", () => {
     expect(spans[0]?.parentId).toBe(SPAN_ID);
   });
 
-  it("ends with the work, and has the type of its error", async () => {
+  it("ends when the work ends, and has the error type of failed work", async () => {
     const spans = record();
     const failing = spanned(startSpan("work", { role: "internal", parent: SAMPLED }), () =>
       Promise.reject(new RangeError("too much")),

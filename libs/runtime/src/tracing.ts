@@ -1,7 +1,8 @@
 /**
- * Traces. Spans are made explicitly, without instrumentation: for HTTP and Kafka, in and out, for
- * attempts of commands, changes on trading servers, bookings of trading events, usage streams,
- * webhook deliveries and batches.
+ * Traces. kapi makes each span explicitly, without OpenTelemetry's automatic instrumentation. There
+ * are spans for incoming and outgoing HTTP requests and Kafka messages, attempts of commands,
+ * changes on trading servers, bookings of trading events, usage streams, webhook deliveries and
+ * batches.
  *
  * The parent of a span is given as a `traceparent`, or is the active span. Services work in
  * batches, so a command carries its trace; the call stack does not. Until {@link enableTracing}
@@ -173,7 +174,10 @@ export async function inBatchSpan<T>(
   return context.with(ROOT_CONTEXT, () => spanned(span, work));
 }
 
-/** Runs `work` with `span` as the active span. The span ends with the work, and with its error. */
+/**
+ * Runs `work` with `span` as the active span. Ends the span after the work, as failed if `work`
+ * rejects.
+ */
 export async function spanned<T>(span: Span | null, work: () => Promise<T>): Promise<T> {
   if (span === null) return work();
   try {

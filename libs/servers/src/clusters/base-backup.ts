@@ -24,8 +24,8 @@ const EMPTY_FOLDERS = new Set([
 const OWN_FILES = new Set(["postmaster.pid", "postmaster.opts", "standby.signal", "backup_label"]);
 
 /**
- * Copies the data of the server of `client` from the folder `from` to the folder `to`. The copy is
- * a standby that is not started yet.
+ * Copies the data folder `from` of a running server to the folder `to`. `client` is connected to
+ * this server. The copy is the data of a standby that is not started yet. Replaces the folder `to`.
  */
 export async function copyAsStandby(client: Client, from: string, to: string): Promise<void> {
   rmSync(to, { recursive: true, force: true });

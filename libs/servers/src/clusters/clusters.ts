@@ -17,7 +17,7 @@ export interface Clusters extends ServerAddresses {
 
 /**
  * Starts three Kafka brokers, a Redis Cluster and a PostgreSQL pair at the same time. If a start
- * fails, all are stopped.
+ * fails, the clusters that started are stopped, and the error of the failed start is thrown.
  */
 export async function startClusters(context: ServerContext): Promise<Clusters> {
   const beganMs = Date.now();
