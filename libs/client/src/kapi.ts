@@ -24,7 +24,7 @@ export interface KapiOptions extends TransportOptions {
 }
 
 /**
- * The API of kapi. One instance serves a whole program: it has no connection of its own to close.
+ * The API of kapi. One instance is enough for a program. Only its live streams must be closed.
  *
  * @example
  * const kapi = new Kapi({ key: process.env.KAPI_KEY ?? "", baseUrl: "https://api.example.com" });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { List } from "./list.ts";
 
-it("the read of a page without a limit, or with an undefined one, asks for 100 records", async () => {
+it("the read of a page without a limit, or with the limit undefined, asks for 100 records", async () => {
   const limits: unknown[] = [];
   const list = new List<number>(({ limit }) => {
     limits.push(limit);

@@ -19,9 +19,9 @@ export interface PageOptions {
 }
 
 /**
- * A list of records: newest first, but digests by account number. `for await` reads page after page
- * by cursor: each record that existed at the first page arrives exactly once, whatever is added
- * meanwhile.
+ * A list of records, newest first. Only digests are in the order of account numbers. `for await`
+ * reads page after page by cursor. A record that matches from the first page to the last arrives
+ * exactly once. Records that are added meanwhile change nothing.
  */
 export class List<T> implements AsyncIterable<T> {
   readonly #readPage: (options: PageOptions) => Promise<Page<T>>;
@@ -41,8 +41,7 @@ export class List<T> implements AsyncIterable<T> {
   }
 
   /**
-   * Reads all records. @throws RangeError above `maxRecords`, so that a long list does not fill the
-   * memory.
+   * Reads all records into memory. @throws RangeError if the list has more than `maxRecords`.
    */
   async toArray({ maxRecords = 10_000 }: { readonly maxRecords?: number } = {}): Promise<T[]> {
     const records: T[] = [];

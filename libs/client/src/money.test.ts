@@ -15,7 +15,7 @@ it("every amount of up to a billion is the same to the cent after conversion to 
   );
 });
 
-it("only amounts of money become texts, at any depth", () => {
+it("only amounts of money become decimal strings, at any depth", () => {
   const answer = parseAnswer(
     '{"command":{"payload":{"amount":1.5},"attempts":2},"page":1,"deals":[{"price":1.1,"swap":0}]}',
   );

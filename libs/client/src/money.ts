@@ -26,7 +26,9 @@ export function formatRequest(body: unknown): string {
 function amountOf(name: string, value: unknown): unknown {
   if (value === undefined || value === null) return value;
   if (typeof value !== "string" || !AMOUNT.test(value)) {
-    throw new TypeError(`${name} must be a decimal string with at most 13 digits and two decimals, such as "250.55"`);
+    throw new TypeError(
+      `${name} must be a decimal string with at most 13 digits before the point and two after it, such as "250.55"`,
+    );
   }
   return Number(value);
 }

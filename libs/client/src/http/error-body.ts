@@ -8,8 +8,8 @@ interface ErrorBody {
 }
 
 /**
- * Reads the body of an error answer. A proxy may have sent it, with any text: members that are not
- * as kapi sends them are left out.
+ * Reads the body of an error answer. A proxy may have sent the body, with any text. Members and
+ * issues that do not have the form that kapi sends are left out.
  */
 export function parseErrorBody(text: string): ErrorBody {
   const { error, code, issues } = membersOf(text);

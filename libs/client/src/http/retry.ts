@@ -11,11 +11,14 @@ export interface RetryOptions {
    */
   readonly maxElapsedMs?: number | undefined;
   /**
-   * Longest random delay before the first retry, in milliseconds; it doubles each time. Default
-   * 250.
+   * Limit of the random delay before the first retry, in milliseconds. The limit doubles with each
+   * retry. Default 250.
    */
   readonly firstDelayMs?: number | undefined;
-  /** Longest random delay, in milliseconds. Default 8,000. */
+  /**
+   * Highest limit of the random delay, in milliseconds. Default 8,000. The time of `Retry-After` is
+   * added to the random delay.
+   */
   readonly maxDelayMs?: number | undefined;
 }
 
@@ -38,10 +41,11 @@ export class RetryPolicy {
   }
 
   /**
-   * Runs `attempt` until it succeeds, fails with an error that is not retryable, or a limit is
-   * reached. Waits for `Retry-After` and a random time, so that many clients do not return at the
-   * same moment.
-   * @throws the error of the last attempt, with the number of `attempts`; the reason of an abort.
+   * Runs `attempt` until it succeeds, it fails with an error that is not retryable, or a limit is
+   * reached. Before a retry, waits the time of `Retry-After` and a random time. Because of the
+   * random time, many clients do not retry at the same moment.
+   * @throws the error of the last attempt, whose `attempts` is the number of attempts; the reason
+   * of an abort.
    */
   async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
     const startedAtMs = performance.now();

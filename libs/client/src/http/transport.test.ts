@@ -45,7 +45,7 @@ const REFUSED = Object.assign(new TypeError("fetch failed"), {
 const RESET = Object.assign(new TypeError("fetch failed"), { cause: failure("read ECONNRESET", "ECONNRESET") });
 
 describe("a request", () => {
-  it("is repeated after 5xx, 429 and lost connections, always with the same key and body", async () => {
+  it("is repeated after 5xx, 429 and lost connections, always with the same idempotency key and body", async () => {
     const { transport, sent } = scripted(
       RESET,
       { status: 500 },
@@ -58,7 +58,7 @@ describe("a request", () => {
       expect({ key, body }).toEqual({ key: "payout-1", body: '{"amount":250.55,"requestId":"r"}' });
   });
 
-  it("that fails says how often it was sent", async () => {
+  it("that fails throws an error that says how often the request was sent", async () => {
     const attempts = async (...answers: readonly Scripted[]): Promise<unknown> =>
       scripted(...answers)
         .transport.request(DEPOSIT)
@@ -72,7 +72,7 @@ describe("a request", () => {
     expect(await attempts({ status: 400 })).toBe(1);
   });
 
-  it("is not repeated after a rejection", async () => {
+  it("is not repeated after 400, 401, 402, 403, 404 or 409", async () => {
     for (const status of [400, 401, 402, 403, 404, 409]) {
       const { transport, sent } = scripted({ status });
       await expect(transport.request(DEPOSIT)).rejects.toThrow(KapiError);
@@ -80,7 +80,7 @@ describe("a request", () => {
     }
   });
 
-  it("without a key is not repeated after an unknown outcome", async () => {
+  it("that is a POST without an idempotency key is not repeated after an unknown outcome", async () => {
     for (const answer of [RESET, { status: 500 }]) {
       const { transport, sent } = scripted(answer);
       await expect(transport.request(ENDPOINT)).rejects.toThrow(KapiError);
@@ -88,7 +88,7 @@ describe("a request", () => {
     }
   });
 
-  it("without a key is repeated if it certainly had no effect", async () => {
+  it("that is a POST without an idempotency key is repeated if it certainly had no effect", async () => {
     const { transport, sent } = scripted(REFUSED, { status: 429 }, { status: 201 });
     expect((await transport.request(ENDPOINT)).status).toBe(201);
     expect(sent).toHaveLength(3);
@@ -105,7 +105,7 @@ describe("a request", () => {
     expect(performance.now() - startedAtMs).toBeGreaterThan(990);
   });
 
-  it("throws the last error with everything that the answer says", async () => {
+  it("that fails throws the last error, with everything that the last answer says", async () => {
     const body = { error: "Rate limit exceeded", code: "RATE_LIMITED", requestId: "q-1" };
     const headers = { "x-request-id": "q-1", "x-credits-charged": "1", "retry-after": "0" };
     const { transport, sent } = scripted({ status: 429, body, headers });
@@ -125,7 +125,7 @@ describe("a request", () => {
     expect(sent).toHaveLength(4);
   });
 
-  it("names the invalid fields in the message", async () => {
+  it("with invalid fields throws an error whose message names these fields", async () => {
     const issues = [
       { path: ["amount"], code: "too_small", message: "must be above 0" },
       { path: ["accounts", 1, "name"], code: "too_big", message: "must be at most 64 characters" },
@@ -138,7 +138,7 @@ describe("a request", () => {
     });
   });
 
-  it("says why a connection failed, also where the cause has no code", async () => {
+  it("throws an error that says why the connection failed, also if the cause has no code", async () => {
     const blocked = Object.assign(new TypeError("fetch failed"), { cause: new Error("bad port") });
     await expect(scripted(blocked).transport.request(ENDPOINT)).rejects.toMatchObject({
       code: "CONNECTION_FAILED",
@@ -146,7 +146,7 @@ describe("a request", () => {
     });
   });
 
-  it("reports that no answer came", async () => {
+  it("throws a ConnectionError with the code of the failure if no answer came", async () => {
     const lost = await scripted(RESET)
       .transport.request(DEPOSIT)
       .catch((thrown: unknown) => thrown);

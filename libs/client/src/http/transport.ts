@@ -16,19 +16,22 @@ const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUN
 const TOO_MANY_REQUESTS = 429;
 const API_PATH = "/api/v1";
 
-/** The address of a kapi, the key for it, and how long to try a request. */
+/** The address of the API, the management key, and the limits of each request. */
 export interface TransportOptions {
   /** Management key, `kapi.<key_id>.<secret>`. */
   readonly key: string;
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
-  /** Default: at most 8 attempts within 60 s. */
+  /** Default: at most 8 attempts. The last one starts within 60 s after the first one. */
   readonly retry?: RetryOptions | undefined;
   /** Deadline of each attempt, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
   /** Replaces the global `fetch`, for example in tests. */
   readonly fetch?: typeof fetch | undefined;
-  /** An abort ends all requests, and no request follows. It ends no live stream: call `close()`. */
+  /**
+   * An abort ends all running requests, and every later request fails. Live streams continue until
+   * their `close()` is called.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,7 +44,7 @@ export interface RequestOptions {
   /** Path below the base address, with encoded segments: see {@link pathOf}. */
   readonly path: string;
   readonly query?: Query | undefined;
-  /** A value for JSON; undefined: no body. Amounts of money are decimal text. */
+  /** Is sent as JSON; undefined: no body. Amounts of money are decimal strings here. */
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
   /**
@@ -49,9 +52,9 @@ export interface RequestOptions {
    * POST without an idempotency key.
    */
   readonly repeatable?: boolean | undefined;
-  /** Deadline of each attempt, in milliseconds; default: that of the client. */
+  /** Deadline of each attempt, in milliseconds. Default: `timeoutMs` of the client. */
   readonly timeoutMs?: number | undefined;
-  /** An abort ends the running attempt or the pause, and no attempt follows. */
+  /** An abort ends the running attempt, or the wait before a retry. No attempt follows. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -61,11 +64,11 @@ export interface Answer<T> {
   readonly body: T;
   readonly requestId: string;
   readonly creditsCharged: number;
-  /** Null if no wallet was read. */
+  /** Credits in the wallet of the organization; null if kapi did not read the wallet. */
   readonly creditsRemaining: number | null;
 }
 
-/** Sends all requests of one `Kapi`. It may be used by any number of calls at the same time. */
+/** Sends all requests of one `Kapi`. Any number of calls may use a transport at the same time. */
 export class Transport {
   readonly baseUrl: string;
   readonly authorization: string;
@@ -86,9 +89,10 @@ export class Transport {
 
   /**
    * Sends a request, with the same idempotency key in each attempt. The request is repeated after
-   * 429, 5xx, a lost connection, a timeout and an answer that is not JSON. A request that is not
-   * `repeatable` is repeated only if it certainly had no effect.
-   * @throws KapiError for an answer that is an error, or for no answer; the reason of an abort.
+   * 429, 5xx, a lost connection, a timeout, and a 2xx answer that is not JSON. A request that is
+   * not `repeatable` is repeated only if it certainly had no effect.
+   * @throws KapiError for an error answer, for no answer, or for a 2xx answer that is not JSON;
+   * TypeError for an amount that is not a decimal string; the reason of an abort.
    */
   async request<T>(options: RequestOptions): Promise<Answer<T>> {
     const url = `${this.baseUrl}${options.path}${queryText(options.query)}`;
@@ -194,11 +198,14 @@ function connectionError(cause: unknown, url: string, requestId: string): Connec
   return new ConnectionError(reason, { status: null, code, requestId, retryable: true, cause });
 }
 
-/** The code of the failure, and its text, which is empty if several addresses refused. */
+/**
+ * The code and the text of a failed connection. The text is empty if connections to several
+ * addresses of one host failed.
+ */
 export function connectionFailure(error: unknown): { readonly code: string; readonly detail: string } {
   if (!(error instanceof Error)) return { code: "CONNECTION_FAILED", detail: String(error) };
   if (error.name === "TimeoutError") return { code: "TIMEOUT", detail: error.message };
-  // `fetch` says "fetch failed"; its cause knows why.
+  // The error of `fetch` says only "fetch failed". The reason is in its cause.
   const cause = error.cause instanceof Error ? error.cause : error;
   const { code } = cause as { code?: unknown };
   return { code: typeof code === "string" ? code : "CONNECTION_FAILED", detail: cause.message };
@@ -220,7 +227,7 @@ export function parseAddress(option: string, value: string): URL {
     throw new TypeError(`${option} must be an address such as https://api.example.com: "${value}"`);
   const address = new URL(value);
   if (address.pathname.includes(API_PATH)) {
-    throw new TypeError(`${option} must be the address before ${API_PATH}: "${value}"`);
+    throw new TypeError(`${option} must be an address without ${API_PATH}, which the client adds: "${value}"`);
   }
   return address;
 }

@@ -8,13 +8,13 @@ import type { ServerMessage } from "./events.ts";
 import type { LiveSocket, Rejection, SocketFactory } from "./socket.ts";
 
 /**
- * The server pings every 20 s. If nothing arrives for this long, two pings are missing, and the
- * connection is lost.
+ * If nothing arrives for this time, the connection counts as lost. The server pings every 20 s, so
+ * two pings are missing then.
  */
 export const SILENCE_MS = 45_000;
 /**
- * At most `MESSAGES_PER_TURN` messages are sent in `TURN_MS`, which is 800 a second. kapi reads at
- * most 1,000 messages a second from a connection.
+ * At most `MESSAGES_PER_TURN` messages are sent in `TURN_MS`, which is 800 a second. By default,
+ * kapi reads at most 1,000 messages a second from a connection.
  */
 const MESSAGES_PER_TURN = 200;
 const TURN_MS = 250;
@@ -25,10 +25,14 @@ const KEY_REVOKED = 4401;
 export interface ConnectionEnd {
   /**
    * The rejection of the handshake, the 401 of a key that is no longer valid, or an error with the
-   * code `CLOSED_<close code>`. If it is not `retryable`, no attempt follows.
+   * code `CLOSED_<close code>`. If the error is not `retryable`, the client does not connect
+   * again.
    */
   readonly error: KapiError;
-  /** Whether the server had accepted the connection. If so, the next delay is the shortest one. */
+  /**
+   * Whether the server had accepted the connection. If so, the client waits the shortest time
+   * before it connects again.
+   */
   readonly wasReady: boolean;
 }
 
@@ -79,7 +83,7 @@ export class Connection {
     return this.#isReady;
   }
 
-  /** Sends a message, at a lower rate than kapi reads: later if too many were just sent. */
+  /** Sends a message, or queues it if `MESSAGES_PER_TURN` messages were sent in this turn. */
   send(message: object): void {
     this.#outgoing.push(JSON.stringify(message));
     this.#sendAllowed();

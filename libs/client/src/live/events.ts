@@ -10,7 +10,7 @@ export interface Account {
 /** The values of an account at one moment. */
 export interface Sample extends Account {
   readonly type: "account.metrics";
-  /** The same in every copy of the sample. */
+  /** Every copy of the sample has the same id. */
   readonly eventId: string;
   /** Counts the account's samples from 1, without a gap. */
   readonly sequence: number;
@@ -23,27 +23,27 @@ export interface Sample extends Account {
   /** Equity in percent of the margin in use; 0 with no margin in use. */
   readonly marginLevel: number;
   readonly openPositionCount: number;
-  /** The lowest equity from the previous sample to this one, both included. Use it for limits. */
+  /**
+   * The lowest equity from the previous sample to this sample, both included. Compare this value,
+   * not `equity`, with a loss limit.
+   */
   readonly intervalMinimumEquity: Money;
   readonly intervalMinimumMeasuredAt: string;
 }
 
-/** What happens on a followed account. Store `place` together with what you do. */
+/** An event of a followed account. Store `place` in one transaction with the event's effect. */
 export type LiveEvent =
   | { readonly type: "sample"; readonly sample: Sample; readonly place: Place }
   | {
       /**
-       * Some samples are no longer available. The client has therefore read the account over the
-       * API: `account` and `openPositions` show its values now. How low the equity was during the
+       * Some samples are no longer available. In their place, the client has read the account over
+       * the API: `account` and `openPositions` are its present values. The lowest equity of the
        * missing samples is unknown.
        */
       readonly type: "reconciled";
       readonly account: TradingAccount;
       readonly openPositions: readonly Position[];
-      /**
-       * The missing samples. `to` is below `from` if the stored place is beyond the account's last
-       * sample.
-       */
+      /** The missing samples. */
       readonly missed: Truncation;
       readonly place: Place;
     }
@@ -60,8 +60,9 @@ export type LiveEvent =
     };
 
 /**
- * Handles the events of an account, one at a time. If it throws, it gets the same event again,
- * unless the stored place shows that the event was handled.
+ * Handles the events of an account, one at a time. If the handler throws, it gets the event again,
+ * unless the stored place shows that the event was handled. For `reconciled`, the client reads the
+ * account again.
  */
 export type LiveHandler = (event: LiveEvent) => Promise<void> | void;
 

@@ -11,7 +11,7 @@ const STATE = { account: { accountNumber: "10000001" }, openPositions: [] } as u
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Lets all microtasks and timers up to `ms` run. */
+/** Moves the fake clock by `ms` milliseconds, and runs microtasks and the timers that are due. */
 const pass = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 const placeAt = (sequence: number): Place => ({ from: 1, sequence, truncations: [], truncationCount: 0 });
@@ -37,7 +37,7 @@ function sample(sequence: number): ServerMessage {
   return { type: "account.metrics", ...ACCOUNT, sequence, ...values };
 }
 
-/** The answer to a subscription after sample 1. */
+/** The answer to a subscription with `afterSequence` 1: samples 2 and 3 will follow. */
 const REPLAY: ServerMessage = {
   type: "account.metrics.replay",
   ...ACCOUNT,
@@ -69,7 +69,7 @@ it("loads the stored place once, also if the connection is replaced meanwhile", 
   expect(follower.place).toEqual(placeAt(4));
 });
 
-it("ends without an error if it is no longer followed while the place cannot be loaded", async () => {
+it("ends without an error if the account is unfollowed while the stored place cannot be loaded", async () => {
   let isAvailable = true;
   const unavailable = new Error("database unavailable");
   const { follower } = follow(
@@ -88,7 +88,7 @@ it("ends without an error if it is no longer followed while the place cannot be 
   expect(follower.place).toEqual(placeAt(1));
 });
 
-it("passes nothing to the handler if it is no longer followed while a truncated account is read", async () => {
+it("does not call the handler if the account is unfollowed while the client reads it after missing samples", async () => {
   const handler = vi.fn<LiveHandler>();
   const { follower } = follow(() => Promise.resolve(placeAt(1)), handler);
   await follower.attach();

@@ -1,12 +1,13 @@
 /**
- * One followed account. It checks that messages follow each other without a gap, keeps them until
- * the handler has handled them, one at a time, and moves the place. States:
+ * Follows one account. A follower checks that the samples have no gap, and queues messages for the
+ * handler. The handler gets one event at a time; then the follower moves the place. States:
  *
  * - listening: messages are accepted and queued;
  * - awaiting: a subscription was sent. If the subscription names a sequence, samples before its
- *   replay notice are ignored, because they belong to an earlier subscription. If it names none,
- *   the first sample is accepted;
- * - detached: no subscription. There is no connection, or the handler is far behind;
+ *   replay notice are ignored, because they belong to an earlier subscription. Without a
+ *   sequence, the first sample is accepted;
+ * - detached: no subscription. The place is not loaded yet, there is no connection, or the handler
+ *   is far behind;
  * - ended: deleted, rejected or no longer followed.
  */
 import type { Position, TradingAccount } from "../generated/api.ts";
@@ -14,8 +15,8 @@ import { type Account, type LiveEvent, type LiveHandler, sampleFromWire, type Se
 import { type Place, placeAfterSample, placeAfterTruncation, type Truncation } from "./place.ts";
 
 /**
- * Number of queued messages of an account at which its subscription ends, until the handler has
- * caught up.
+ * Number of queued messages at which an account is unsubscribed. It is subscribed again when its
+ * queue is empty.
  */
 export const MAX_QUEUED_PER_ACCOUNT = 1_000;
 const FIRST_RETRY_MS = 100;
@@ -50,7 +51,7 @@ interface FollowerDependencies {
   readonly onQueued: (change: number) => void;
   /** The follower has ended for good. */
   readonly onEnded: (follower: Follower) => void;
-  /** The handler has caught up, and the follower is detached: attach it if connected. */
+  /** The queue of a detached follower is empty: attach the follower if there is a connection. */
   readonly onCaughtUp: (follower: Follower) => void;
   /** Resolves after `ms` milliseconds, or when the live stream is closed. */
   readonly delay: (ms: number) => Promise<void>;
@@ -64,7 +65,10 @@ export class Follower {
   readonly #queue: Queued[] = [];
   #state: "detached" | "awaiting" | "listening" | "ended" = "detached";
   #place: Place | null = null;
-  /** Sequence of the last queued message, or at first of the stored place; null before both. */
+  /**
+   * Sequence of the last queued message. Before the first message: the sequence of the stored
+   * place, or null.
+   */
   #received: number | null = null;
   /** Resolves when the stored place is loaded; null before the first connection. */
   #loaded: Promise<void> | null = null;
@@ -77,7 +81,7 @@ export class Follower {
     this.#dependencies = dependencies;
   }
 
-  /** The place of the last handled event, or the stored place; null before both. */
+  /** The place of the last handled event; before the first event, the stored place or null. */
   get place(): Place | null {
     return this.#place;
   }
@@ -92,8 +96,9 @@ export class Follower {
   }
 
   /**
-   * Is called when the connection has opened, and when the handler has caught up. Loads the stored
-   * place the first time, then subscribes after the last queued message.
+   * Is called when the connection is ready, and when the handler has caught up. The first call
+   * loads the stored place. If the follower is detached and its queue is not full, it subscribes to
+   * the samples that follow the last queued message.
    */
   async attach(): Promise<void> {
     // A later connection waits for the same load: a second load could set the place back.
@@ -192,8 +197,8 @@ export class Follower {
   }
 
   /**
-   * Repeats until the handler has handled the message, or the stored place shows that it has.
-   * Returns the type of the event, or null if the follower ended or the place was stored.
+   * Repeats until the handler has returned, the stored place shows that the message was handled, or
+   * the follower has ended. Returns the type of the event if the handler has returned, else null.
    */
   async #handle(queued: Queued): Promise<LiveEvent["type"] | null> {
     for (let failures = 0; !this.isEnded; failures += 1) {
@@ -239,7 +244,10 @@ export class Follower {
     };
   }
 
-  /** Repeats until the place is loaded. Null also if a load fails after the follower has ended. */
+  /**
+   * Repeats until the place is loaded. Returns null if no place is stored, or if a load fails after
+   * the follower has ended.
+   */
   async #load(): Promise<Place | null> {
     for (let failures = 0; ; failures += 1) {
       try {

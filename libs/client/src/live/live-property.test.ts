@@ -13,10 +13,10 @@ const STATE = { account: { accountNumber: "10000001" }, openPositions: [] } as u
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-/** Lets all microtasks and timers up to `ms` run. */
+/** Moves the fake clock by `ms` milliseconds, and runs microtasks and the timers that are due. */
 const pass = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-it("proves continuity over any disconnects, truncations, errors and restarts of the program", async () => {
+it("each sample is handled once or reported as missed, whatever disconnects, truncations, errors and restarts occur", async () => {
   const step = fc.oneof(
     {
       weight: 6,

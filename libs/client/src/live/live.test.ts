@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** Lets all microtasks and timers up to `ms` run. */
+/** Moves the fake clock by `ms` milliseconds, and runs microtasks and the timers that are due. */
 const pass = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 function open(
@@ -58,7 +58,7 @@ function publish(count: number, account = ACCOUNT): void {
 }
 
 describe("following an account", () => {
-  it("gives the latest sample first, then every sample, with amounts as decimal strings", async () => {
+  it("gives the latest sample first, then every later sample, with amounts as decimal strings", async () => {
     publish(3);
     const live = open();
     const { seen } = collector();
@@ -114,7 +114,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("reads the account over the API where samples are gone, and says which", async () => {
+  it("reads the account over the API if samples are no longer available, and says which samples", async () => {
     stream.retainedSamples = 2;
     publish(10);
     const live = open(() => Promise.resolve(placeAt(3)));
@@ -152,7 +152,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("gives an event again after its handler has thrown, and no other event before", async () => {
+  it("gives an event again after its handler has thrown, before any other event", async () => {
     publish(1);
     const live = open();
     const seen: string[] = [];
@@ -167,7 +167,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("does not give an event again whose place was stored, although the handler threw", async () => {
+  it("does not give an event again if its handler stored the place and then threw", async () => {
     publish(1);
     let stored: Place | null = null;
     const live = open(() => Promise.resolve(stored));
@@ -200,7 +200,7 @@ describe("following an account", () => {
     expect(() => live.proof({ ...ACCOUNT, accountNumber: "99999999" })).toThrow("was never followed");
   });
 
-  it("ends with a rejection of the account", async () => {
+  it("ends if kapi rejects the subscription", async () => {
     const live = open();
     const { handler, seen } = collector();
     live.follow(ACCOUNT, handler);
@@ -211,7 +211,7 @@ describe("following an account", () => {
     await live.close();
   });
 
-  it("never hands a gap to the handler: it subscribes again, and reports that", async () => {
+  it("subscribes again and reports an error if a sample is skipped: the handler gets no gap", async () => {
     publish(1);
     const live = open();
     const { handler, seen } = collector();
@@ -283,7 +283,7 @@ describe("connections", () => {
     await live.close();
   });
 
-  it("carry a limited number of accounts each, and close with their last account", async () => {
+  it("carry a limited number of accounts each, and close when their last account is unfollowed", async () => {
     const live = open(undefined, { accountsPerConnection: 2 });
     const accounts = Array.from({ length: 5 }, (_each, index) => ({ ...ACCOUNT, accountNumber: `1000000${index}` }));
     for (const account of accounts) live.follow(account, () => undefined);
@@ -311,7 +311,7 @@ describe("connections", () => {
     await live.close();
   });
 
-  it("move an account that the server rejects because the connection has too many accounts", async () => {
+  it("move an account to another connection if the server answers TOO_MANY_SUBSCRIPTIONS", async () => {
     publish(1);
     const live = open();
     const { handler, seen } = collector();
@@ -331,7 +331,7 @@ describe("connections", () => {
   it.each([
     [401, "AUTHENTICATION_REQUIRED"],
     [403, "MISSING_SCOPE"],
-  ])("end for good with %d %s", async (status, code) => {
+  ])("end for good if the handshake is answered with %d %s", async (status, code) => {
     stream.rejectNext(status, code);
     const live = open();
     live.follow(ACCOUNT, () => undefined);
@@ -346,7 +346,7 @@ describe("connections", () => {
     [402, "INSUFFICIENT_CREDITS"],
     [403, "TOO_MANY_CONNECTIONS"],
     [500, "DEPENDENCY_UNAVAILABLE"],
-  ])("are tried again after %d %s", async (status, code) => {
+  ])("are tried again if the handshake is answered with %d %s", async (status, code) => {
     publish(1);
     stream.rejectNext(status, code, 3);
     const live = open();

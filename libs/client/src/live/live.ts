@@ -11,11 +11,11 @@ import { type AccountState, Follower } from "./follower.ts";
 import { type Place, type Proof, proofOf } from "./place.ts";
 import type { SocketFactory } from "./socket.ts";
 
-/** kapi accepts 2,000 subscriptions on a connection. */
+/** By default, kapi accepts 2,000 subscriptions on a connection. */
 const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
 /**
- * Number of queued messages of all accounts at which reading from all connections stops. Reading
- * continues at half of this number.
+ * If the queues of all accounts together have this number of messages, all connections are paused
+ * until half of this number remains.
  */
 const MAX_QUEUED = 50_000;
 const FIRST_RECONNECT_MS = 500;
@@ -34,12 +34,15 @@ export interface LiveOptions {
   };
   /**
    * Is called for ended connections, errors of handlers and of `load`, failed reads of an account,
-   * samples out of order, and errors of kapi that name no followed account. The client tries again
-   * by itself, except after the error with which {@link Live.closed} rejects. Without this
-   * function, these errors are not reported.
+   * samples out of order, and errors of kapi that name no followed account. The live stream
+   * continues by itself, except after the error with which {@link Live.closed} rejects. Without
+   * this function, these errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
-  /** Maximum number of accounts on one connection: kapi accepts up to 2,000. Default 1,000. */
+  /**
+   * Maximum number of accounts on one connection. Default 1,000. kapi accepts 2,000, unless your
+   * operator set another limit.
+   */
   readonly accountsPerConnection?: number | undefined;
 }
 
@@ -89,7 +92,7 @@ export class Live {
     let settle: Settlement = { resolve: () => undefined, reject: () => undefined };
     this.closed = new Promise<void>((resolve, reject) => (settle = { resolve, reject }));
     this.#settle = settle;
-    // A program that does not await `closed` learns of the error from `onError`.
+    // Prevents an unhandled rejection in a program that uses only `onError`.
     this.closed.catch(() => undefined);
   }
 
@@ -123,8 +126,8 @@ export class Live {
   }
 
   /**
-   * Returns which samples of an account were handled: see {@link Proof}. It also works after the
-   * account is no longer followed. An event counts as soon as its handler has returned.
+   * Returns which samples of an account were handled, also after the account is unfollowed. The
+   * proof includes the stored place. An event counts as soon as its handler has returned.
    * @throws Error if the account was never followed, or if no stored place is loaded and no handler
    * of the account has returned.
    */
@@ -133,10 +136,8 @@ export class Live {
     const followed = this.#followers.get(key);
     const place = followed?.follower.place ?? this.#ended.get(key)?.place ?? null;
     if (place !== null) return { ...account, ...proofOf(place) };
-    if (followed === undefined) throw new Error(`account ${key} was never followed, or no event of it was handled`);
-    throw new Error(
-      `no handler for account ${key} has returned yet: its first event has not come, or is being handled`,
-    );
+    if (followed === undefined) throw new Error(`account ${key} was never followed, or none of its events was handled`);
+    throw new Error(`the handler of account ${key} has not returned from a first event yet`);
   }
 
   /** Closes all connections, and waits up to 10 s for running handlers. */
@@ -207,9 +208,7 @@ export class Live {
     return connection;
   }
 
-  /**
-   * Returns false if the connection is not open. The follower attaches when the connection opens.
-   */
+  /** Returns false if the connection is not ready. `onReady` attaches the follower later. */
   #send(follower: Follower, message: object): boolean {
     const connection = this.#followers.get(keyOf(follower.account))?.slot.connection;
     if (connection?.isReady !== true) return false;

@@ -1,5 +1,5 @@
 /**
- * How far a program has handled the stream of an account, and which samples it has missed. The
+ * How far a program has handled the samples of an account, and which samples were missing. The
  * program stores the place of an event together with the effect of the event.
  */
 
@@ -8,7 +8,7 @@ const KEPT_TRUNCATIONS = 100;
 
 /**
  * An announced gap: kapi has announced that these samples are no longer available. Both sequences
- * are inclusive.
+ * are inclusive. `to` is below `from` if the stored place was beyond the account's last sample.
  */
 export interface Truncation {
   readonly from: number;

@@ -1,10 +1,10 @@
-/** The WebSocket of the live stream. Tests replace {@link connectSocket} by a scripted one. */
+/** The WebSocket of the live stream. Tests use another {@link SocketFactory}. */
 import { WebSocket } from "ws";
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Longest accepted message, in bytes; kapi's messages have less than 1 KiB. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** Longest body of a rejected handshake that is read, in characters. */
+/** Number of characters up to which the body of a rejection is read. */
 const MAX_REJECTION_CHARACTERS = 16 * 1024;
 
 /** An HTTP answer to the handshake in place of a WebSocket. */

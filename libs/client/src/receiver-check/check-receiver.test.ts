@@ -40,7 +40,7 @@ function verified(body: string, headers: Headers): number {
   }
 }
 
-it("a receiver that verifies passes; the result names the checks whose effect its answers do not show", async () => {
+it("a receiver that verifies signatures passes all checks; two results say in `lookAt` what no answer shows", async () => {
   const ids = new Map<string, number>();
   const url = await receiver((body, headers) => {
     const id = headers.get("webhook-id") ?? "";
@@ -56,14 +56,14 @@ it("a receiver that verifies passes; the result names the checks whose effect it
   expect(Math.max(...ids.values())).toBe(3);
 });
 
-it("a receiver that believes everything fails each forgery", async () => {
+it("a receiver that accepts every delivery fails each check that expects a rejection", async () => {
   const results = await checkReceiver({ url: await receiver(() => 200), secret: SECRET });
   const failed = results.filter(({ passed }) => !passed);
   expect(failed.map(({ expected }) => expected)).toEqual(Array(6).fill("reject"));
   expect(results.filter(({ expected }) => expected === "reject")).toEqual(failed);
 });
 
-it("a receiver that fails at an unknown kind fails that check; the problem says that kapi sends the event again", async () => {
+it("a receiver that answers an unknown kind with 500 fails only that check; kapi would send the event again", async () => {
   const url = await receiver((body, headers) => (body.includes("later.kind") ? 500 : verified(body, headers)));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a kind that does not exist yet", statuses: [500] }]);

@@ -9,7 +9,7 @@ import { Webhook } from "standardwebhooks";
 
 import { connectionFailure } from "../http/transport.ts";
 
-/** kapi waits this long for an answer, in milliseconds. */
+/** How long kapi waits for an answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 15_000;
 const SECRET_BYTES = 32;
 const MINUTE_MS = 60_000;
@@ -39,7 +39,7 @@ export interface ReceiverCheckResult {
   readonly passed: boolean;
   /** What the owner of the receiver has to check, because no answer shows it. */
   readonly lookAt?: string;
-  /** The wrong answer, or how kapi reacts to it; absent if the check passed. */
+  /** What is wrong with the answers, or how kapi reacts to them; absent if the check passed. */
   readonly problem?: string;
 }
 
@@ -57,7 +57,7 @@ interface Check {
   readonly lookAt?: string;
 }
 
-/** There is no connection to the receiver, so nothing can be checked. */
+/** The connection of the first delivery failed or was lost. No check was made. */
 export class ReceiverUnreachable extends Error {
   constructor(url: string, cause: unknown) {
     const { code, detail } = connectionFailure(cause);
@@ -68,8 +68,8 @@ export class ReceiverUnreachable extends Error {
 
 /**
  * Runs all checks in turn. @throws TypeError for an invalid address, or a secret without the
- * prefix `whsec_`; Error for a secret that is not base64; {@link ReceiverUnreachable} if the first
- * connection to the receiver fails.
+ * prefix `whsec_`; Error for a secret that is not base64; {@link ReceiverUnreachable} if the
+ * connection of the first delivery fails or is lost.
  */
 export async function checkReceiver({ url, secret }: ReceiverCheckOptions): Promise<ReceiverCheckResult[]> {
   if (!secret.startsWith("whsec_")) throw new TypeError("the secret must begin with whsec_");
@@ -119,7 +119,7 @@ function problemOf(expected: Expectation, statuses: readonly (number | null)[]):
   if (expected === "reject") return "a delivery that is not authentic must be answered with 4xx, and have no effect";
   if (statuses.includes(410)) return "410 disables the endpoint";
   if (statuses.some((status) => status !== null && status >= 300 && status < 400)) return "redirects are not followed";
-  return "kapi sends the event again until it is answered with 2xx";
+  return "an answer that is not 2xx: kapi sends the event again, up to ten attempts in all";
 }
 
 async function send({ body, headers }: Delivery, url: URL): Promise<number | null> {

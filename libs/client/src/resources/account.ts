@@ -79,7 +79,7 @@ export interface AccountChanges {
 export interface Funds {
   /** Decimal amount above 0, with at most two decimals, such as `"250.55"`. */
   readonly amount: Money;
-  /** At most 250 characters; the ledger shows it. */
+  /** At most 250 characters. The transaction has this text. */
   readonly description?: string | undefined;
 }
 
@@ -118,8 +118,9 @@ export class AccountResource {
   }
 
   /**
-   * Queues the disabling of the account: no new orders. Open positions stay open, and are still
-   * valued; with `flatten` they are closed, and pending orders are cancelled.
+   * Queues the disabling of the account, which then accepts no new orders. With `flatten`, open
+   * positions are closed and pending orders are cancelled. Without `flatten`, open positions stay
+   * open and are still valued.
    */
   disable(
     options: QueueOptions & { readonly flatten?: boolean | undefined },
@@ -156,8 +157,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues a new trading password. The returned command has the password. Without the option
-   * `password` one is generated.
+   * Queues a new trading password, which the returned command has. Without the option `password`,
+   * kapi generates the password.
    */
   resetTradingPassword(
     options: QueueOptions & { readonly password?: string | undefined },
@@ -166,8 +167,8 @@ export class AccountResource {
   }
 
   /**
-   * Queues a new investor password. The returned command has the password. Without the option
-   * `password` one is generated.
+   * Queues a new investor password, which the returned command has. Without the option `password`,
+   * kapi generates the password.
    */
   resetInvestorPassword(
     options: QueueOptions & { readonly password?: string | undefined },
@@ -180,7 +181,7 @@ export class AccountResource {
     return this.#queue(options, funds, "finance", "deposits");
   }
 
-  /** Queues a withdrawal of at most the lower of balance and free margin. */
+  /** Queues a withdrawal. The command fails for more than the balance or the free margin. */
   withdraw(funds: Funds, options: QueueOptions): Promise<QueuedCommand<"finance.withdraw">> {
     return this.#queue(options, funds, "finance", "withdrawals");
   }
@@ -232,7 +233,7 @@ export class AccountResource {
     return (await this.#transport.request<IntervalEvidence>({ method: "GET", path, query })).body;
   }
 
-  /** The ledger of the account, newest first. */
+  /** The transactions of the account, newest first. */
   transactions(filter: TransactionFilter = {}): List<Transaction> {
     return this.#list<Transaction>("transactions", { ...filter });
   }
@@ -247,15 +248,15 @@ export class AccountResource {
     return this.#list<Position>("positions", { ...filter });
   }
 
-  /** The executions of the account, newest first. */
+  /** The deals of the account, newest first. */
   deals(filter: DealFilter = {}): List<Deal> {
     return this.#list<Deal>("deals", { ...filter });
   }
 
   /**
-   * Reads the account as it was at a time: balance, open positions, last stored equity. Everything
-   * up to the end of the millisecond `at` is included. Of more than 5,000 positions only the newest
-   * are returned.
+   * Reads the account as it was at a time: balance, open positions, last stored equity. Balance
+   * and positions include everything up to the end of the millisecond `at`. Of more than 5,000
+   * positions, the newest 5,000 are returned.
    */
   async stateAt(at: Date): Promise<AccountState> {
     const request = { method: "GET", path: this.#path("state"), query: { at } } as const;
@@ -269,8 +270,8 @@ export class AccountResource {
 
   /**
    * Exports the history of the account, newest first: transactions, orders, positions and deals
-   * together, each record once. Queues one export command for each 1,000 records, with keys derived
-   * from `key`.
+   * together, each record once. Queues commands one after the other, each for at most 1,000
+   * records. The idempotency keys of the later commands are derived from `key`.
    */
   export(options: ExportOptions): AsyncGenerator<ExportRecord, void, undefined> {
     return exportRecords((body, queueOptions) => this.#queue(queueOptions, body, "exports", "history"), options);
