@@ -31,7 +31,7 @@ import { createStagedHistory } from "./outbound/postgres/staged-history.ts";
 
 const SCHEMA = "account";
 const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** One statement may replace the whole history of an account. */
+/** One statement can write all deals of an account. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

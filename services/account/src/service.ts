@@ -64,7 +64,7 @@ const SCHEMA: ServiceSchema = {
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
   directories: [COMMANDS_MIGRATIONS, DIGESTS_MIGRATIONS],
 };
-/** Deadline of a call to finance or metrics. A deletion and a catch-up have their own deadlines. */
+/** Deadline of a call to finance or metrics. Calls of a deletion or a catch-up set another one. */
 const NEIGHBOUR_TIMEOUT_MS = 2_000;
 
 /** Migrates the schema: the command "migrate", and the first step of every start. */

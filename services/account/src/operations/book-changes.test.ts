@@ -46,7 +46,7 @@ function changesOf(...accountNumbers: readonly string[]): BookableChange[] {
 }
 
 describe("the events of changes", () => {
-  it("are booked at once if they are next, and skipped if already booked", async () => {
+  it("are booked at once if they are next, and skipped if they are booked or their account is unknown", async () => {
     const history = new History();
     history.booked.set("1", 4).set("2", 5);
     await createChangeBooking(history)(SERVER, changesOf("1", "2", "deleted"));
@@ -54,7 +54,7 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual([]);
   });
 
-  it("wait for the topic without reading the history, and the topic is read without a pause", async () => {
+  it("are booked after the earlier events of the topic, which is read without a pause; the history is not read", async () => {
     const history = new History();
     const pause = history.urgency.pause(60_000);
     history.booked.set("1", 3);
@@ -76,7 +76,7 @@ describe("the events of changes", () => {
     expect(history.asked).toEqual(["1", "2"]);
   });
 
-  it("do not block a batch if the history hangs; the history is read for at most 8 accounts of that server", async () => {
+  it("do not block a batch if reads of the history hang; at most 8 such reads run for each server", async () => {
     const history = new History();
     history.hanging = deferred();
     const accounts = Array.from({ length: 20 }, (_, index) => String(index));

@@ -17,10 +17,7 @@ const MAX_WAIT_MS = 500;
 /** Maximum wait for the topic, within {@link MAX_WAIT_MS}. */
 const TOPIC_WAIT_MS = 150;
 const TOPIC_POLL_INTERVAL_MS = 25;
-/**
- * Maximum number of concurrent history reads per server, across all batches, including hanging
- * ones.
- */
+/** Maximum number of concurrent history reads per server, in all batches. Hanging reads count. */
 const MAX_CONCURRENT_READS = 8;
 
 /** The event made by a command's change. */
@@ -56,7 +53,7 @@ export function createChangeBooking(dependencies: ChangeBookingDependencies): Bo
 
 class ChangeBooking {
   readonly #dependencies: ChangeBookingDependencies;
-  /** Numbers of the accounts with a running history read, by server. */
+  /** By server id: the account numbers whose history is being read. */
   readonly #asked = new Map<string, Set<string>>();
 
   constructor(dependencies: ChangeBookingDependencies) {

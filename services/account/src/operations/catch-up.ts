@@ -2,7 +2,7 @@
  * Books an account's events up to the trading server's current sequence. Runs before a fresh read
  * (decisions, 4.11), and in a deletion before the history is removed (decisions, 4.8). Also runs
  * before a command completes if its change caused further events (decisions, 3.7). Missing events
- * are read from the trading server, so this does not depend on the consumer of `trading.events`.
+ * are read from the trading server, so no catch-up depends on the consumer of `trading.events`.
  */
 import type { AccountRef } from "@kapi/contracts";
 import { ApiError, DependencyError } from "@kapi/http";
@@ -12,7 +12,7 @@ import type { FeedSource, HistoryReader } from "../domain/history-ports.ts";
 
 /** Default maximum wait: that of a read (decisions, 4.11). */
 const MAX_WAIT_MS = 2_000;
-/** Pause after a page without progress; doubled after each further one. */
+/** Pause after a page without progress; doubled after each further page without progress. */
 const FIRST_PAUSE_MS = 50;
 /** Gives up after this many pages in a row without progress; the pauses take 1.6 s in all. */
 const MAX_IDLE_ATTEMPTS = 6;

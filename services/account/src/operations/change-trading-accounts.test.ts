@@ -16,8 +16,8 @@ const REFUSED: ChangeOutcome = {
 };
 
 /**
- * Settles a command that the trading server refused. `caughtUp` has `ledger` and `history`, if they
- * were caught up.
+ * Settles a command that the trading server refused. `caughtUp` lists which of `history` and
+ * `ledger` were caught up.
  */
 async function settleRefused(operation: CommandOperation, payload: Record<string, unknown>, isBookable = true) {
   const message = CommandMessage.parse(commandMessage({ operation, payload }));

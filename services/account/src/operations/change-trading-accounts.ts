@@ -22,8 +22,8 @@ import { completeDeletions, type DeletionPorts, NOT_TRIED } from "./complete-del
 import type { QueuedOperations } from "./queued-operations.ts";
 
 /**
- * Maximum number of concurrent catch-ups of a batch. After this many failures the batch tries no
- * further ones.
+ * Maximum number of concurrent catch-ups of a batch. After this many failed catch-ups the batch
+ * starts no further catch-up.
  */
 const MAX_CATCH_UPS = 8;
 
@@ -58,8 +58,8 @@ interface ChangePorts {
 }
 
 /**
- * A command whose change, or a part of it, made further events. Reads must show them once the
- * command is final.
+ * A command whose change, applied fully or in part, caused further events, for example of
+ * closed positions. Reads must show these events when the command is final.
  */
 interface Behind {
   readonly id: string;
@@ -75,8 +75,8 @@ interface Planned {
 }
 
 /**
- * Runs commands of one server, at most one per account; returns one result for each, in order.
- * Rejects if the trading server gives no clear answer.
+ * Runs commands of one server. `messages` has at most one command for each account. Returns one
+ * result for each command, in order. Rejects if the trading server gives no clear answer.
  */
 export async function changeTradingAccounts(
   ports: ChangePorts,
@@ -105,8 +105,8 @@ export async function changeTradingAccounts(
 }
 
 /**
- * The results of commands that may have been sent. A command without an outcome is closed: it can
- * never apply. A command on an unknown account is closed too.
+ * The results of commands that may have been sent, in order. A command without an outcome is
+ * closed: its change is never applied. A command on an unknown account is closed too.
  */
 export async function settleTradingAccounts(
   ports: ChangePorts,

@@ -6,7 +6,7 @@ import { TradingServerChecks } from "./check-trading-servers.ts";
 
 const FIRST = "2026-01-01T00:00:00.000Z";
 
-it("reports which server answers, and when an unavailable one last answered; asks each once in 5 s", async () => {
+it("reports which server answers, and when an unavailable one last answered; asks each at most once in 5 s", async () => {
   const clock = new TestClock(Date.parse(FIRST));
   const unavailable = new Set<string>();
   let asked = 0;

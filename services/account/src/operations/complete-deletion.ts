@@ -15,21 +15,24 @@ import { catchUp } from "./catch-up.ts";
  * the remaining accounts `deleting`.
  */
 const MAX_CONCURRENT_DELETIONS = 8;
-/** Why a command is retried whose deletion or catch-up was not tried in its batch. */
+/** The reason to retry a command whose deletion or catch-up was not tried in its batch. */
 export const NOT_TRIED = "not tried, because other commands of its batch failed";
 /**
- * Maximum time to book the last events in an immediate deletion or in the service's own attempt:
- * enough for thousands of closed positions, and less than the gateway's deadline. The queued
- * deletion closes no positions, and waits as long as a read.
+ * Maximum time to book the last events in an immediate or a resumed deletion. It is enough for
+ * thousands of closed positions, and less than the gateway's deadline. The queued deletion closes
+ * no positions, and waits as long as a read.
  */
 const MAX_BOOKING_MS = 8_000;
 /**
- * Maximum number of the service's own attempts in a row that book nothing, over about 5 minutes.
- * Then the deletion continues without the events.
+ * After this many attempts in a row that booked nothing, in about 5 minutes, a resumed deletion
+ * continues without the missing events.
  */
 const MAX_STALLED_ATTEMPTS = 5;
 
-/** What the immediate deletion, the queued one and the service's own attempts share. */
+/**
+ * What all deletions share: immediate, queued, and resumed ones. The service itself resumes an
+ * unfinished deletion.
+ */
 export interface DeletionPorts {
   readonly repository: DeletionRepository;
   /** Hides or deletes the account's data in finance and metrics, before the deletion completes. */
@@ -48,9 +51,9 @@ export async function bookLastEvents({ repository, feed }: DeletionPorts, accoun
 }
 
 /**
- * {@link bookLastEvents} for the service's own attempts. After {@link MAX_STALLED_ATTEMPTS}
- * attempts that booked nothing, the remaining events are skipped and reported to `onSkipped`, so
- * that every deletion completes.
+ * {@link bookLastEvents} for a resumed deletion. After {@link MAX_STALLED_ATTEMPTS} attempts in a
+ * row that booked nothing, skips the remaining events, so that every deletion completes. Then calls
+ * `onSkipped` with the last error.
  */
 export async function bookOrSkipLastEvents(
   ports: DeletionPorts,

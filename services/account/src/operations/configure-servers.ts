@@ -2,9 +2,9 @@ import type { ConfigureServer, ServerRepository } from "../domain/ports.ts";
 
 /**
  * Sends up to 100 changed configurations to their trading servers in parallel, and records the
- * sends. A failed send is reported to `onFailure`, and its configuration stays due. Returns the id
- * of the last server, to pass as `after` to the next call; null: no server is left after `after`.
- * So no server waits for servers with lower ids that cannot be reached.
+ * sends. A failed send is reported to `onFailure`, and its configuration stays due. Returns the
+ * highest id of these servers; null if no configuration is due after the id `after`. The next call
+ * gets the returned id as `after`, so that servers that cannot be reached do not delay others.
  */
 export async function configureServers(
   serverRepository: ServerRepository,

@@ -27,15 +27,13 @@ export interface RequestedCreation {
 
 /** The result of one attempt at a creation. */
 export type CreationOutcome =
-  /** Of the trading server; `refused` is its rejection. */
+  /** The outcome on the trading server; `refused`: the trading server rejected the creation. */
   | OpeningOutcome
   /** This service rejected the creation in this attempt, and sent nothing. */
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly reason: string }
   | { readonly kind: "retry"; readonly reason: string };
 
-/**
- * The result of one creation. The account has its number also if the trading server rejected it.
- */
+/** The result of one creation. An account that the trading server rejected keeps its number. */
 export interface CreationRun {
   readonly outcome: CreationOutcome;
   /** Null if no account was inserted. */

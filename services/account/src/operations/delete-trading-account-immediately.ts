@@ -15,8 +15,8 @@ import { bookLastEvents, bookOrSkipLastEvents, type DeletionPorts, removeAccount
 /** How long to wait for the account's running command (decisions, 4.8). */
 const RUNNING_TIMEOUT_MS = 5_000;
 /**
- * Maximum wait for a command between two attempts. After that its reference is settled: the change
- * cannot apply later.
+ * Maximum wait for a command that is between two attempts. After this wait the deletion settles the
+ * command's reference, so that the command's change cannot apply later.
  */
 const QUEUED_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 50;
@@ -34,9 +34,10 @@ interface ImmediateDeletionPorts extends DeletionPorts {
 
 /**
  * Deletes an account; closes open positions at the market. The closing deals are published before
- * the deletion. No read shows the account's data afterwards; its ledger rows are only hidden. True
- * once the account is deleted, also by an earlier request; false if it never existed. Rejects if a
- * step fails. `createdBy`: the caller, recorded in the ledger for the closed positions.
+ * the deletion. No read shows the account's data afterwards; its ledger rows are only hidden.
+ * Resolves to true when the account is deleted, also by an earlier request, and to false if the
+ * account never existed. Rejects if a step fails. `createdBy`: the caller, recorded in the ledger
+ * for the closed positions.
  */
 export async function deleteTradingAccountImmediately(
   ports: ImmediateDeletionPorts,
@@ -76,7 +77,10 @@ export async function resumeDeletions(ports: ImmediateDeletionPorts, reports: De
 
 type BookLast = (ports: DeletionPorts, account: Account) => Promise<void>;
 
-/** Waits for the running command and marks the account `deleting`; returns its state. */
+/**
+ * Waits for the account's running command and marks the account `deleting`. Returns the state to
+ * delete from; null if the account never existed.
+ */
 async function started(
   { repository, clock }: ImmediateDeletionPorts,
   serverId: string,
@@ -104,7 +108,7 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
   const { account, lastCommand } = state;
   const { serverId } = account;
   faultPoint("account.deletion-marked");
-  // A pending creation or change could otherwise apply after the deletion.
+  // Without this settlement, a pending creation or change could apply after the deletion.
   const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
   // The trading server created the account. If the creation was not published yet, publish it
   // before the closing deals.
@@ -121,8 +125,8 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
 
 async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
   const { id, serverId, accountNumber } = state.account;
-  // Retries use the same reference and so get one outcome. A rejection is final, so the next
-  // attempt has a new reference.
+  // Retries use the same reference, so they get the same outcome. After a rejection, which is
+  // final, the next attempt uses a new reference.
   const reference = uuidV5(id, `deletion/${state.rejections}`);
   const change = { type: "delete", closePositions: true } as const;
   const createdBy = state.createdBy ?? undefined;

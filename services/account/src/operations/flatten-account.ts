@@ -4,8 +4,8 @@ import { rejection } from "../domain/rejections.ts";
 
 /**
  * Closes all positions of an account at the market, and cancels its pending orders. While a market
- * is closed the command is retried. The trading server keeps the closed positions under the
- * command's reference, so the result has those of all attempts (decisions, 15.8).
+ * is closed the command is retried. The trading server records closed positions under the command's
+ * reference, so the result lists the positions that any attempt closed (decisions, 15.8).
  */
 export const flattenAccount: QueuedOperation = {
   operation: "account.flatten",

@@ -101,7 +101,7 @@ describe("searches of one organization that take long", () => {
 });
 
 describe("lists of one organization", () => {
-  it("with slow chunks do not delay a list of another organization, also if they are many", async () => {
+  it("do not delay a list of another organization, even if they are many and their chunks are slow", async () => {
     const [one, other] = [server(), server()];
     const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
     const lists = Array.from({ length: 8 }, () => whole(dependencies, one, {}));

@@ -12,13 +12,16 @@ import { toTradingAccount } from "./render.ts";
  * other requests.
  */
 const MAX_CHUNKS = 2;
-/** Maximum for one organization, so that it delays another organization by at most one chunk. */
+/** Maximum number of chunks for one organization. Its lists delay others by at most one chunk. */
 const MAX_CHUNKS_PER_ORGANIZATION = 1;
 /** Maximum wait until a chunk may be read; the gateway waits 3.5 s in all for a chunk. */
 const MAX_CHUNK_WAIT_MS = 3_000;
-/** Maximum number of concurrent searches. Each uses a database connection for at most 2 s. */
+/**
+ * Maximum number of concurrent searches in a process. A search uses a database connection for at
+ * most 2 s.
+ */
 const MAX_SEARCHES = 8;
-/** Maximum for one organization in a process, whichever gateway or console sends the searches. */
+/** Maximum number of concurrent searches of one organization in a process, from any caller. */
 const MAX_SEARCHES_PER_ORGANIZATION = 2;
 /**
  * Maximum wait until a search may start. This wait and the 2 s of the search are less than the
@@ -43,8 +46,9 @@ export interface AccountListDependencies {
 
 /**
  * The JSON text of all matching accounts of a server, newest first, in chunks: `{"accounts":[…]}`.
- * Only one chunk is in memory at a time (decisions, 4.5), and chunks are built only as the caller
- * reads. Live values come from the last sample.
+ * Only one chunk is in memory at a time (decisions, 4.5). A chunk is built only when the caller
+ * asks for it. Live values come from the last sample.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if a chunk waits too long for its turn
  */
 export async function* streamTradingAccounts(
   dependencies: AccountListDependencies,
@@ -65,7 +69,10 @@ export async function* streamTradingAccounts(
   yield opening === "," ? "]}" : `${opening}]}`;
 }
 
-/** The JSON text of one page: `{"accounts":[…],"pagination":{…}}`. */
+/**
+ * The JSON text of one page: `{"accounts":[…],"pagination":{…}}`.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if a search waits too long for its turn
+ */
 export async function pageOfTradingAccounts(
   dependencies: AccountListDependencies,
   server: ServerConfiguration,
@@ -80,7 +87,7 @@ export async function pageOfTradingAccounts(
 
 /**
  * Reads when it is the organization's turn. Searches have their own queue.
- * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS after too long a wait
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the turn does not come in time
  */
 async function inTurn<T>(
   { organizationId }: ServerConfiguration,
@@ -99,8 +106,8 @@ async function inTurn<T>(
 
 /**
  * The given accounts of a server, in order; null for one that does not exist or is deleted. A call
- * with more than {@link MAX_UNQUEUED_RECORDS} accounts waits for the organization's turn, as a
- * chunk of a list does.
+ * with more than {@link MAX_UNQUEUED_RECORDS} accounts waits for the organization's turn, and
+ * throws as a chunk of a list does.
  */
 export async function readAccountRecords(
   { reader, samples }: AccountListDependencies,

@@ -1,8 +1,8 @@
 /**
  * Rebuilds the orders, positions and deals of a server's accounts from the trading server's
- * history, while the service runs. Each account's history is staged and replaces the live one in
- * one transaction, exactly up to the last booked event, so no event is published twice or lost. An
- * interrupted rebuild keeps its staged history.
+ * history, while the service runs. Each account's rebuilt history is first staged. Then it replaces
+ * the live history in one transaction, exactly up to the last booked event. So no event is lost or
+ * published twice. An interrupted rebuild keeps its staged history.
  */
 import type { AccountRef } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -50,9 +50,10 @@ export interface RebuildOptions {
 }
 
 /**
- * Rebuilds every account that a server has at the start, continuing an interrupted run. Later
- * accounts have higher numbers. Accounts that fail (no answer, or an incomplete history) stay
- * unchanged and are reported; other accounts continue.
+ * Rebuilds every account that a server has at the start. Continues an interrupted run. Accounts
+ * that are created later have higher numbers and are not rebuilt. An account that fails (no answer,
+ * or an incomplete history) stays unchanged and is reported. The run continues with the other
+ * accounts.
  */
 export async function rebuildServer(options: RebuildOptions, serverId: string): Promise<void> {
   const { staged, onProgress } = options;
@@ -111,7 +112,7 @@ async function rebuilt(options: RebuildOptions, account: AccountRef): Promise<Re
  */
 async function gather({ staged, history }: RebuildOptions, account: AccountRef, target: number): Promise<number> {
   let gathered = await staged.stagedSequence(account);
-  // More events are staged than are booked: they are staged again, up to `target`.
+  // Events after `target` are staged: drop all staged events, and stage those up to `target` again.
   if (gathered > target) {
     await staged.discard(account);
     gathered = 0;
@@ -120,7 +121,7 @@ async function gather({ staged, history }: RebuildOptions, account: AccountRef, 
     const events = await history.since(account, gathered, Math.min(PAGE_EVENTS, target - gathered));
     if (events.length === 0) throw new Error(`the trading server's history ends at ${gathered}, before ${target}`);
     const reached = await staged.stage(account, events);
-    // The account is being deleted or was deleted meanwhile: there is no history to replace.
+    // The account is deleting or deleted now: there is no history to replace.
     if (reached === 0) return 0;
     gathered = reached;
   }

@@ -39,9 +39,10 @@ export async function updateServerConfiguration(
 }
 
 /**
- * Omitted fields are unchanged. If `body` gives no default, a default that is not in the new list
+ * The configuration after `body`. Omitted fields are unchanged. If `body` gives no default
+ * leverage, but the current default is not among the supported leverages any more, the default
  * becomes null (decisions, 4.10). Throws {@link InvalidConfigurationError} if `body` gives a
- * default that is not in the list.
+ * default that is not among the supported leverages.
  */
 export function reconfigured(
   now: ServerConfiguration,

@@ -22,7 +22,7 @@ export interface ChangeCommandsOptions {
   readonly changeTradingAccounts: Run<CommandMessage>;
   /** Gets the outcomes of commands that may have been sent. Closes a command without an outcome. */
   readonly settleTradingAccounts: Run<StoredCommandMessage>;
-  /** The known operations. Every command that is passed to these functions has one of them. */
+  /** Must contain the operation of every command that is passed to a function of this file. */
   readonly operations: QueuedOperations;
   readonly repository: AccountRepository;
   readonly deletions: DeletionRepository;
@@ -38,7 +38,10 @@ export type ChangeEffect =
 
 type Outcome = CommandOutcome<ChangeEffect>;
 
-/** Runs commands of one server, at most one per account; returns one result for each, in order. */
+/**
+ * Runs commands of one server. `commands` has at most one command for each account. Returns one
+ * result for each command, in order.
+ */
 export function executeChanges(
   options: ChangeCommandsOptions,
   serverId: string,
@@ -57,9 +60,9 @@ export function settleChanges(
 }
 
 /**
- * Writes the effects of commands and their events, and marks the accounts of succeeded deletions
- * `deleted`. Returns results by command id, of the succeeded commands whose rows were written;
- * every other command keeps the result of its outcome.
+ * Writes the effects of commands, records their events, and marks the accounts of succeeded
+ * deletions `deleted`. Returns, by command id, the results of succeeded commands whose account rows
+ * were written. Every other command keeps the result in its outcome.
  */
 export async function applyChanges(
   options: ChangeCommandsOptions,
@@ -85,7 +88,7 @@ export async function applyChanges(
   const spans = new Map<string, string | undefined>();
   for (const { message, done, hasSucceeded } of changes) {
     const after = changed.get(message.commandId);
-    // The row of a deleting account is unchanged: the result keeps the trading server's values.
+    // The account is being deleted: its row is unchanged, and the result of the outcome stays.
     if (after === undefined) continue;
     const operation = operationOf(options, message);
     if (hasSucceeded) results.set(message.commandId, operation.result(after, done.effect));

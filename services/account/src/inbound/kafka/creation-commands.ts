@@ -1,4 +1,6 @@
-/** Maps creation messages to requests, and their outcomes to rows, results and events. */
+/**
+ * Maps command messages to creations, and the outcomes of creations to rows, results and events.
+ */
 import type { FinalOutcome, CommandOutcome, LeasedCommand, UnsettledCommand, WorkTransaction } from "@kapi/commands";
 import { accountKey, type CommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";
@@ -22,13 +24,13 @@ export interface CreationCommandsOptions {
   readonly opener: AccountOpener;
   readonly repository: CreationRepository;
   readonly recordEvents: RecordEvents;
-  /** The supplied password, decrypted, or the derived one. */
+  /** Returns the supplied password, decrypted; if none was supplied, the derived password. */
   readonly passwordOf: (message: CommandMessage, kind: PasswordKind) => string;
   /** Gives the time at which kapi learned of a rejection, or closed a creation. */
   readonly clock: Clock;
 }
 
-/** The effect of a creation that was opened or rejected. */
+/** The effect of a creation whose account was opened or rejected. */
 export interface CreationEffect {
   readonly kind: "creation";
   /** When the trading server opened the account, or when kapi learned of the rejection. */

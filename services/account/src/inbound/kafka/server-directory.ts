@@ -21,8 +21,8 @@ interface ServerDirectoryOptions {
 }
 
 /**
- * Starts to save the servers of the directory. Resolves once the servers that the directory has now
- * are saved. `stop` waits for the running round.
+ * Starts to save the servers of the directory. Resolves after the servers that the directory has at
+ * the call are saved. `stop` waits for the running round.
  */
 export async function startServerFollower(options: ServerDirectoryOptions): Promise<Started<void>> {
   const { serverRepository, logger } = options;
@@ -36,7 +36,10 @@ export async function startServerFollower(options: ServerDirectoryOptions): Prom
   for (const entry of options.servers()) await serverRepository.save(entry);
 
   const onFailure = (serverId: string, error: unknown): void => {
-    logger.warn({ serverId, err: error }, "the configuration was not sent to the trading server; it is retried");
+    logger.warn(
+      { serverId, err: error },
+      "the configuration was not sent to the trading server; it will be sent again",
+    );
   };
   /** The next round continues after this server; null: it begins with the first server. */
   let lastServerId: string | null = null;

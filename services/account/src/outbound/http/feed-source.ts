@@ -3,7 +3,10 @@ import { bookNextPage, type BookingQueue, createEventHistory } from "@kapi/tradi
 
 import type { FeedSource } from "../../domain/history-ports.ts";
 
-/** Reads missing events from the trading server and books them in the shared queue. */
+/**
+ * Reads missing events from the trading server, and books them through `queue`, which also books
+ * the events of the topic.
+ */
 export function createFeedSource(
   client: TradingServerClient,
   queue: Pick<BookingQueue, "book" | "forget">,

@@ -1,8 +1,8 @@
 /**
  * The number of accounts per server and status, so that lists need not count them. Every
- * transaction that changes a status also changes the numbers. A transition adds its own row and
- * merges rows that no other transaction holds. So no transaction waits for another, and the sum of
- * the rows is always exact.
+ * transaction that changes a status also changes the numbers: it inserts rows with the differences,
+ * and merges them with rows that no other transaction has locked. So no transaction waits for
+ * another, and the sum of the rows is always exact.
  */
 import { column } from "@kapi/commands";
 import type { AccountStatus } from "@kapi/contracts";

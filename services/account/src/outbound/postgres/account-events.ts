@@ -83,7 +83,8 @@ export async function recordEvents(
 
 /**
  * The place after all booked events. The caller holds the account's row, so no event is booked
- * meanwhile. Undefined if 0.1.0 started the deletion: it removed the account's feed.
+ * meanwhile. Undefined if release 0.1.0 started the deletion: that release removed the account's
+ * feed.
  */
 function placeBehindBooked(row: CountedRow): EventPlace | undefined {
   if (row.status === "deleting" && row.booked_sequence === null) return undefined;

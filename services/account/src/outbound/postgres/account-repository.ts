@@ -69,7 +69,7 @@ const END = statement<AccountRow & { command_id: string; changed: boolean; moved
    returning ${ACCOUNT_COLUMNS_OF_A}, e.command_id, e.moved_from, coalesce(e.changed, false) as changed`,
 );
 
-/** The statuses in which commands may have an effect: those from which a queued deletion starts. */
+/** The statuses in which a command can have an effect. A queued deletion can start from them. */
 const LIVING = startsOf("startDeletion");
 
 /** Accounts in PostgreSQL. */

@@ -3,8 +3,8 @@ import { type Database, instantText, type Statement, statement } from "@kapi/pos
 import { ACCOUNT_COLUMNS_OF_A, type AccountRow } from "./account-row.ts";
 
 /**
- * Timeout of a search, below that of other statements. A text without three letters or digits in a
- * row reads every account of the server.
+ * Timeout of a search, below that of other statements. A search for a text without three
+ * consecutive letters or digits reads every account of the server.
  */
 const SEARCH_TIMEOUT_MS = 2_000;
 const SET_TIMEOUT = `set_config('statement_timeout', '${SEARCH_TIMEOUT_MS}', true)`;
@@ -45,8 +45,8 @@ export function matchesNumberOrName(pattern: string): string {
 }
 
 /**
- * One page of the matches of `where`, newest first, and their total. The {@link ListPosition} that
- * the page begins after, `limit` and `offset` are the parameters from `next` on.
+ * One page of the matches of `where`, newest first, and their total. The parameters from `next`
+ * on: the two fields of the {@link ListPosition} after which the page begins; `limit`; `offset`.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
   // The matches are found before they are ordered. In list order, all accounts would be read.
@@ -83,7 +83,7 @@ export function searchChunk<Row>(
   return readWith(CHUNK_SETTINGS, database, chunk, values);
 }
 
-/** Reads in its own transaction, which limits the settings to it. */
+/** Reads in a separate transaction, because the settings end with their transaction. */
 function readWith<Row>(
   settings: Statement<unknown>,
   database: Database,

@@ -12,7 +12,7 @@ const SELECT_BY_ID = statement<AccountRow>(
   "account-select-by-id",
   `select ${ACCOUNT_COLUMNS} from accounts where id = any($1::uuid[])`,
 );
-// $1 server, $2 number of creations. Returns the last of the assigned account numbers. The row lock
+// $1 server, $2 number of creations. Returns the highest assigned account number. The row lock
 // prevents two processes from assigning the same number.
 const TAKE_NUMBERS = statement<{ last_account_number: number; currency: string }>(
   "server-take-numbers",

@@ -51,8 +51,9 @@ export const DEALS_BETWEEN: Statement<DealRow & { readonly account_number: strin
 
 /**
  * $1 server, $2 now; arrays: $3 day, $4 account number, $5 count, $6 commission, $7 realized
- * profit, $8 swap, $9 hash, $10 the revision that a new digest gets. A digest whose content differs
- * gets the next revision; an equal one stays as it is. A day without deals gets no new digest.
+ * profit, $8 swap, $9 hash, $10 the revision that a new digest gets. An existing digest with
+ * another hash gets the next revision; with the same hash it stays as it is. A day without deals
+ * gets no new digest.
  */
 export const WRITE_DIGESTS: Statement<never> = statement(
   "digest-write",

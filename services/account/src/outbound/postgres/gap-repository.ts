@@ -45,8 +45,8 @@ const POSTPONE_GAP: Statement<never> = statement(
 );
 
 /**
- * Reads, postpones and closes the stored gaps of the history. They are stored so that a restart
- * does not lose them.
+ * Reads, postpones and closes the gaps of the history. Gaps are stored, so that a restart does not
+ * lose them.
  */
 export function createGapRepository(database: Database): GapRepository {
   return {

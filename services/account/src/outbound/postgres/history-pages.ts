@@ -1,7 +1,7 @@
 /**
- * Pages of an account's orders, positions and deals. Records are numbered without a gap, so a page
- * without filters is a range of numbers and its total is the last number: page 400 costs as much as
- * page 1. A filter other than the status of positions reads all records of the account.
+ * Pages of an account's orders, positions and deals. Records are numbered without a gap. So a page
+ * without filters is a range of numbers, and the total is the highest number: page 400 costs as
+ * much as page 1. A filter other than the status of positions reads all records of the account.
  */
 import type { Deal, ListPositionsQuery, Order, Position, AccountRef } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";
@@ -27,8 +27,8 @@ export const ACCOUNT = `accounts a left join feeds f on f.server_id = a.server_i
 /** Selects the account `$2` of the server `$1`, unless it is deleting or deleted. */
 export const IS_ASKED = `a.server_id = $1 and a.account_number = $2 and a.status not in ('deleting', 'deleted')`;
 
-// $1 server, $2 account number, $3 offset, $4 limit, $5 only numbers below this one, or null. Of
-// offset and $5 at most one is given. `least` ignores null.
+// $1 server, $2 account number, $3 offset, $4 limit, $5 only numbers below this one, or null. If $5
+// is given, $3 is 0. `least` ignores null.
 function pageOf(table: string, columns: string, count: string): string {
   return `select coalesce(f.${count}, 0) as total, r.* from ${ACCOUNT}
    left join lateral (
@@ -52,7 +52,7 @@ const ALL_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page",
   pageOf("positions", POSITION_COLUMNS, "position_count"),
 );
-// Few positions are open at a time; they have their own index.
+// Few positions are open at a time; the open ones have their own index.
 export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
   "positions-page-open",
   `select coalesce(f.open_position_count, 0) as total, r.* from ${ACCOUNT}
@@ -64,8 +64,8 @@ export const OPEN_POSITIONS_PAGE: Statement<PageRow<PositionRow>> = statement(
    ) r on true
    where ${IS_ASKED} order by r.n desc`,
 );
-// The $3 newest positions are skipped. For each open one among them, one more closed position has
-// to be skipped. So this reads only the page and the few open positions, at any offset.
+// Skips the $3 newest positions. For each open position among these, it skips one more closed
+// position. So it reads only the page and the few open positions, at any offset.
 const CLOSED_POSITIONS: Statement<PageRow<PositionRow>> = statement(
   "positions-page-closed",
   `select coalesce(f.position_count - f.open_position_count, 0) as total, r.* from ${ACCOUNT}
@@ -120,9 +120,9 @@ export const FILTERED_DEALS: Statement<PageRow<DealRow>> = statement(
 );
 
 /**
- * A page of an account's orders, newest first, and the number of all matching ones. `from`
- * (inclusive) and `to` (exclusive) filter by creation. With a filter, all orders of the account are
- * read and counted. Null if the account does not exist, or is deleting or deleted.
+ * A page of an account's orders, newest first, and the number of all matching orders. `from`
+ * (inclusive) and `to` (exclusive) filter by the time of creation. With a filter, all orders of the
+ * account are read and counted. Null if the account does not exist, or is deleting or deleted.
  */
 export function orderPage(
   database: Database,
@@ -136,8 +136,8 @@ export function orderPage(
 }
 
 /**
- * A page of an account's positions, as {@link orderPage}; `from` and `to` filter by opening. If
- * only `status` is given, only the page and few other rows are read.
+ * A page of an account's positions, as {@link orderPage}; `from` and `to` filter by the time of
+ * opening. If no other filter than `status` is given, only the page and few other rows are read.
  */
 export function positionPage(
   database: Database,
@@ -151,7 +151,7 @@ export function positionPage(
   return page(database, account, range, isFiltered ? [...filters, status === "all" ? undefined : status] : [], read);
 }
 
-/** A page of an account's deals, as {@link orderPage}; `from` and `to` filter by execution. */
+/** A page of an account's deals, as {@link orderPage}; `from` and `to` filter by execution time. */
 export function dealPage(
   database: Database,
   account: AccountRef,

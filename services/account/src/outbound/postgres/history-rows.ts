@@ -77,12 +77,15 @@ export interface DealRow {
 
 const ZERO_MICROSECONDS = "000Z";
 
-/** ISO 8601 with milliseconds, or microseconds if they are not 0. */
+/** ISO 8601 with microseconds; with milliseconds if the last three digits are 0. */
 function toInstant(text: string): string {
   return text.endsWith(ZERO_MICROSECONDS) ? `${text.slice(0, -ZERO_MICROSECONDS.length)}Z` : text;
 }
 
-/** The order as the API shows it. Times keep their microseconds, unless these are 0. */
+/**
+ * The order as the API shows it. Times have microseconds, or milliseconds if the last three digits
+ * are 0.
+ */
 export function orderFromRow(row: OrderRow): Order {
   return {
     id: row.id,

@@ -57,7 +57,7 @@ export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
    ${IN_LOCK_ORDER}`,
 );
 
-/** Arrays: server, account number, needed booked sequence. */
+/** Arrays: server, account number, the sequence up to which events must be booked. */
 export const NOTE_GAPS: Statement<never> = statement(
   "feed-note-gaps",
   `insert into feed_gaps as g (server_id, account_number, needed_sequence)

@@ -24,10 +24,10 @@ const STORED = `server_id, account_number, id, n, order_id, symbol, side, volume
 const AT = "($3::timestamptz + interval '999 microseconds')";
 
 /**
- * $1 server, $2 account number, $3 time, $4 limit. If no position was open, there is one row, whose
- * fields of a position are null. If the account does not exist, or is deleting or deleted, there is
- * no row. Three indexes are used: of positions that are still open, of positions that were closed
- * later, and of partial closes.
+ * $1 server, $2 account number, $3 time, $4 limit. If no position was open, there is one row with
+ * null in every field of the position. If the account does not exist, or is deleting or deleted,
+ * there is no row. Three indexes are used: of positions that are still open, of positions that were
+ * closed later, and of partial closes.
  */
 export const OPEN_AT: Statement<AccountRow & (OpenPositionRow | { readonly n: null })> = statement(
   "positions-open-at",

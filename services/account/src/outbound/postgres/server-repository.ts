@@ -146,7 +146,7 @@ async function sendConfiguration(database: Database, serverId: string, configure
     try {
       await configure(fromRow(row));
     } catch (error) {
-      // The failed send may still have arrived, also after the send of another process.
+      // The failed send possibly arrived, even after the send of another process: send again.
       await database.query(SAVE_UNCONFIGURED, [serverId]);
       throw error;
     }

@@ -24,8 +24,8 @@ const counted = (text: string): string => `with touched as (${text} returning 1)
 const withSameId = (other: string): string =>
   `from ${other} o where o.server_id = t.server_id and o.account_number = t.account_number and o.id = t.id`;
 
-// First, live rows without an equal staged row are deleted. They may have the number `n` of a row
-// that INSERT_MISSING inserts, and `n` is unique.
+// First, live rows without an equal staged row are deleted. Such a row can have the number `n` of a
+// row that INSERT_MISSING inserts, and `n` is unique.
 const DELETE_DIFFERENT = TABLES.map((table): Statement<CountRow> =>
   statement(
     `${table}-delete-different`,
@@ -88,7 +88,7 @@ const FORGET_DONE: Statement<never> = statement("rebuild-forget-done", "delete f
 
 /**
  * The staged tables and the progress of rebuilds. `replace` rejects, and changes nothing, if the
- * numbers of rows afterwards would not match the counts of the feed.
+ * new numbers of live rows do not match the counts of the staged feed.
  */
 export function createStagedHistory(database: Database): StagedHistory {
   const live = createHistoryWriter("live");
@@ -166,7 +166,7 @@ async function take(tx: Transaction, account: AccountRef): Promise<number> {
   return Math.max(deleted, inserted);
 }
 
-/** Checks that the numbers of rows match the feed; otherwise nothing is replaced. */
+/** Throws if the numbers of live rows do not match the feed; the transaction then rolls back. */
 async function assertCounts(tx: Transaction, account: AccountRef, feed: Feed): Promise<void> {
   const [rows] = await tx.query(COUNT_RECORDS, [account.serverId, account.accountNumber]);
   const expected = [feed.orderCount, feed.positionCount, feed.openPositionCount, feed.dealCount].join(", ");
