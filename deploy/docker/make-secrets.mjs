@@ -71,7 +71,10 @@ if (folder === "--kubernetes") {
     if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
   }
   const digests = digestsOf((name) => readFileSync(path.join(folder, name)));
-  writeFileSync(path.join(folder, "service_token_digests"), digests, { mode: READABLE });
+  const file = path.join(folder, "service_token_digests");
+  // The file is not writable: replace it.
+  rmSync(file, { force: true });
+  writeFileSync(file, digests, { mode: READABLE });
   if (table !== undefined && programsFolder !== undefined) writeProgramFolders(folder, table, programsFolder);
 }
 

@@ -57,6 +57,13 @@ describe("a stack", () => {
     await service.restart();
   });
 
+  it("a start that is aborted before it begins starts nothing", async () => {
+    const stateDir = `${stack.environment.stateDir}-aborted`;
+    const start = startStack({ stateDir, services: [SERVICE], signal: AbortSignal.abort() });
+    await expect(start).rejects.toThrow("The start was aborted.");
+    expect(existsSync(`${stateDir}/ports.json`)).toBe(false);
+  });
+
   it("two stacks run at the same time on the same servers", async () => {
     const other = await startTestStack({ services: [SERVICE] });
     expect(other.url(SERVICE)).not.toBe(stack.url(SERVICE));

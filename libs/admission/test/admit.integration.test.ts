@@ -199,7 +199,7 @@ test("changes that the synced wallets include are not applied again; a reservati
   await admit(redis, call);
   const chargeId = call.records[0]?.commandId ?? "";
   const older = { organizationId, chargeId, credits: 5, action: "consume", epoch: EPOCH - 1 } as const;
-  expect(await settle(redis, [older])).toEqual(["included"]);
+  expect(await settle(redis, [older, older])).toEqual(["included", "included"]);
   const wallet = { walletId: randomUUID(), lowBalanceThreshold: 0, createdAtMs: 1 };
   const bought = { organizationId, purchaseId: randomUUID(), credits: 9, ...wallet };
   expect(await purchase(redis, { ...bought, epoch: EPOCH - 1 })).toBe("included");

@@ -120,6 +120,7 @@ class FetchingReader implements LogReader {
   }
 
   async remove(partitions: readonly number[]): Promise<void> {
+    if (this.#stopped.signal.aborted) return;
     const done = deferred<void>();
     this.#removals.push({ partitions, done });
     this.#round.abort();
@@ -151,7 +152,7 @@ class FetchingReader implements LogReader {
       return this.#locate(new Map(partitions.map((partition) => [partition, wanted(partition)])));
     });
     void this.#waiters.add(ends, this.#caughtUp);
-    this.#running = this.#read();
+    this.#running = this.#read().finally(() => this.#removePartitions());
   }
 
   #retried<T>(deadline: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -272,6 +272,7 @@ class BatchingProducer implements Producer, GrowingProducer {
       const all = this.#leaveQueue(brokerQueue, () => true);
       return reject(all, "topics are being grown");
     }
+    if (brokerQueue.messages.length === 0) return;
     brokerQueue.isScheduled = true;
     setTimeout(() => {
       brokerQueue.isScheduled = false;

@@ -108,6 +108,18 @@ test("a reader is caught up if all records up to the end are removed", async () 
   await started.stop();
 });
 
+test("removing partitions of a reader ends, also after the reader has stopped or its handler has failed", async () => {
+  await producer.value.send(TOPICS.commandsExport, { key: "k", value: "fails" });
+  const failed = Promise.withResolvers<Error>();
+  const onBatch = () => Promise.reject(new Error("the handler failed"));
+  const { started } = await reader({ topic: TOPICS.commandsExport, onBatch, fatal: failed.resolve });
+  const all = [...(await beginOffsets(kafka, TOPICS.commandsExport)).keys()];
+  expect((await failed.promise).message).toBe("the handler failed");
+  await started.value.remove(all);
+  await started.stop();
+  await started.value.remove(all);
+});
+
 test("records of many fetches are handled once and in order, one batch of a partition at a time", async () => {
   const each = Array.from({ length: 12_000 }, (_, index) => `${index} ${"x".repeat(300)}`);
   for (let start = 0; start < each.length; start += 2_000) {

@@ -46,9 +46,9 @@ function keyFromBase64(text: string): Buffer | null {
 const keyring = z.string().transform((text, context): Keyring => {
   const keys = new Map<string, Buffer>();
   for (const entry of text.split(",")) {
-    const [keyId = "", encoded = ""] = entry.trim().split(":");
+    const [keyId = "", encoded = "", ...rest] = entry.trim().split(":");
     const key = keyFromBase64(encoded);
-    if (!KEY_ID.test(keyId) || key === null || keys.has(keyId)) {
+    if (!KEY_ID.test(keyId) || key === null || keys.has(keyId) || rest.length > 0) {
       const message = `must be "<id>:<base64 of ${KEY_BYTES} bytes>", several with commas, each id once; the first key is in use`;
       context.addIssue({ code: "custom", message });
       return z.NEVER;

@@ -111,7 +111,7 @@ describe("configuration", () => {
     expect(KEYS.keys.get("old")).toEqual(Buffer.alloc(32, 7));
   });
 
-  it.each(["", "a", `a:${KEY},a:${KEY}`, "a:AAAA", `:${KEY}`, `a:${KEY},`])("rejects the keyring %j", (text) => {
+  it.each(["", "a", `a:${KEY},a:${KEY}`, "a:AAAA", `:${KEY}`, `a:${KEY},`, `a:${KEY}:b`])("rejects the keyring %j", (text) => {
     expect(problemsOf(z.object({ KEYS: configFields.keyring }), { KEYS: text })).toHaveLength(1);
   });
 

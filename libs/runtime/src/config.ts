@@ -7,7 +7,8 @@ import { companionProblems } from "./companions.ts";
 /**
  * Suffix of the variable that names a file with the value, as secrets are mounted into containers.
  */
-const FILE_SUFFIX = "_FILE";
+/** The suffix of a variable that names a file with the value of another variable. */
+export const FILE_SUFFIX = "_FILE";
 
 /** The environment variables of a process, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;

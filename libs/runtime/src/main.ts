@@ -2,7 +2,7 @@ import { type Clock, delay, systemClock } from "@kapi/kernel";
 import { setFlagsFromString } from "node:v8";
 import { z } from "zod";
 
-import { ConfigError, type Environment, loadConfig } from "./config.ts";
+import { ConfigError, type Environment, FILE_SUFFIX, loadConfig } from "./config.ts";
 import { configFields } from "./config-fields.ts";
 import { connectionFields, type PostgresSettings } from "./connection-fields.ts";
 import { Health } from "./health.ts";
@@ -144,12 +144,18 @@ export function runTogether(name: string, programs: readonly ServiceProgram[]): 
 /**
  * The variables of one service in the environment of a process with several services. The variable
  * `COMMAND_STATUS__HTTP_PORT` is HTTP_PORT for the service command-status only, and overrides
- * HTTP_PORT, which is for all services.
+ * HTTP_PORT, which is for all services. A file of one service overrides the variable for all services
+ * too.
  */
 export function variablesOf(service: string, env: Environment): Environment {
   const prefix = variablePrefix(service);
-  const own = Object.entries(env).filter(([name]) => name.startsWith(prefix));
-  return { ...env, ...Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value])) };
+  const own = Object.entries(env).flatMap(([name, value]): [string, string | undefined][] =>
+    name.startsWith(prefix) ? [[name.slice(prefix.length), value]] : [],
+  );
+  const fromFiles = own.flatMap(([name, value]): [string, undefined][] =>
+    name.endsWith(FILE_SUFFIX) && value !== "" ? [[name.slice(0, -FILE_SUFFIX.length), undefined]] : [],
+  );
+  return { ...env, ...Object.fromEntries(fromFiles), ...Object.fromEntries(own) };
 }
 
 /** The prefix of one service's variables in a process with several services. */

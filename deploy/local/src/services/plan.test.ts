@@ -43,6 +43,13 @@ describe("the environment of a process with several services", () => {
     });
   });
 
+  it("prefers a service's own file to the variable for all services", () => {
+    const given = { SECRET: "shared", GATEWAY__SECRET_FILE: "/own", CONSOLE__SECRET: "own" };
+    expect(variablesOf("gateway", given)).toMatchObject({ SECRET: undefined, SECRET_FILE: "/own" });
+    expect(variablesOf("console", given)).toMatchObject({ SECRET: "own" });
+    expect(variablesOf("finance", given)).toMatchObject({ SECRET: "shared" });
+  });
+
   it("gives each service only its own token, and an extra variable only to the service that it is for", () => {
     expect(variablesOf("gateway", environment)["SERVICE_TOKEN"]).toBe(secrets.serviceTokens.gateway);
     expect(variablesOf("console", environment)["SERVICE_TOKEN"]).toBe(secrets.serviceTokens.console);

@@ -47,4 +47,12 @@ describe("the ports of a stack", () => {
     const asked = await freePort();
     expect((await choosePorts(folder, ["gateway"], { gateway: asked }, {})).of("gateway")).toBe(asked);
   });
+
+  it("a requested port is not given to another name that had it at the last start", async () => {
+    const names = ["console", "gateway"];
+    const asked = (await choosePorts(folder, names, {}, {})).of("console");
+    const ports = await choosePorts(folder, names, { gateway: asked }, {});
+    expect(ports.of("gateway")).toBe(asked);
+    expect(ports.of("console")).not.toBe(asked);
+  });
 });

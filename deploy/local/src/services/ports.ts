@@ -33,7 +33,9 @@ export async function choosePorts(
 ): Promise<Ports> {
   const kept = readKept(stateDir);
   const chosen = new Map<string, number>();
-  for (const name of names) chosen.set(name, await choose(name, asked[name], [kept[name], preferred[name]], chosen));
+  // Requested ports first: another name would take such a port if it had the port at the last start.
+  for (const name of names.toSorted((one, other) => Number(asked[one] === undefined) - Number(asked[other] === undefined)))
+    chosen.set(name, await choose(name, asked[name], [kept[name], preferred[name]], chosen));
   writeFileSync(path.join(stateDir, PORTS_FILE), `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`);
   return portsFrom(chosen);
 }

@@ -629,7 +629,11 @@ end
 local function apply_settlement(found, charge_id, ledger_credits, action)
   local wallet, known = found.wallet, found.known[charge_id]
   local reserved, consumed = tonumber(known or 0), 0
-  if known then found.ended[#found.ended + 1] = charge_id end
+  if known then
+    found.ended[#found.ended + 1] = charge_id
+    -- A repeated settlement within the call finds no reservation.
+    found.known[charge_id] = nil
+  end
   -- The credits of the ledger are consumed, also if Redis had reserved other credits or none.
   if action == 'consume' then consumed = tonumber(ledger_credits) end
   wallet[RESERVED] = tonumber(wallet[RESERVED]) - reserved
