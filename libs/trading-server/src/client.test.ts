@@ -140,7 +140,7 @@ describe("a read of quotes", () => {
     expect(QuotesQuery.parse(Object.fromEntries(searchParams))).toEqual({ symbols: ["S&P 500", "EUR/USD"], at: AT });
   });
 
-  it("is null for a server without quotes, which does not count as a failure: its reads continue", async () => {
+  it("is null for a server without quotes; reads of this server continue, because 404 does not count as unanswered", async () => {
     quotesAnswer = { status: 404, body: { error: "Not found", code: "NOT_FOUND" } };
     const reader = client();
     for (let n = 0; n <= BREAKER_FAILURES; n += 1) expect(await reader.quotes(ANSWERING, ["EURUSD"], AT)).toBeNull();

@@ -49,15 +49,17 @@ export interface TradingServerClientOptions {
   /** Maximum number of connections per address. Default 64. */
   readonly connections?: number;
   /**
-   * The organization of a server. It uses at most half of the connections to an address, so a
-   * hanging server affects only its own organization. Without this there are no shares.
+   * Returns the organization of a server. All calls of one organization together use at most half
+   * (rounded up) of the connections to an address, so a hanging server affects only its own
+   * organization. Without this option the calls of an organization have no such limit.
    */
   readonly organizationOf?: (serverId: string) => string | undefined;
 }
 
 /**
  * A call without a clear answer rejects with {@link TradingServerUnreachable}. After several
- * unanswered reads of a server, further reads of this server reject at once. If too many calls of
+ * unanswered reads of a server, further reads of this server are not sent, and reject in the same
+ * way at once. Reads continue when a read that probes the server is answered. If too many calls of
  * the server's organization wait, a read rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS, and
  * every other call with {@link TradingServerCallNotSent}.
  */
@@ -70,7 +72,8 @@ export interface TradingServerClient {
    */
   change(serverId: string, changes: readonly Change[]): Promise<Outcome[]>;
   /**
-   * Outcomes in the same order. A reference without an outcome is closed: its change never applies.
+   * Settles at most {@link MAX_BATCH_SIZE} references; outcomes in the same order. A reference
+   * without an outcome is closed: its change never applies.
    */
   settle(serverId: string, references: readonly string[]): Promise<Outcome[]>;
   /** Null: unknown or deleted account. */
@@ -79,12 +82,12 @@ export interface TradingServerClient {
   eventSequence(serverId: string, accountNumber: string): Promise<number | null>;
   /**
    * At most `limit` events after `sinceSequence`, in order, and the account's last sequence (0: the
-   * account never existed).
+   * account never existed). `limit`: 1 to {@link MAX_HISTORY_LIMIT}.
    */
   history(serverId: string, accountNumber: string, sinceSequence: number, limit: number): Promise<History>;
   /**
    * For each symbol the last quote at or before `at` (ISO), in any order; a symbol without one is
-   * left out. At most {@link MAX_QUOTE_SYMBOLS} symbols, each a `QuoteSymbol` of contracts. Null:
+   * left out. `symbols`: 1 to {@link MAX_QUOTE_SYMBOLS}, each a `QuoteSymbol` of contracts. Null:
    * the trading server gives no quotes.
    */
   quotes(serverId: string, symbols: readonly string[], at: string): Promise<Quote[] | null>;

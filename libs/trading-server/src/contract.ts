@@ -1,11 +1,12 @@
 /**
- * The contract between kapi and a trading server (architecture, 1): what a bridge to any trading
- * platform must speak.
+ * The contract between kapi and a trading server (architecture, 1). A bridge to a trading platform
+ * must implement the contract.
  *
  * Every change carries a `reference`. The first outcome of a reference (applied, refused or closed)
- * is final, kept for good and returned again. Settling a reference returns its outcome, or closes
- * it, so that its change can never apply afterwards. Each account's events have a gapless sequence;
- * the answer to a change contains the event of the change.
+ * is final: the trading server keeps it forever, and returns it again. Settling returns the outcome
+ * of a reference, or closes a reference without an outcome: its change can then never apply. Each
+ * account's events have a gapless sequence. The answer to a change contains the event of the
+ * change, if anything changed.
  */
 import { z } from "zod";
 
@@ -33,7 +34,7 @@ export const TOKEN_HEADER = "x-internal-token";
 
 /**
  * The name of a change: the command id, or for an immediate deletion an id that is derived from the
- * account. 1-128 visible ASCII characters. Unique per server, for good.
+ * account. 1-128 visible ASCII characters. Unique per server, and never used again.
  */
 export const Reference = z.string().regex(/^[\x21-\x7e]{1,128}$/);
 
@@ -50,7 +51,9 @@ const Target = {
    * here, and a server ignores a malformed string.
    */
   traceparent: z.string().optional().catch(undefined),
-  /** Who requested the change; all its events repeat this. Malformed values are ignored. */
+  /**
+   * Who requested the change; all events of the change repeat this. Malformed values are ignored.
+   */
   createdBy: Actor.optional().catch(undefined),
 };
 
@@ -80,7 +83,10 @@ export const Change = z.discriminatedUnion("type", [
      * event has their ids in `cancelled`.
      */
     status: TradingStatus,
-    /** Only with `disabled`: then closes all positions, and cancels all pending orders. */
+    /**
+     * True: also closes all positions, and cancels all pending orders. kapi sends this only with
+     * `disabled`.
+     */
     flatten: z.boolean().optional(),
   }),
   /** Closes all positions, and cancels all pending orders. */

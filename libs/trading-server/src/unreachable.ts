@@ -1,6 +1,6 @@
 /**
  * The trading server could not be reached, gave no clear answer, or was not called, for example
- * because its address is unknown. If a change was sent, it is unknown whether it applied.
+ * because its address is unknown. If a change was sent, the server may have applied it.
  */
 export class TradingServerUnreachable extends Error {
   override readonly name = "TradingServerUnreachable";

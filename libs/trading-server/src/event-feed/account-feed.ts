@@ -3,7 +3,7 @@ import type { TradingEvent, AccountRef } from "@kapi/contracts";
 
 /**
  * Result of one event. `gap`: an earlier event is missing, or the events of the account cannot be
- * booked now. `dropped`: the account accepts no events; not cached, because that may change.
+ * booked now. `dropped`: the account accepts no events. This result is not cached.
  */
 export type Booking = "booked" | "duplicate" | "gap" | "dropped";
 
@@ -34,7 +34,7 @@ export interface GapRepository {
   count(atMost: number): Promise<number>;
   /** The gap of an account and its last booked sequence; null: no gap. */
   find(account: AccountRef): Promise<Gap | null>;
-  /** Deletes the gap unless it has grown beyond what is booked. */
+  /** Deletes the gap if its `neededSequence` is booked. */
   close(account: AccountRef): Promise<void>;
   /** The next attempt is at least `delayMs` from now. */
   postpone(account: AccountRef, delayMs: number): Promise<void>;

@@ -61,7 +61,7 @@ describe("the booking queue", () => {
     expect(await Promise.all(answers)).toEqual(["booked", "gap", "booked"]);
   });
 
-  it("books an event from two concurrent sources once, and resolves both", async () => {
+  it("books an event from two concurrent sources once, and answers both sources", async () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();
@@ -101,7 +101,7 @@ describe("the booking queue", () => {
     expect(await again).toBe("booked");
   });
 
-  it("parks the one account whose events cannot be booked, and books the others", async () => {
+  it("records a gap for the one account whose events cannot be booked, and books the other accounts", async () => {
     const { queue, units, noted, unbookable } = setUp();
     const bad = queue.book(event("1001", 7));
     const good = queue.book(event("1002", 1));

@@ -26,7 +26,7 @@ interface BookingQueueOptions<Report extends BookingReport> {
   readonly onGaps: (accounts: readonly AccountRef[]) => void;
   /** Called after every booked unit. */
   readonly onReport?: (report: Report) => void;
-  /** Called for an account whose events cannot be booked. It is parked until the cause is fixed. */
+  /** Called for an account whose events cannot be booked, before its gap is recorded. */
   readonly onUnbookable: (account: AccountRef, error: unknown) => void;
 }
 
@@ -145,8 +145,8 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
   }
 
   /**
-   * Handles a failed unit. After a transient error, rejects its callers. Otherwise books the unit
-   * account by account, and parks each account that cannot be booked.
+   * Handles a failed unit. After a transient error, rejects the callers of its events. Otherwise
+   * books the unit account by account, and records a gap for each account that cannot be booked.
    */
   async #fail(unit: ReadonlyMap<string, AccountEvents>, waiting: readonly Waiting[], error: unknown): Promise<void> {
     const reason = error instanceof Error ? error : new Error(String(error));

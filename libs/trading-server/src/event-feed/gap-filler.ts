@@ -1,8 +1,8 @@
 /**
  * Fills gaps: an account that misses events gets them from the history of the trading server. Gaps
- * are stored as rows, so that no gap is lost. A new gap is filled at once if fewer than
- * {@link MAX_FILLS} fills are running. Every other gap is filled after it is due. Other accounts do
- * not wait.
+ * are stored as rows, so that no gap is lost. A gap that is given to `fill` is filled at once if
+ * fewer than {@link MAX_FILLS} fills are running. Every other gap is filled after it is due. Other
+ * accounts do not wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey, type AccountRef } from "@kapi/contracts";

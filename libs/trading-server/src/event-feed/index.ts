@@ -1,7 +1,7 @@
 /**
- * Trading events in a service: ordered per account, without duplicates, gaps filled from history,
- * many accounts per transaction. The service implements `EventRepository` and
- * `GapRepository`.
+ * Books trading events in a service: in order per account, without duplicates, many accounts per
+ * transaction. Gaps are filled from the trading server's history. The service implements
+ * `EventRepository` and `GapRepository`.
  */
 export * from "./account-feed.ts";
 export * from "./booking-queue.ts";

@@ -26,7 +26,7 @@ interface TradingEventsOptions {
   /** The consumer group of the service. */
   readonly groupId: string;
   readonly queue: Pick<BookingQueue, "book" | "isBooked">;
-  /** Whether a failed booking is retried. Any other error ends the consumer. */
+  /** Whether a booking that failed with this error is retried. Otherwise the consumer ends. */
   readonly isTransient: (error: unknown) => boolean;
   /**
    * The callers that wait for events of the topic. Default: none, because fresh reads (decisions,

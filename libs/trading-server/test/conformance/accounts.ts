@@ -197,7 +197,7 @@ function addCloseOnlyTests(bench: Bench): void {
 
 function addFlattenTests(bench: Bench): void {
   describe("flatten", () => {
-    it("closes every position once, and returns the deals that closed it", async () => {
+    it("closes every position once, and returns the closing deals of each position", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       await bench.target.openPosition(account);
@@ -253,7 +253,7 @@ function addHistoryTests(bench: Bench): void {
       expect((await bench.client.history(bench.serverId, account, 7, 10)).events).toEqual([]);
     });
 
-    it("of a deleted account stays readable: the closing deals, and last the deletion", async () => {
+    it("of a deleted account stays readable, with the closing deals, and the deletion as the last event", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const since = await bench.client.eventSequence(bench.serverId, account);
@@ -266,7 +266,7 @@ function addHistoryTests(bench: Bench): void {
       expect(events.at(-1)?.sequence).toBe(lastSequence);
     });
 
-    it("has the event that the answer to a change has", async () => {
+    it("has the same event as the answer to a change", async () => {
       const account = await bench.account();
       const outcome = await bench.change(account, deposit(5));
       const { events } = await bench.client.history(bench.serverId, account, 1, 10);
@@ -275,7 +275,7 @@ function addHistoryTests(bench: Bench): void {
   });
 }
 
-/** A bridge without quotes answers 404 to each read, and passes. */
+/** A bridge without quotes answers 404 to each read of quotes, and passes. */
 function addQuoteTests(bench: Bench): void {
   describe("quotes, if the server gives them,", () => {
     it("are of known requested symbols, and none before the first quote", async () => {

@@ -10,7 +10,7 @@ export interface DealDigest extends DealsDigest {
 
 /**
  * Reads the digests that the account service has made. A day is `YYYY-MM-DD` in UTC. Ask for the
- * `state` of a day first: `find` may return only some digests of a day that is not made.
+ * `state` of a day first: before a day is `made`, `find` may return only some of its digests.
  */
 export interface DealDigestReader {
   /**

@@ -111,7 +111,10 @@ export interface StagedHistory {
     range: { readonly after: string; readonly through: string },
     limit: number,
   ): Promise<readonly { readonly accountNumber: string; readonly hasFeed: boolean }[]>;
-  /** How many of these accounts have numbers above `after`, and the highest number, or `after`. */
+  /**
+   * The number of accounts of a server with numbers above `after`, without deleting and deleted
+   * ones. `last`: the highest of these account numbers; `after` if there is none.
+   */
   accountsLeft(serverId: string, after: string): Promise<{ readonly count: number; readonly last: string }>;
   /** Account number up to which an unfinished rebuild is done; null if there is no such rebuild. */
   doneThrough(serverId: string): Promise<string | null>;

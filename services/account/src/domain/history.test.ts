@@ -107,7 +107,7 @@ describe("booking the history of an account", () => {
     ]);
   });
 
-  it("places each account event after the finance events before it", () => {
+  it("places each account event by its own sequence and by the sequence of the last finance event before it", () => {
     const run = [
       accountCreated({ sequence: 1, initialBalanceMinor: 500 }),
       order(2, "a", "executed"),

@@ -197,8 +197,8 @@ export interface AccountChanger {
 }
 
 /**
- * Data of an account in other services. Both methods resolve once no read shows the data any more,
- * or if there is none.
+ * Data of an account in other services. Both methods resolve when no read shows the data any more,
+ * or if there is no data.
  */
 export interface ExternalAccountData {
   deleteFromFinance(serverId: string, accountNumber: string): Promise<void>;

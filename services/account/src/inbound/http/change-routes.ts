@@ -18,9 +18,9 @@ interface ChangeRouteOperations {
 }
 
 /**
- * Registers the two routes. They answer 404 for an unknown or removed server and for an account
- * that never existed, and 400 with `issues` for an invalid configuration. Other errors of the
- * operations pass through.
+ * Registers the two routes. The change of a configuration answers 404 for an unknown or removed
+ * server, and 400 with `issues` for an invalid configuration. The deletion answers 404 only for an
+ * account that never existed. Other errors of the operations pass through.
  */
 export function registerChangeRoutes(app: FastifyInstance, operations: ChangeRouteOperations): void {
   serve(app, ACCOUNT_ROUTES.updateServerConfiguration, async ({ params: { serverId }, body }, { headers }) => {

@@ -63,7 +63,7 @@ it("retries a sent command of an unknown operation unless the trading server clo
     isUnreachable: () => false,
     isNotSent: () => false,
   });
-  // Sent by a newer process, then read back by this one.
+  // A newer process sent these commands. Then this process takes them over.
   const commands = outcomes.map(() => ({
     message: CommandMessage.parse(commandMessage({ operation: "account.flatten", payload: {} })),
   }));

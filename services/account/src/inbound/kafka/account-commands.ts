@@ -46,9 +46,9 @@ type CommandCategory = "creation" | "change" | "unknown";
 
 /**
  * Creates the executor for the command worker. A command of an operation that this version does not
- * know fails INTERNAL. If it was sent and the trading server has an outcome, it is retried instead.
- * `apply` locks the accounts of all its commands before it writes any row, so that transactions do
- * not deadlock.
+ * know fails INTERNAL. But if the trading server has an outcome of the command, the command is
+ * retried. `apply` locks the accounts of all its commands before it writes any row, so that
+ * transactions do not deadlock.
  */
 export function createAccountCommands(options: AccountCommandsOptions): CommandExecutor<Effect> {
   const { creations, changes, changer, isUnreachable, isNotSent } = options;
