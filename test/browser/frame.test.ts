@@ -59,7 +59,7 @@ async function at(address: string): Promise<void> {
 
 describe("the search", () => {
   const combobox = () => user.page.getByRole("combobox", { name: /^Account, command/ });
-  const options = () => user.page.getByRole("listbox", { name: "Found" }).getByRole("option");
+  const options = () => user.page.getByRole("listbox", { name: "Search results" }).getByRole("option");
   const find = async (text: string): Promise<void> => {
     await user.page.keyboard.press("Control+k");
     await combobox().fill(text);
@@ -105,7 +105,7 @@ describe("the search", () => {
     };
     await user.page.route("**/console/api/search*", (route) => route.fulfill({ json: answer }));
     await find("backend");
-    await user.page.getByText("These could not be searched and may have more results: commands.").waitFor();
+    await user.page.getByText("Not searched, so results may be missing: commands.").waitFor();
   });
 });
 

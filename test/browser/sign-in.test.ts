@@ -149,7 +149,7 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await user.page.getByLabel("New password").fill("battery staple horse");
   await user.button("Change password").click();
   await user.page.getByText("This link does not work: it was used or replaced, or it expired.").waitFor();
-  await user.page.getByText("Otherwise ask for a new link on the sign-in page.").waitFor();
+  await user.page.getByText("Otherwise go to the sign-in page and ask for a new link.").waitFor();
   await checkPage(user, "password-recover-used");
 });
 

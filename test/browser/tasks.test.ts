@@ -81,7 +81,10 @@ const tab = (name: string): Locator =>
 async function findAccount(): Promise<void> {
   await step(user.page.keyboard.press("Control+k"));
   await user.page.getByRole("combobox", { name: /^Account, command/ }).fill(number);
-  const found = user.page.getByRole("listbox", { name: "Found" }).getByRole("option").filter({ hasText: number });
+  const found = user.page
+    .getByRole("listbox", { name: "Search results" })
+    .getByRole("option")
+    .filter({ hasText: number });
   await click(found.first());
   await user.heading(`Account ${number}`).waitFor();
   await user.settled();

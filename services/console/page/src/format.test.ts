@@ -24,7 +24,7 @@ describe("an amount of money", () => {
   });
 });
 
-it("a number has the noun in the singular only for one", () => {
+it("a counted noun is in the singular only after 1", () => {
   const texts = [0, 1, 2, 1_234].map((amount) => counted(amount, "credit is", "credits are"));
   expect(texts).toEqual(["0 credits are", "1 credit is", "2 credits are", "1,234 credits are"]);
 });

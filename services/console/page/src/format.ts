@@ -64,8 +64,8 @@ export function short(amount: number): string {
 
 /**
  * An amount of money: `−1,234.50 USD`. `currency` is an ISO 4217 code, which decides the number of
- * decimals. Null: the currency is unknown; the text has two decimals and no code. A decimal text
- * stays exact.
+ * decimals. If `currency` is null, the result has two decimals and no code. An amount given as text
+ * is not converted to a floating-point number.
  */
 export function money(amount: number | string, currency: string | null): string {
   const key = currency ?? "";
@@ -95,12 +95,15 @@ export function decimal(value: number): string {
   return withMinus(DECIMAL.format(value));
 }
 
-/** A number of percent. */
+/** A percentage with up to two decimals: `12.5 %`. */
 export function percent(amount: number): string {
   return `${withMinus(PERCENT.format(amount))} %`;
 }
 
-/** A number of percent with up to four decimals, as in risk rules. A decimal text stays exact. */
+/**
+ * A percentage with up to four decimals, as in risk rules. An amount given as text is not converted
+ * to a floating-point number.
+ */
 export function exactPercent(amount: number | string): string {
   return `${withMinus(EXACT_PERCENT.format(amount as number))} %`;
 }

@@ -1,4 +1,4 @@
-/** The pages of the navigation, in groups. A page is shown only if the role permits it. */
+/** The pages of the navigation, in groups. A page is listed only if the role permits the page. */
 import type { ConsolePermission } from "./api/shapes.ts";
 
 interface NavigationPage {
@@ -44,7 +44,7 @@ const NAVIGATION: readonly NavigationGroup[] = [
   },
 ];
 
-/** The page of the console's root. */
+/** The page at the address `/console`. */
 export const FIRST_PAGE = "overview";
 
 /** The navigation for a person with these permissions. */

@@ -65,7 +65,7 @@ export function goToQuery(query: URLSearchParams, move: Move = {}): void {
   go(location.pathname.slice(BASE.length) + (text === "" ? "" : `?${text}`), move);
 }
 
-/** The address of the current page; the component is rendered again when it changes. */
+/** The address of the current page. A change of the address renders the component again. */
 export function usePageAddress(): PageAddress {
   const [address, setAddress] = useState(() => pageAddressOf(location.pathname, location.search));
   useEffect(() => {

@@ -26,7 +26,7 @@ const at = (rows: readonly EquityRow[], minute: number) =>
   rows.find(({ atMs }) => atMs === START_MS + minute * MINUTE_MS);
 
 describe("the lines of the equity of an account", () => {
-  it("are flat at the former equity up to the first change, and from the last change on", () => {
+  it("are flat at the equity before the range until the first change, and flat after the last change", () => {
     const before = { measuredAt: iso(-100), equity: 1_000, balance: 900 };
     const rows = equityRows({ before, points: [point(20, 1_010), point(21, 1_020)] }, [], HOUR);
     expect(equityOf(rows)).toEqual([1_000, 1_000, 1_000, 1_010, 1_020, 1_020, 1_020]);
@@ -34,13 +34,13 @@ describe("the lines of the equity of an account", () => {
     expect(minutesOf(rows)).toEqual([0, second, 20, 21, 22, 22 + second, 60]);
   });
 
-  it("begin with the first equity of an account that had none before", () => {
+  it("begin with the first stored point if no earlier equity is known", () => {
     const rows = equityRows({ before: null, points: [point(20, 1_010)] }, [], HOUR);
     expect([minutesOf(rows)[0], ...equityOf(rows)]).toEqual([21, 1_010, 1_010, 1_010]);
     expect(equityRows({ before: null, points: [] }, [], HOUR)).toEqual([]);
   });
 
-  it("continue into the live samples after the last stored minute, each once", () => {
+  it("continue after the last stored minute with the live samples, without the samples inside that minute", () => {
     const points = [point(57, 1_010)];
     const live = [sample(57.5, 999), sample(58.5, 1_020), sample(59, 1_030)];
     const rows = equityRows({ before: null, points }, live, HOUR);
@@ -49,7 +49,7 @@ describe("the lines of the equity of an account", () => {
     expect(at(rows, 60)?.equity).toBe(1_030);
   });
 
-  it("are not flat before the first live sample: the minute before may not be stored yet", () => {
+  it("are not flat before the first live sample, because changes shortly before this sample may not be stored yet", () => {
     const history = { before: null, points: [point(57, 1_010)] };
     expect(minutesOf(equityRows(history, [sample(58.75, 1_020)], HOUR)).slice(0, 2)).toEqual([58, 58.75]);
     const known = equityRows(history, [sample(57.5, 1_010), sample(58.75, 1_020)], HOUR);
@@ -61,14 +61,14 @@ describe("the lines of the equity of an account", () => {
     expect([at(rows, 0)?.equity, at(rows, 59)?.equity, at(rows, 60)?.equity]).toEqual([980, 1_000, 1_000]);
   });
 
-  it("have no point before the range, but keep the highest equity of a point before it", () => {
+  it("have no row before the range, but keep the highest equity of a point before the range", () => {
     const rows = equityRows({ before: null, points: [point(-2, 1_100), point(10, 1_050)] }, [], HOUR);
     expect(minutesOf(rows)[0]).toBe(0);
     expect(at(rows, 0)).toMatchObject({ equity: 1_100, peak: 1_100 });
     expect(at(rows, 11)).toMatchObject({ equity: 1_050, peak: 1_100 });
   });
 
-  it("show the drawdown of a stored point only at this point, and of a low between two live samples at the later one", () => {
+  it("show the drawdown of a stored point only at this point, and the low of a live sample at this sample", () => {
     const drawdown = { from: 1_100, to: 700 };
     const points = [point(10, 1_050, { lowest: 700, highest: 1_100, drawdown })];
     const rows = equityRows({ before: null, points }, [sample(30, 1_060, 800), sample(31, 1_200)], HOUR);
@@ -80,7 +80,7 @@ describe("the lines of the equity of an account", () => {
 });
 
 describe("the summary of a range", () => {
-  it("has the change, the extremes and the deepest drawdown, with those between samples", () => {
+  it("has the change, the extremes and the deepest drawdown, also if they lie inside a stored minute", () => {
     const drawdown = { from: 1_100, to: 700 };
     const points = [point(10, 1_000), point(20, 1_050, { lowest: 700, highest: 1_100, drawdown })];
     const rows = equityRows({ before: null, points }, [sample(59, 1_150)], HOUR);

@@ -8,19 +8,19 @@ import type { Samples } from "./samples.ts";
  */
 const STEP_MS = 1_000;
 /**
- * A change of the equity is in the stored history at most this long after the change. So for this
- * time before the first live sample, the history may lack changes.
+ * A change of the equity reaches the stored history within this time. So the history may lack
+ * changes in this time before the first live sample.
  */
 const STORED_WITHIN_MS = 90_000;
 
-/** The values at one time; units of currency. */
+/** The values at one time, in units of the account's currency. */
 export interface EquityRow {
   readonly atMs: number;
   readonly equity: number;
   readonly balance: number;
   /** The lowest equity since the row before. */
   readonly lowest: number;
-  /** The highest equity so far. */
+  /** The highest known equity up to this row, also from points before the range. */
   readonly peak: number;
   /**
    * The deepest drawdown since the row before. `to` is an equity since that row. `from` is the
@@ -29,10 +29,11 @@ export interface EquityRow {
   readonly drawdown: EquityPoint["drawdown"];
 }
 
-/** The equity of a range in a few numbers. */
+/** The equity of a range in a few numbers, in units of the account's currency. */
 export interface EquitySummary {
   readonly change: number;
   readonly lowest: number;
+  /** The highest known equity, also from points before the range. */
   readonly highest: number;
   readonly drawdown: EquityPoint["drawdown"];
 }
@@ -46,9 +47,9 @@ interface Segment extends Omit<EquityPoint, "startsAt" | "endsAt"> {
 type StoredEquity = Pick<ConsoleEquityHistory, "before" | "points">;
 
 /**
- * The rows of the chart from `startMs` to `endMs`, in order of time; none before the first known
- * equity. Between segments, and after the last one, the equity does not change. `history` is null
- * while it is not loaded.
+ * The rows of the chart from `startMs` to `endMs`, in order of time. There is no row before the
+ * first known equity. Between segments, and after the last segment, the equity does not change.
+ * `history` is null until the history is loaded.
  */
 export function equityRows(
   history: StoredEquity | null,
@@ -65,9 +66,9 @@ export function equityRows(
     rows.push({ atMs, equity, balance, lowest: equity, peak, drawdown: { from: peak, to: equity } });
   };
   /**
-   * Adds rows for an unchanged equity from the last row to `untilMs`. If `untilMs` is more than one
-   * step later, the first of these rows is one step after the last row. Without it, the chart would
-   * draw the extremes of the last row until `untilMs`.
+   * Adds a row with unchanged equity at `untilMs`. If the newest row is more than one step older,
+   * first adds a row one step after the newest row. Without this extra row, the chart would draw
+   * the extremes of the newest row until `untilMs`.
    */
   const addPause = (untilMs: number): void => {
     const lastMs = rows.at(-1)?.atMs ?? untilMs;

@@ -12,7 +12,7 @@ interface EquityTableProps {
   readonly currency: string;
 }
 
-/** The stored points of the chart as a table, newest first; rendered while it is open. */
+/** The stored points of the chart, newest first. The table is rendered only while it is shown. */
 export function EquityTable({ points, words, currency }: EquityTableProps) {
   const [isOpen, setOpen] = useState(false);
   if (points.length === 0) return null;

@@ -17,15 +17,15 @@ const FONT_PX = 12;
 const BREACH_RADIUS_PX = 5;
 const EXTREME_RADIUS_PX = 8;
 const BREACH_DASH_PX = 4;
-/** Each valuation has a point if there are at most this many. */
+/** Points are drawn if `values` has at most this many entries, with the empty entry at each end. */
 const MAX_POINTS = 60;
 /** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
 
 /**
- * The value that the rule compares (equity or balance) from a minute before a breach to a minute
- * after it, the threshold, and the reference: the value from which the rule counts the loss or
- * profit. Paper has a chart of its own, in light colours and as wide as the paper.
+ * The value that the rule compares (equity or balance), from a minute before a breach to a minute
+ * after the breach. The chart also has the threshold, and the reference: the value from which the
+ * rule counts the loss or profit. A second chart, in light colours, is only for printing.
  */
 export function EvidenceChart({ document }: { readonly document: BreachEvidence }) {
   const lines = useMemo(() => evidenceLines(document), [document]);

@@ -10,7 +10,7 @@ const DOCUMENT = JSON.parse(
 ) as BreachEvidence;
 const START_S = Date.parse("2026-11-26T09:30:00.000Z") / 1_000;
 
-/** The document with other valuations. `second` counts from START_S. The last one is the breach. */
+/** The document with other valuations, the breach last. `second` counts from START_S. */
 function withValuations(...given: [second: number, equity: string, netDeposits: string | null][]): BreachEvidence {
   const [first] = DOCUMENT.records;
   if (first?.kind !== "valuation") throw new Error("the first record of the document is not a valuation");
@@ -38,7 +38,7 @@ describe("the chart of evidence", () => {
     expect(lines.amounts[1]).toBeGreaterThan(10_000);
   });
 
-  it("moves threshold and reference with known net deposits, so that no payout looks like a loss", () => {
+  it("moves threshold and reference with the net deposits, and moves neither if the net deposits are unknown", () => {
     const lines = evidenceLines(
       withValuations([0, "10100.00", "0.00"], [5, "9600.00", "-500.00"], [9, "9500.00", "-500.00"]),
     );
@@ -60,7 +60,7 @@ describe("the chart of evidence", () => {
     expect(lines.amounts[1]).toBeLessThan(10_000);
   });
 
-  it("without any valuation has the threshold, and a range that includes the lowest value", () => {
+  it("has the threshold, and a range that includes the lowest value, if the document has no valuation", () => {
     const lines = evidenceLines({ ...DOCUMENT, records: [], breach: { ...DOCUMENT.breach, valuationIndex: null } });
     expect(lines.values).toEqual([null, null]);
     expect(lines.thresholds).toEqual([9_500, 9_500]);

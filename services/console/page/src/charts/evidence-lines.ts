@@ -4,7 +4,7 @@ import { amountsShown } from "./samples.ts";
 
 /**
  * The reference is left out if its distance from the other lines is more than this share of their
- * range: those lines would look flat.
+ * range. With such a reference, the other lines would look flat.
  */
 const MAX_REFERENCE_DISTANCE = 1;
 
@@ -35,10 +35,10 @@ export interface EvidenceLines {
 }
 
 /**
- * The lines of a document. Deposits and withdrawals move the threshold and the reference, because
- * they are neither profit nor loss. If the net deposits are unknown, both stay where they were at
- * the breach. A valuation that is older than the valuation before it is left out: trading servers
- * repeat valuations.
+ * The lines of a document. Deposits and withdrawals are neither profit nor loss, so they move the
+ * threshold and the reference. If the net deposits are unknown, threshold and reference stay where
+ * they were at the breach. A valuation that is older than the valuation before it is left out,
+ * because trading servers can send an old valuation again.
  */
 export function evidenceLines({ breach, records, from, to }: BreachEvidence): EvidenceLines {
   const valuations = records.filter((record) => record.kind === "valuation");

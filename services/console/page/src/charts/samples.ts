@@ -9,8 +9,8 @@ export type Samples = readonly AccountMetricsFrame[];
 export const NO_SAMPLES: Samples = [];
 
 /**
- * Returns the samples with `sample` appended, without the oldest above the limit. If `sample` is
- * not newer than the last one, returns `samples` itself.
+ * Appends `sample`, and returns the newest `MAX_SAMPLES` samples. If `sample` is not newer than the
+ * last of `samples`, returns `samples` itself.
  */
 export function keptWith(samples: Samples, sample: AccountMetricsFrame): Samples {
   const last = samples.at(-1);

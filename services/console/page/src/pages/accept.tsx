@@ -144,7 +144,7 @@ export function RecoverPage({ api }: { readonly api: ConsoleApi }) {
       <Page title="Choose a new password">
         {recover.failure?.status === NOT_FOUND ? (
           <UsedLink text={recover.failure.message}>
-            If you have already chosen a new password, sign in. Otherwise ask for a new link on the sign-in page.
+            If you have already chosen a new password, sign in. Otherwise go to the sign-in page and ask for a new link.
           </UsedLink>
         ) : done ? (
           <>

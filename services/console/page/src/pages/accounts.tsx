@@ -113,8 +113,8 @@ function List({ answer: { accounts, pagination, orderedAt }, sort, state, isFilt
           {whole(pagination.total)} {pagination.total === 1 ? "account" : "accounts"}
           {orderedAt === null ? null : (
             <>
-              . Sorted and filtered by stored values. The newest of these on this page is from <Moment at={orderedAt} />
-              . Some of the values below may be newer.
+              . The list is sorted and filtered by stored values. The newest stored values on this page are from{" "}
+              <Moment at={orderedAt} />. Some values in the table may be newer.
             </>
           )}
         </p>

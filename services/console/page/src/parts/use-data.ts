@@ -10,12 +10,12 @@ export interface Data<T> {
   readonly loading: boolean;
   /** Loads the data again. */
   readonly reload: () => void;
-  /** Replaces the data by the answer of a change. */
+  /** Replaces the data with the answer to a change. */
   readonly set: (value: T) => void;
 }
 
 interface State<T> extends Pick<Data<T>, "value" | "failure"> {
-  /** The value of `wanted` whose call ended last; null while a call runs. */
+  /** `wanted` of the last call that ended; null while a call runs. */
   readonly loaded: string | null;
 }
 
@@ -49,7 +49,7 @@ export function useData<T>(key: string, load: (signal: AbortSignal) => Promise<T
 
 /**
  * While `isPending`, loads data again `intervalMs` milliseconds after each call has ended, also
- * after a failed one.
+ * after a failed call.
  */
 export function useReloadWhile(
   isPending: boolean,
@@ -72,7 +72,7 @@ export interface Action {
   readonly run: () => void;
 }
 
-/** An action that runs `work`; a rejection of `work` becomes its failure. */
+/** An action that runs `work`. If `work` rejects, the rejection becomes the action's failure. */
 export function useAction(work: () => Promise<void>): Action {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);

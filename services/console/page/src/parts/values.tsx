@@ -141,7 +141,7 @@ export function Copy({ text, what }: CopyProps) {
     return () => clearTimeout(timer);
   }, [message]);
   const copy = (): void => {
-    // `clipboard` is undefined, except over https and on localhost. Its type is never undefined.
+    // `clipboard` is undefined except over https and on localhost. Its type omits undefined.
     const clipboard = navigator.clipboard as Clipboard | undefined;
     const done = clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
     done.then(

@@ -26,7 +26,7 @@ export function ZoneChoice() {
         value={value}
         onChange={({ currentTarget }) => {
           choose(currentTarget.value);
-          // The choice "Other…" opens a dialog, and is not a zone itself.
+          // The control keeps showing the current zone: "Other…" only opens a dialog.
           currentTarget.value = value;
         }}
       >
@@ -61,7 +61,7 @@ function OtherZone({ onClose }: { readonly onClose: () => void }) {
       <form onSubmit={submit}>
         <Field
           label="Name of the zone, such as America/New_York"
-          error={isWrong ? "This browser knows no zone of this name. Choose one of the list." : null}
+          error={isWrong ? "This browser knows no zone of this name. Choose a zone from the list." : null}
         >
           {(tied) => (
             <input

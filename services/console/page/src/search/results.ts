@@ -16,7 +16,7 @@ export interface HitGroup {
   readonly hits: readonly Hit[];
 }
 
-/** Names of the sources of the search, within a sentence. */
+/** Names of the sources of the search, in lower case for the middle of a sentence. */
 export const SOURCE_NAMES: Readonly<Record<SearchSource, string>> = {
   accounts: "accounts",
   commands: "commands",
@@ -59,7 +59,7 @@ function hitOf(result: SearchResult): Hit {
     }
     case "transaction": {
       const { serverId, commandId, type, amount, currency, accountNumber, recordedAt } = result;
-      // The page of the command that caused the transaction shows more than that of the account.
+      // The page of the transaction's command shows more than the page of the account.
       const to = commandId === null ? accountPath(result) : `/commands/${part(serverId)}/${part(commandId)}`;
       const title = `${type.replaceAll("_", " ")} ${money(amount, currency)}`;
       return { to, title, detail: `account ${accountNumber} · ${moment(recordedAt)}` };

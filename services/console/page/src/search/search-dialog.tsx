@@ -124,7 +124,7 @@ function Hits({ id, groups, active, open }: HitsProps) {
   }, [active]);
   let index = -1;
   return (
-    <div ref={list} id={`${id}-hits`} role="listbox" aria-label="Found" class="hits">
+    <div ref={list} id={`${id}-hits`} role="listbox" aria-label="Search results" class="hits">
       {groups.map(({ title, hits }) => (
         <div key={title} role="group" aria-label={title}>
           <p class="group-title" aria-hidden="true">
@@ -167,7 +167,7 @@ function Outcome({ text, answered, answer, count }: OutcomeProps) {
   return (
     <>
       {missing.length === 0 ? null : (
-        <p class="notice warning">These could not be searched and may have more results: {missing.join(", ")}.</p>
+        <p class="notice warning">Not searched, so results may be missing: {missing.join(", ")}.</p>
       )}
       <p role="status" class="quiet">
         {outcomeText(text, answered, answer, count)}
@@ -181,5 +181,5 @@ function outcomeText(text: string, answered: string, answer: SearchAnswer | null
   if (answered !== text) return "Searching…";
   if (answer === null) return "";
   if (count > 0) return `${count} found.`;
-  return "Nothing found. Accounts need at least 3 characters of the number or name; ids must be complete.";
+  return "Nothing found. For an account, type at least 3 characters of its number or name. Type ids in full.";
 }

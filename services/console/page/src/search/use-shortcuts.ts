@@ -1,4 +1,4 @@
-/** Keys that open a dialog on every page. */
+/** Keys that open a dialog. They work on every page. */
 import { useEffect } from "preact/hooks";
 
 type ShortcutDialog = "search" | "shortcuts";

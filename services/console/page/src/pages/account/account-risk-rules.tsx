@@ -65,7 +65,7 @@ interface RulesProps {
 }
 
 function Rules({ rules: value, currency, current, reload }: RulesProps) {
-  /** The version that is being changed. It stays, also if a newer version is loaded. */
+  /** The version that the person edits. A newer loaded version does not replace it. */
   const [edited, setEdited] = useState<AccountRiskRules | null>(null);
   const [isDeleting, setDeleting] = useState(false);
   const isBusy = current.intent !== null && !isFinal(current.command);
@@ -133,9 +133,10 @@ function ChangeWarning({ rules: { template } }: { readonly rules: AccountRiskRul
   return (
     <>
       <p>
-        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach. It also
-        keeps the value from which it counts, unless you choose another one. Any other rule starts anew. If the account
-        already exceeds the limit of a rule, the rule is breached at once, and its action is carried out.
+        All rules of the account are replaced together. A rule that keeps its name and type keeps its breach. The rule
+        also keeps the value from which it counts, unless you choose another value. Any other rule is a new rule without
+        a breach. If the account already exceeds the limit of a rule, the rule is breached at once, and its action is
+        carried out.
       </p>
       {template === null ? null : (
         <p>
@@ -176,7 +177,7 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
           checked={useTemplate}
           onChange={({ currentTarget }) => setUseTemplate(currentTarget.checked)}
         />
-        <span>Use the template that matches the account instead</span>
+        <span>Replace these rules with the first template that matches the account</span>
       </label>
     </ConfirmDialog>
   );

@@ -13,11 +13,11 @@ it.each([
   ["1,234.50", null],
   ["1e5", null],
   ["", null],
-])("the amount %j is %j minor units", (text, minor) => {
+])("the entered text %j gives %j minor units (null: the text is refused)", (text, minor) => {
   expect(minorUnits(text)).toBe(minor);
 });
 
-it("balances are exact", () => {
+it("a balance after a change has no rounding error", () => {
   expect(balanceAfter(0.1, 20)).toBe(0.3);
   expect(balanceAfter(1_000.1, -30)).toBe(999.8);
   expect(inUnits(minorUnits("0.07") ?? 0)).toBe(0.07);

@@ -1,4 +1,4 @@
-/** Amounts that people enter. They are computed in minor units, and so are exact. */
+/** Amounts that people enter. Sums are computed in minor units, without rounding errors. */
 
 const DECIMALS = 2;
 const MINOR_UNITS = 10 ** DECIMALS;

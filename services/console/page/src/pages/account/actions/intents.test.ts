@@ -26,7 +26,7 @@ class Tab {
   }
 }
 
-it("a reload while an intent is sent keeps its key, and says that the outcome is unknown", () => {
+it("a reload during an attempt keeps the intent and its key, and makes its state unknown", () => {
   const tab = new Tab();
   const intent = createIntent("deposit", { amount: 100 }, NOW_MS);
   keepIntent(tab, STORAGE_KEY, intent);

@@ -1,7 +1,6 @@
 /**
- * An intent: a change of an account or a template that a person began, and its progress. It is kept
- * in the browser tab, so that a reload neither forgets it nor carries it out again (decisions,
- * 26.2).
+ * An intent is a change of an account or a template that a person began. The browser tab keeps the
+ * intent, so that a reload of the page neither forgets nor repeats the change (decisions, 26.2).
  */
 import type { Failure } from "../../../api/failure.ts";
 import type { AccountAction, Command, TemplateAction } from "../../../api/shapes.ts";
@@ -16,15 +15,15 @@ const DECIDED_WITHIN_MS = 16 * 60_000;
 /** An intent as the browser tab keeps it. */
 export interface Intent {
   readonly action: AccountAction | TemplateAction;
-  /** The same for all attempts: the action is carried out once. */
+  /** All attempts have this key, so that the action is carried out at most once. */
   readonly key: string;
-  /** Fields of the action. Never a password: the browser stores them. */
+  /** Fields of the action. They contain no password, because the browser stores them. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** The time of the last attempt, by the clock of the browser. */
   readonly sentAtMs: number;
   /**
-   * `sending`: an attempt is running. `unknown`: an attempt had no answer or a 5xx, so it may have
-   * been accepted. `accepted`: its command is known.
+   * `sending`: the first attempt is running. `unknown`: an attempt had no answer or a 5xx, so the
+   * attempt may have been accepted. `accepted`: the command of the intent is known.
    */
   readonly state: "sending" | "unknown" | "accepted";
   readonly commandId: string | null;
@@ -46,16 +45,16 @@ export function acceptedAs(intent: Intent, { id, deadlineAt }: Command): Intent 
 /**
  * Whether it is certain that no attempt was accepted, after an attempt that failed with `status`.
  * `before` is the state before this attempt. If an earlier attempt had no answer, the rejection of
- * this one proves nothing about the earlier one.
+ * this attempt proves nothing about the earlier attempt.
  */
 export function isRefused({ status }: Pick<Failure, "status">, before: Intent["state"]): boolean {
   return before === "sending" && status !== null && status < FIRST_SERVER_ERROR;
 }
 
 /**
- * From this time on, a read that does not find the command proves that no attempt was accepted. A
- * command that exists is final, unless its outcome on the trading server cannot be determined yet
- * (decisions, 3.1).
+ * From this time on, a read that does not find the command proves that no attempt was accepted. An
+ * existing command is final from this time on, unless its outcome on the trading server cannot be
+ * determined yet (decisions, 3.1).
  */
 export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;

@@ -14,7 +14,7 @@ const MOVES_MONEY: ReadonlySet<string> = new Set(["finance.deposit", "finance.wi
 interface ProgressProps {
   readonly serverId: string;
   readonly current: CurrentIntent;
-  /** What the action is: "Deposit of 100.00 USD". */
+  /** Name of the action: "Deposit of 100.00 USD". */
   readonly what: (intent: Intent) => string;
   /** What a succeeded command did, in sentences. */
   readonly result: (command: Command) => string;
@@ -56,7 +56,7 @@ function Running({ what, serverId, intent, current }: PartProps & { serverId: st
         ? "sending…"
         : current.isOverdue
           ? "its outcome is not known yet, although its deadline is over. Contact your provider with the command id."
-          : `accepted, not done yet. Its outcome will be known by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
+          : `accepted, not done yet. Its outcome should be known by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
       {commandId === null ? null : (
         <CommandLink serverId={serverId} commandId={commandId}>
           Command
@@ -72,16 +72,17 @@ function Unknown({ what, intent, current }: PartProps & { readonly intent: Inten
   if (current.isOverdue) {
     return (
       <Notice kind="warning">
-        <strong>{what}:</strong> it was not accepted, and will not be. You can start it again.{" "}
+        <strong>{what}:</strong> not accepted, and will not be carried out. You can start this action again.{" "}
         <Dismiss current={current} />
       </Notice>
     );
   }
   return (
     <Notice kind="warning">
-      <strong>{what}: not known yet whether it was accepted.</strong> Do not start it again. This page looks for it. Its
-      outcome will be known by {minuteMoment(decidedAtMs(intent))}. “Send again” sends the same request: it is carried
-      out at most once. {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
+      <strong>{what}: not known yet whether the action was accepted.</strong> Do not start the same action again. This
+      page looks for the command of the action. The outcome should be known by {minuteMoment(decidedAtMs(intent))}.
+      “Send again” is safe: it sends the same request, and the action is carried out at most once.{" "}
+      {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
       <div class="buttons">
         <button type="button" disabled={again.busy} onClick={again.run}>
           {again.busy ? "Sending…" : "Send again"}
@@ -117,8 +118,8 @@ function TransactionLink({ command: { id, operation, serverId, accountNumber } }
 }
 
 /**
- * The new password of a reset. It is shown to the person who reset it, and never stored. After a
- * reload, a button sends the same request again to get the password.
+ * The new password of a reset. Only the person who reset the password sees it, and it is never
+ * stored. After a reload of the page, a button sends the same request again to get the password.
  */
 function NewPassword({ intent, current }: { readonly intent: Intent; readonly current: CurrentIntent }) {
   const again = useAction(current.sendAgain);

@@ -35,9 +35,9 @@ export interface IntentTarget {
 export interface CurrentIntent {
   /** Null: no action is in progress, and no outcome is shown. */
   readonly intent: Intent | null;
-  /** The newest state of its command; null while it is unknown. */
+  /** The newest known state of the intent's command; null while none is known. */
   readonly command: Command | null;
-  /** The new password of a reset; null if there is none, and after a reload. */
+  /** The new password of a reset; null until an answer with a password arrives on this page. */
   readonly password: string | null;
   /**
    * The last failure of an attempt that left the outcome of the intent unknown. Null if there is no
@@ -45,11 +45,11 @@ export interface CurrentIntent {
    */
   readonly failure: Failure | null;
   /**
-   * Whether the outcome should be known by now, but the command is not final or was not found. A
-   * command that was not found does not exist.
+   * True if the outcome should be known by now, but the command is not final or was not found. If
+   * the command was not found by now, no attempt was accepted.
    */
   readonly isOverdue: boolean;
-  /** Sends a new intent. Rejects with a Failure if the intent was certainly not accepted. */
+  /** Sends a new intent. Rejects with a Failure if it is certain that no attempt was accepted. */
   readonly start: (action: Intent["action"], fields: Intent["fields"]) => Promise<void>;
   /**
    * Sends the same intent again, under the same key. If the intent was accepted before and this
@@ -61,8 +61,8 @@ export interface CurrentIntent {
 }
 
 /**
- * The intent on the target. Its command is read until it is final. `onDone` is called when the
- * command has succeeded.
+ * The intent on the target. The command of the intent is read until the command is final or the
+ * intent is overdue. `onDone` is called when the command has succeeded.
  */
 export function useIntent(target: IntentTarget, onDone: () => void): CurrentIntent {
   const { serverId } = target;
@@ -94,7 +94,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
     if (found.status === "succeeded") done.current();
   };
 
-  /** Whether the command was found while an attempt was running. */
+  /** Whether the command is known: `watch` may find it during an attempt or a pause. */
   const isFound = (): boolean => (loadIntent(sessionStorage, storageKey)?.commandId ?? null) !== null;
 
   const send = async (given: Intent): Promise<void> => {

@@ -89,7 +89,7 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
     effect: (account) =>
       account.openPositionCount === 0
         ? "The account accepts no orders. It can be enabled again."
-        : `The trading server refuses it: the account has ${positions(account)}. Flatten the account first.`,
+        : `The trading server refuses to archive an account with ${positions(account)}. Flatten the account first.`,
   },
   "reset-password": {
     name: "Reset password",
@@ -116,7 +116,7 @@ export function isButtonAction(action: string): action is ButtonAction {
   return Object.hasOwn(ACTIONS, action);
 }
 
-/** Label of the button that confirms an action; with the amount of money, if it is not null. */
+/** Label of the button that confirms an action; with the amount, unless `amount` is null. */
 export function confirmText(action: ButtonAction, amount: number | null, currency: string): string {
   return amount === null ? ACTIONS[action].name : `${ACTIONS[action].name} ${money(amount, currency)}`;
 }
@@ -159,8 +159,8 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   INSUFFICIENT_FUNDS: "The amount is above the balance or the free margin.",
   SERVER_DISABLED: "The server is disabled or was removed. A disabled server can be enabled on the page Servers.",
   SERVER_UNAVAILABLE: "The trading server was removed.",
-  REJECTED_BY_SERVER: "The trading server refused it.",
-  INTERNAL: "It failed on our side. Contact your provider with the command id.",
+  REJECTED_BY_SERVER: "The trading server refused the action.",
+  INTERNAL: "The action failed on our side. Contact your provider with the command id.",
 };
 
 /** Why a command failed or expired, in sentences. */
@@ -168,6 +168,7 @@ export function failureText({ operation, status, errorCode, errorMessage }: Comm
   if (errorCode === "INVALID_STATE_TRANSITION" && operation.startsWith("risk.") && typeof errorMessage === "string") {
     return `${errorMessage.charAt(0).toUpperCase()}${errorMessage.slice(1)}.`;
   }
-  if (status === "expired") return "It was not carried out before its deadline, and will not be.";
+  if (status === "expired")
+    return "The action was not carried out before its deadline, and will not be carried out later.";
   return ERROR_TEXTS[errorCode ?? ""] ?? errorMessage ?? "It failed.";
 }

@@ -77,8 +77,7 @@ interface OpenProfitProps {
 
 /**
  * The open profit of the account: from the newest live sample while the stream is connected.
- * Without a connection or a sample, the loaded profit. Trading servers report the open profit for
- * the account, and not for each position.
+ * Without a connection or a sample, the profit of `stored`.
  */
 function OpenProfit({ stored, onChange }: OpenProfitProps) {
   const { connection, samples } = useLive(stored.serverId, stored.accountNumber);
@@ -100,7 +99,7 @@ function OpenProfit({ stored, onChange }: OpenProfitProps) {
       <span class="quiet">
         {sample === undefined ? "stored" : "live"}, measured <Ago at={metricsMeasuredAt} />
       </span>
-      <span class="under">Trading servers report it for the whole account, not for each position.</span>
+      <span class="under">Trading servers report the open profit for the whole account, not for each position.</span>
     </p>
   );
 }

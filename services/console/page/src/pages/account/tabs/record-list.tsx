@@ -22,7 +22,7 @@ export interface RecordFilter {
    * filter is set by a link only, and a button removes it.
    */
   readonly options?: readonly (readonly [value: string, name: string])[] | null;
-  /** The value while nobody has chosen one. The filter then has no choice "All". */
+  /** The value until a person chooses one. A filter with an initial value has no choice "All". */
   readonly initial?: string;
 }
 

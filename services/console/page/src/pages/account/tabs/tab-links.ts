@@ -18,7 +18,7 @@ export const TABS = {
 /** The name of a tab in the address. */
 export type TabName = keyof typeof TABS;
 
-/** The tab that the address names; the overview if it names none. */
+/** The tab that the address names; the overview if the address names no known tab. */
 export function tabIn(query: URLSearchParams): TabName {
   const name = query.get("tab") ?? "";
   return Object.hasOwn(TABS, name) ? (name as TabName) : "overview";
