@@ -4,14 +4,12 @@ create table users (
   organization_id uuid not null,
   -- As it was when the user was made: an organization is never renamed.
   organization_name text not null,
-  -- In lower case. Unique: a person belongs to one organization.
+  -- In lower case; one person, one organization.
   email text not null unique check (email = lower(email)),
   name text not null,
   -- Argon2id, in the PHC form: parameters, salt and hash.
   password_hash text not null,
-  -- A session with an earlier version has ended. The version rises with a new password, when the
-  -- user is disabled, when somebody else removes the second factor, and when all sessions of the
-  -- user are ended.
+  -- A session opened under another version is over: raised with every change of the password, and when a user is disabled.
   session_version integer not null default 1,
   created_at timestamptz not null,
   disabled_at timestamptz
@@ -20,14 +18,14 @@ create index users_of_organization on users (organization_id, created_at desc, i
 
 -- Who did what, from where. Entries are only ever added: the service inserts and selects.
 create table audit_log (
-  -- Drawn before the commit: a smaller id may become visible later. Pages are read by this id.
+  -- In the order of writing; pages go by it.
   id bigint generated always as identity primary key,
-  -- Entries can arrive repeatedly: an entry with a stored event id is ignored.
+  -- What was recorded elsewhere first is recorded here once.
   event_id uuid unique,
   organization_id uuid,
   at timestamptz not null,
   action text not null,
-  -- Null: unknown, for example at a failed sign-in.
+  -- Null: not known, as of a failed sign-in.
   actor_type text check (actor_type in ('key', 'user', 'system', 'operator')),
   actor_id text,
   address text,
@@ -38,9 +36,8 @@ create table audit_log (
 );
 create index audit_log_of_organization on audit_log (organization_id, id desc);
 
--- A trigger, because the service's role may own the table, and an owner can grant every revoked
--- right to itself. If the service has a role that owns no table, these rights are also revoked
--- from this role.
+-- A trigger, because the service's own role may have made the table: what is revoked from an owner, the owner
+-- can grant to itself. A role of its own for the service has these rights revoked, too.
 create function audit_entries_stay() returns trigger language plpgsql as $$
 begin
   raise exception 'no % of rows of %', lower(tg_op), tg_table_name using errcode = 'check_violation';

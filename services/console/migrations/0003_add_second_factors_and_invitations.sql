@@ -1,4 +1,4 @@
--- Null: no sign-in since this column was added.
+-- Null: never, or before this release.
 alter table users add column last_sign_in_at timestamptz;
 
 -- People who were invited and have not accepted. An accepted or cancelled invitation is deleted.
@@ -22,7 +22,7 @@ create table second_factors (
   user_id uuid primary key references users,
   -- Sealed with AES-256-GCM under CONSOLE_SEALING_KEYS, bound to the user.
   secret jsonb not null,
-  -- Null: the person has not confirmed the secret by a code, so no sign-in asks for a code.
+  -- Null: the person has not confirmed it by a code, so no sign-in asks for it.
   confirmed_at timestamptz,
   -- The time step of the last code that was accepted: no code is accepted twice.
   last_step bigint not null default 0
