@@ -46,7 +46,7 @@ describe("an update", () => {
     expect(published[1]).toMatchObject({ ...payload, version: after.version, occurredAt: after.updatedAt });
   });
 
-  it("without a difference succeeds and changes nothing", async () => {
+  it("to the present values succeeds and changes nothing", async () => {
     const account = await env.account();
     const payload = { accountName: "Trader" };
     expect(await env.run(account, "account.update", { payload })).toMatchObject({
@@ -112,27 +112,30 @@ describe("the status", () => {
     [[disable, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "disabled"],
     [[archive, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
   ];
-  it.each(paths)("after %j: %j, in the service and on the trading server", async (path, last, status) => {
-    const account = await env.account();
-    let event: unknown;
-    for (const operation of path) event = await env.run(account, operation);
-    expect(event).toMatchObject({ status: "succeeded", ...last });
-    const { account: record } = (await env.details(account)).body;
-    expect(record.status).toBe(status);
-    expect(record.disabledAt !== null).toBe(path.includes(disable) && path[0] !== archive);
-    expect(record.archivedAt !== null).toBe(path.includes(archive));
-    expect((await env.client.snapshot(env.server.serverId, account))?.status).toBe(status);
-    const names = path.filter(
-      (operation, index) => path[index - 1] !== operation && !(index === 0 && operation === enable),
-    );
-    const changes = "errorCode" in last ? names.slice(0, -1) : names;
-    const published = await accountEvents(account, 1 + changes.length);
-    expect(published.map(({ type }) => type)).toEqual([
-      "account.created",
-      ...changes.map((operation) => (operation === closeOnly ? operation : `${operation}d`)),
-    ]);
-    expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
-  });
+  it.each(paths)(
+    "after the commands %j: the last command ends with %j, and reads and the trading server have the status %j",
+    async (path, last, status) => {
+      const account = await env.account();
+      let event: unknown;
+      for (const operation of path) event = await env.run(account, operation);
+      expect(event).toMatchObject({ status: "succeeded", ...last });
+      const { account: record } = (await env.details(account)).body;
+      expect(record.status).toBe(status);
+      expect(record.disabledAt !== null).toBe(path.includes(disable) && path[0] !== archive);
+      expect(record.archivedAt !== null).toBe(path.includes(archive));
+      expect((await env.client.snapshot(env.server.serverId, account))?.status).toBe(status);
+      const names = path.filter(
+        (operation, index) => path[index - 1] !== operation && !(index === 0 && operation === enable),
+      );
+      const changes = "errorCode" in last ? names.slice(0, -1) : names;
+      const published = await accountEvents(account, 1 + changes.length);
+      expect(published.map(({ type }) => type)).toEqual([
+        "account.created",
+        ...changes.map((operation) => (operation === closeOnly ? operation : `${operation}d`)),
+      ]);
+      expect(published.map(({ accountSequence }) => accountSequence)).toEqual(published.map((_, index) => index + 1));
+    },
+  );
 
   it("archived ends login, trading and funding on the trading server; enabling allows all three again", async () => {
     const creation = await env.publishCreation();
@@ -153,7 +156,7 @@ describe("the status", () => {
     await env.openPosition(account);
   });
 
-  it("after a command succeeds, all earlier events are published and shown, without trading.events", async () => {
+  it("earlier events of the account are published before the command's event, even if trading.events does not have them", async () => {
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
     const account = await env.account();
@@ -183,7 +186,7 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
-  it("a slow history does not block the commands of the server", async () => {
+  it("commands and creations do not wait for slow answers about the histories of accounts", async () => {
     const { serverId } = env.server;
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
@@ -234,7 +237,7 @@ describe("the status", () => {
     "account.password_reset",
     "account.investor_password_reset",
   ];
-  it("pending accepts no command; an account that is failed accepts neither an enable nor an update", async () => {
+  it("pending rejects every command; failed rejects account.enable and account.update", async () => {
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();
     const pending = await eventually(async () => {
@@ -256,14 +259,14 @@ describe("the status", () => {
     expect(await env.run(failed, "account.update", { payload })).toMatchObject({ errorCode: "ACCOUNT_NOT_READY" });
   });
 
-  it.each(operations)("%s of an unknown account fails ACCOUNT_NOT_FOUND", async (operation) => {
+  it.each(operations)("%s of an unknown account fails with ACCOUNT_NOT_FOUND", async (operation) => {
     expect(await env.run("99999999", operation, { payload: { leverage: 1 } })).toMatchObject({
       status: "failed",
       errorCode: "ACCOUNT_NOT_FOUND",
     });
   });
 
-  it("commands on a disabled server fail SERVER_DISABLED", async () => {
+  it("commands on a disabled server fail with SERVER_DISABLED", async () => {
     const server = await env.publishServer();
     const { serverId } = server;
     const account = await env.account({ serverId });
@@ -326,7 +329,7 @@ describe("a search that takes too long", () => {
       await tx.query(LOCK_ACCOUNTS, []);
       return Promise.all([env.call("GET", `${path}&limit=5`), env.call("GET", path)]);
     });
-    // Below the 4 s of other statements.
+    // The timeout of other statements is 4 s.
     expect(performance.now() - startedMs).toBeLessThan(3_900);
     await pool.stop();
     for (const answer of answers) expect(answer).toMatchObject({ status: 500, code: "DEPENDENCY_UNAVAILABLE" });
@@ -339,7 +342,7 @@ describe("after a failure", () => {
   it.each(points)("of the service at %s, each command is carried out once, with one event", async (point) => {
     const account = await env.account();
     await env.restart(`account.${point}`);
-    // A repeated password reset would change the account again; a repeated status would not.
+    // A password reset that is executed twice changes the account twice.
     const reset = await env.publish(account, "account.password_reset");
     const update = await env.publish(account, "account.update", { payload: { leverage: 50 } });
     await env.died();

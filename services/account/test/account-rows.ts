@@ -13,7 +13,7 @@ export async function insertServer(database: Database): Promise<string> {
   return entry.serverId;
 }
 
-/** The creation of an account on this server, of a new organization. */
+/** The data with which an account is created on this server, for a new organization. */
 export function creation(serverId: string, overrides: Partial<AccountCreation> = {}): AccountCreation {
   return {
     commandId: randomUUID(),

@@ -31,7 +31,10 @@ async function named(names: readonly string[]): Promise<{ serverId: string; acco
   return { serverId, accounts };
 }
 
-/** The names found by a search, newest first. Page and whole list must agree. */
+/**
+ * The names that a search finds, newest first. Expects that the page and the unpaged list have the
+ * same names.
+ */
 async function found(serverId: string, search: string): Promise<readonly string[]> {
   const reader = createAccountReader(database);
   const {
@@ -69,7 +72,7 @@ describe("a search among accounts", () => {
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 
-  it("finds parts of names and numbers in any case, paged or not", async () => {
+  it("finds parts of names and numbers, in upper and lower case, paged or not", async () => {
     const [serverId, otherId] = [await insertServer(database), await insertServer(database)];
     const reader = createAccountReader(database);
     const repository = createCreationRepository(database);
@@ -125,7 +128,7 @@ describe("a search among accounts", () => {
     }
   });
 
-  it("finds non-ASCII letters in any case, also if their lower case is an ASCII letter", async () => {
+  it("finds non-ASCII letters in upper and lower case, also if their lower case is an ASCII letter", async () => {
     const kelvin = "\u212afund";
     const names = ["\u0130stanbul Depot", "Zoë ÅNGSTRÖM", "Пётр Иванов", "王小明", kelvin, "Istanbul 2"];
     const { serverId } = await named(names);
@@ -157,7 +160,7 @@ describe("a search among accounts", () => {
     expect(await found(serverId, "ada")).toEqual(["Ada 3", "Ada 1"]);
   });
 
-  it("is limited to 2 s in the database, also for each chunk", async () => {
+  it("has a timeout of 2 s in the database, for a page and for each chunk of an unpaged list", async () => {
     const text = "select current_setting('statement_timeout') as timeout";
     const timeout = statement<{ timeout: string }>("test-timeout", text);
     expect(await searchChunk(database, timeout, [])).toEqual([{ timeout: "2s" }]);

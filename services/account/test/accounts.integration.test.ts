@@ -69,7 +69,7 @@ it("a deletion is completed with the time of the given clock, not of the process
   const [{ id, accountNumber }] = (await creations.findOrCreate([creation(serverId)])) as [Account];
   const at = new Date().toISOString();
   await database.transaction((tx) => creations.close(asWork(tx), [{ managedAccountId: id, move: "activate", at }]));
-  // In the service, this is the database's clock.
+  // The service passes the clock of the database.
   const deletions = deletionRepository(new TestClock(Date.parse(DATABASE_TIME)));
   await deletions.markDeleting(id);
   const events: unknown[] = [];
@@ -101,7 +101,7 @@ describe("servers", () => {
     expect(server).toMatchObject({ status: "disabled", serverName: "Demo", supportedLeverage: [1, 50, 100] });
   });
 
-  it("are due for their configuration until a send succeeds", async () => {
+  it("are listed as unconfigured until their configuration is sent", async () => {
     const serverId = await insertServer(database);
     const serverRepository = createServerRepository(database, systemClock);
     const due = async (): Promise<boolean> => (await serverRepository.unconfigured(null)).includes(serverId);
@@ -169,7 +169,8 @@ describe("the list of accounts", () => {
     const serverId = await insertServer(database);
     const [reader, repository] = [createAccountReader(database), createCreationRepository(database)];
     const [newestMs, count] = [1_700_000_000_000, 1_500];
-    // All within one millisecond: neighbours differ by microseconds, or only by number.
+    // All accounts are created within one millisecond. Neighbours in the list differ by one
+    // microsecond, or only in their account number.
     const micros = (index: number): string =>
       new Date(newestMs).toISOString().replace("Z", `${String(Math.floor(index / 2) % 1_000).padStart(3, "0")}Z`);
     const there = await repository.findOrCreate(
@@ -255,7 +256,7 @@ describe("the list of accounts", () => {
     expect(await counted()).toBe(rows.reduce((sum, { accounts }) => sum + accounts, 0));
   });
 
-  it("has totals without making a change wait for another change", async () => {
+  it("has exact totals after two concurrent changes, and neither change waits for the other", async () => {
     const serverId = await insertServer(database);
     const repository = createCreationRepository(database);
     const [one, other] = await repository.findOrCreate([creation(serverId), creation(serverId)]);

@@ -29,7 +29,7 @@ it("archiving is retried if the trading server does not give the account's event
   expect(orders).toMatchObject([{ status: "cancelled" }]);
 });
 
-it("close-only returns the cancelled orders and reads show them, even if the change's response is lost", async () => {
+it("close-only returns the cancelled orders, and lists show them, even if the trading server's response is lost", async () => {
   const account = await env.account();
   const position = await env.openPosition(account);
   const order = { symbol: "EURUSD", side: "buy", orderType: "limit", price: 0.5, volume: 0.1 };

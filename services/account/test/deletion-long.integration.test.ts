@@ -55,7 +55,7 @@ describe("a deletion that the trading server has carried out", () => {
     await eventually(onceMore, { timeoutMs: 50_000, intervalMs: 500 });
   }
 
-  it("completes without its last events after several failed attempts", async () => {
+  it("is completed without the account's last events if several attempts to book them fail", async () => {
     const account = await env.account();
     const broken = `alter table orders add check (account_number <> '${account}') not valid`;
     await deletion.database.query(statement<never>("test-park-account", broken), []);
@@ -69,7 +69,7 @@ describe("a deletion that the trading server has carried out", () => {
     expect((await env.delete(account)).status).toBe(200);
   });
 
-  it("of a queued command completes although its last events are unavailable", async () => {
+  it("of a queued command is completed although the account's last events are unavailable", async () => {
     const account = await env.account();
     await deletion.placeLimit(account);
     await env.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });

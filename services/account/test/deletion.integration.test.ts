@@ -77,7 +77,7 @@ describe("the queued deletion", () => {
 });
 
 describe("the immediate deletion", () => {
-  it("closes open positions and deletes all data; repeats answer the same, unknown accounts 404", async () => {
+  it("closes open positions and deletes all data; a repeat gets the same answer, an unknown account 404", async () => {
     const account = await deletion.accountWithPosition();
     expect(await env.delete(account)).toMatchObject({ status: 200, body: { accountNumber: account, deleted: true } });
     await deletion.expectGone(account);
@@ -112,7 +112,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("gives the trading server the id of its first caller, even if a later request completes it", async () => {
+  it("gives the trading server the key id of the first caller, even if a later request completes the deletion", async () => {
     const account = await deletion.accountWithPosition();
     env.neighbours.unavailable.add("finance");
     expect((await env.delete(account, "first")).status).toBe(500);
@@ -126,7 +126,7 @@ describe("the immediate deletion", () => {
     expect(events.find(({ type }) => type === "position.opened")).not.toHaveProperty("createdBy");
   });
 
-  it("is one deletion for concurrent requests", async () => {
+  it("is carried out once for concurrent requests", async () => {
     const account = await deletion.accountWithPosition();
     const answers = await Promise.all(Array.from({ length: 8 }, () => env.delete(account)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -143,8 +143,8 @@ describe("the immediate deletion", () => {
     for (const event of events) await env.send(TOPICS.tradingEvents, key, event);
     const late = { ...events.at(-1), sequence: 50, eventId: "0192d3a0-0000-7000-8000-0000000000ff" };
     await env.send(TOPICS.tradingEvents, key, late);
-    // A partition is read in order. Once the events of another account of this partition are
-    // booked, the late events have been read.
+    // A partition is read in order. So after the events of another account of this partition
+    // are booked, the late events have been read.
     const partition = partitionOfKey(key, PARTITIONS);
     let witness = "";
     do witness = await deletion.accountWithPosition();
@@ -153,7 +153,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("waits for the running command; later commands fail ACCOUNT_NOT_FOUND", async () => {
+  it("waits for the running command; later commands fail with ACCOUNT_NOT_FOUND", async () => {
     const account = await env.account();
     await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 1_000 });
     const running = await env.publish(account, "account.update", { payload: { leverage: 5 } });
@@ -193,7 +193,7 @@ describe("the immediate deletion", () => {
     expect((await env.client.settle(env.server.serverId, [update.commandId]))[0]?.status).toBe("closed");
   });
 
-  it("of a pending account prevents its creation, also if the request of the creation arrives later", async () => {
+  it("of a pending account prevents the creation, even if the trading server gets the creation later", async () => {
     const { serverId } = env.server;
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();
@@ -202,7 +202,7 @@ describe("the immediate deletion", () => {
       return body.accounts.length === 1 && String(body.accounts[0].accountNumber);
     });
     // The command waits for some seconds before its next attempt, longer than the deletion takes.
-    // Only the deletion can settle it.
+    // So only the deletion can settle the command.
     await eventually(() => env.events.some((event) => event.commandId === creation && event.attempts >= 3));
     expect((await env.delete(pending)).status).toBe(200);
     await env.control("DELETE", "/faults");
@@ -241,7 +241,7 @@ describe("the immediate deletion", () => {
     expect(types).toEqual(["account.created", ...opened, ...closed, "account.deleted"]);
   });
 
-  it("answers 500 while a dependency fails, and a retry completes it", async () => {
+  it("answers 500 while a dependency fails, and a retry completes the deletion", async () => {
     for (const name of ["finance", "metrics"] as const) {
       const account = await env.account();
       env.neighbours.unavailable.add(name);
@@ -291,7 +291,7 @@ describe("the immediate deletion", () => {
 });
 
 describe("a deletion that the trading server has carried out", () => {
-  it("publishes closing deals even if they are booked after more than the 2 s of a fresh read", async () => {
+  it("publishes closing deals even if their booking takes longer than 2 s, the maximum wait of a read", async () => {
     const account = await deletion.accountWithPosition();
     await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "10000" });
     await env.fault({ kind: "delay", accountNumber: account, operation: "sequence", count: 1, delayMs: 3_000 });

@@ -80,7 +80,7 @@ async function published(events: readonly TradingEvent[], firstDay = yesterday()
   await env.startConsumer();
 }
 
-/** The digests of a day, once they are made, by account number. */
+/** Waits until the digests of a day are made; returns them by account number. */
 function digestsOf(day: string, accountNumbers: readonly string[]): Promise<ReadonlyMap<string, Digest>> {
   return eventually(
     async () => {
@@ -109,9 +109,12 @@ async function dealsOf(accountNumber: string): Promise<Deal[]> {
 const total = (values: readonly number[]): number =>
   Math.round(values.reduce((sum, value) => sum + value, 0) * 100) / 100;
 
-/** Expects that the digest of an account and a day equals one computed from its list of deals. */
+/**
+ * Expects that the digest of an account and a day equals a digest computed from the account's list
+ * of deals.
+ */
 async function expectNaive(day: string, accountNumber: string): Promise<void> {
-  // All deals are booked once the digests are made.
+  // When the digests are made, all deals are booked.
   const digest = (await digestsOf(day, [accountNumber])).get(accountNumber);
   const deals = (await dealsOf(accountNumber)).filter(({ executedAt }) => executedAt.startsWith(day));
   if (deals.length === 0) {
@@ -202,7 +205,7 @@ describe("the digests of deals", () => {
 
   it("of an account are complete, even if one read does not return all its deals", async () => {
     const accountNumber = anyAccountNumber();
-    // Many at the same instant.
+    // Many deals have the same time.
     const steps = Array.from({ length: MANY_DEALS }, (_, index) => aDeal(1, `12:00:0${index % 3}.000`));
     await published(eventsOf(accountNumber, steps));
     await expectNaive(yesterday(), accountNumber);

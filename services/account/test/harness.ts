@@ -169,7 +169,7 @@ export class Harness {
     return `/internal/servers/${this.server.serverId}/accounts/${accountNumber}`;
   }
 
-  /** Calls the trading server's control API for the server. */
+  /** Calls the control API of the trading simulator about `server`. */
   async control(method: "POST" | "PUT" | "DELETE" | "GET", path: string, body?: unknown): Promise<Answer> {
     const init =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
@@ -181,7 +181,7 @@ export class Harness {
   /** Injects a fault into the trading server. */
   async fault(fault: Record<string, unknown>): Promise<void> {
     const { status } = await this.control("POST", "/faults", fault);
-    if (status >= 300) throw new Error(`no fault: ${status}`);
+    if (status >= 300) throw new Error(`the fault was not accepted: ${status}`);
   }
 
   /** Opens a position as a trader; returns its id. */
@@ -199,8 +199,8 @@ export class Harness {
   }
 
   /**
-   * The events of an account, each once, ordered by number. After a crash, events sometimes arrive
-   * repeatedly and out of order.
+   * The events of an account, each once, in the order of `accountSequence`. After a crash, events
+   * sometimes arrive repeatedly and out of order.
    */
   eventsOf(accountNumber: string): AccountEvent[] {
     const ofAccount = this.accountEvents.filter((accountEvent) => accountEvent.accountNumber === accountNumber);

@@ -224,7 +224,7 @@ export class HistoryHarness {
     }
   }
 
-  /** A second history with its own memory, as another process of the service has it. */
+  /** A second history feed with its own memory, like that of another process of the service. */
   anotherFeed(): Promise<HistoryFeed> {
     return startHistoryFeed({
       scope: this.#scope,

@@ -16,7 +16,7 @@ import { type Running, startRunning } from "./running.ts";
 /** The minimum that the broker allows. */
 const SESSION_TIMEOUT_MS = 6_000;
 const TAKE_OVER_TIMEOUT_MS = 40_000;
-/** How often the message of a command was ingested: shows whether the late statement has run. */
+/** How many times the message of a command was ingested. 2: the late statement has run too. */
 const TIMES_INGESTED = statement<{ messages: number }>(
   "test_times_ingested",
   "select messages from commands_by_month where command_id = $1",
@@ -55,7 +55,7 @@ afterAll(async () => {
 const timesIngested = async ({ commandId }: AnyCommandMessage): Promise<number> =>
   (await database.value.query(TIMES_INGESTED, [commandId]))[0]?.messages ?? 0;
 
-/** Publishes to the only partition. */
+/** Starts a producer. `publish` sends a message to the only partition. */
 async function startPublishing(): Promise<{
   publish(message: AnyCommandMessage): Promise<unknown>;
   stop(): Promise<void>;

@@ -1,7 +1,8 @@
 /**
  * Measures the request log: the rate of inserts, the size of a row, and the time of each filter.
- * Usage: `POSTGRES_URL=… node bench/request-log.ts`, on an empty database. BENCH_REQUESTS
- * (1,000,000) of one organization are spread over six days.
+ * Usage: `POSTGRES_URL=… node bench/request-log.ts`, on an empty database. The requests
+ * belong to one organization, and are spread over six days. BENCH_REQUESTS: their number, by
+ * default 1,000,000.
  */
 import { randomInt, randomUUID } from "node:crypto";
 

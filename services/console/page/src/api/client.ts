@@ -42,8 +42,9 @@ export class Client {
   }
 
   /**
-   * Begins a read, so that its page does not wait for the session first. The next GET of this path
-   * gets the answer if that was a success. A request other than GET, such as a sign-in, drops it.
+   * Begins a read before the session is known, so that the page is shown earlier. The next GET of
+   * this path uses the response, if it was a success. A request other than GET, such as a sign-in,
+   * discards all begun reads.
    */
   begin(path: string): void {
     const response = fetch(BASE + path, { signal: AbortSignal.timeout(DEADLINE_MS) });

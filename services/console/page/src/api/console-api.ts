@@ -1,6 +1,6 @@
 /**
- * The console's own routes, one function each (contracts, `http/console*.ts` and
- * `http/webhooks.ts`). `PeopleApi`, `RiskApi` and `AccountLists` have the other routes.
+ * Requests to the console's own routes (contracts, `http/console*.ts` and `http/webhooks.ts`).
+ * `PeopleApi`, `RiskApi` and `AccountLists` have the other routes.
  */
 import { AccountLists } from "./account-lists.ts";
 import { type Client, type DownloadProgress, queryOf, streamAddress } from "./client.ts";
@@ -75,8 +75,8 @@ export interface DeliveryFilter {
 export type RequestFilter = Readonly<Record<string, string | number>>;
 
 /**
- * The usage of a request is searched from this long before its start to this long after its end:
- * the clocks of the gateway and of Redis differ by less.
+ * Usage lines of a request are searched from this duration before its start until this duration
+ * after its end, because the clocks of the gateway and of Redis may differ.
  */
 const USAGE_WINDOW_MS = 60_000;
 
@@ -160,8 +160,8 @@ export class ConsoleApi {
   }
 
   /**
-   * The usage lines of one request. Only lines of about its time are returned: a caller may have
-   * used the request id before.
+   * The usage lines of one request. Lines of other times are left out, because a caller may use a
+   * request id for several requests.
    */
   usageOfRequest(
     { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,
@@ -272,8 +272,9 @@ export class ConsoleApi {
   }
 
   /**
-   * Requests an action on an account. Every attempt has the same key, so the action is carried out
-   * once. Only this answer has the new password of a reset; the command does not.
+   * Requests an action on an account. The caller passes the same key for every attempt, so that the
+   * action is carried out once. Only this answer has the new password of a reset; the command does
+   * not.
    */
   act(
     serverId: string,
@@ -284,7 +285,7 @@ export class ConsoleApi {
     return this.#client.request(`${account(serverId, accountNumber)}/actions/${action}`, { method: "POST", body });
   }
 
-  /** The command of a person's action; null if command-status does not have it. */
+  /** The command with this idempotency key; null if command-status does not have the command. */
   async commandOfKey(serverId: string, idempotencyKey: string, signal: AbortSignal): Promise<Command | null> {
     const path = `${server(serverId)}/commands${queryOf({ idempotencyKey, limit: 1 })}`;
     return (await this.#client.request<{ commands: Command[] }>(path, { signal })).commands[0] ?? null;
@@ -297,9 +298,9 @@ export class ConsoleApi {
   }
 
   /**
-   * Commands that were requested `by` a person, a key or the risk service, and commands with an
-   * `amount`. If both filters are given, both must match. The other filters are those of
-   * `commands`.
+   * Finds commands by who requested them (`by`: a person, a key or the risk service), by their
+   * `amount`, or by both. The other filters are those of `commands`. A page may have fewer commands
+   * than `limit`, or more.
    */
   findCommands(serverId: string, filter: CommandFilter, signal: AbortSignal): Promise<FoundCommandsAnswer> {
     return this.#client.request(`${server(serverId)}/commands${queryOf(filter)}`, { signal });

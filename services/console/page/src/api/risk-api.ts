@@ -31,7 +31,10 @@ export class RiskApi {
     });
   }
 
-  /** Requests a change of a template. Each attempt has the same key, so the change is made once. */
+  /**
+   * Requests a change of a template. The caller passes the same key for every attempt, so that the
+   * change is made once.
+   */
   changeTemplate(
     serverId: string,
     name: string,
