@@ -12,7 +12,7 @@ const ANSWER_DEADLINE_MS = 60_000;
 const STOP_DEADLINE_S = 10;
 
 /**
- * The image of one server and its settings. Unless the run is ephemeral, `dataFolder` is a volume
+ * The image and the settings of one server. Unless the run is ephemeral, `dataFolder` is a volume
  * that outlives the container.
  */
 interface ContainerPlan {

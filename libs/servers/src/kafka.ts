@@ -108,7 +108,7 @@ function dockerHost(env: Readonly<Record<string, string | undefined>>): string {
 
 /** Optional extras of a Kafka process. */
 export interface KafkaExtras {
-  /** Further listeners: host and port by their names in `listener.security.protocol.map`. */
+  /** `host:port` of further listeners. Keys are names in `listener.security.protocol.map`. */
   readonly listeners?: Readonly<Record<string, string>>;
   /** Users of a new cluster, in the format of `kafka-storage --add-scram`. */
   readonly scramUsers?: readonly string[];

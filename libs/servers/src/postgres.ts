@@ -20,7 +20,7 @@ const MAINTENANCE_DATABASE = "postgres";
 /** Long, because a connection needs several round trips, which are slow on a busy machine. */
 const PROBE_TIMEOUT_MS = 5_000;
 const INIT_TIMEOUT_MS = 60_000;
-/** PostgreSQL refuses to run as root. Root starts it as nobody, a user that every machine has. */
+/** PostgreSQL refuses to run as root. Root starts it as `nobody`, a user that every machine has. */
 const NOBODY = 65_534;
 /**
  * Large buffers keep often-written pages in memory. A log of up to 2 GB between checkpoints means
@@ -116,7 +116,7 @@ function keepCertificate({ certificate, key }: ServerCertificate, data: string):
   return ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"].flatMap((setting) => ["-c", setting]);
 }
 
-/** Makes the user that runs PostgreSQL the owner of a file or folder. Only root has to do this. */
+/** Gives a file or folder to the user that runs PostgreSQL. Does nothing if not root. */
 export function giveToServer(fileOrFolder: string): void {
   if (isRoot()) chownSync(fileOrFolder, NOBODY, NOBODY);
 }
@@ -153,10 +153,10 @@ interface AsUser {
 }
 
 /**
- * Root starts the program as nobody. Parent folders may be closed to nobody (a home folder, a
- * temporary folder), so the process keeps the capability CAP_DAC_OVERRIDE, which ignores the
- * permissions of folders and files. The secure bit makes this capability also count for access(2).
- * Without the program `setpriv`, the process does not keep the capability.
+ * Root starts the program as the user `nobody`. This user possibly has no access to a parent folder
+ * (a home folder, a temporary folder). So the process keeps the capability CAP_DAC_OVERRIDE, which
+ * ignores the permissions of folders and files. The secure bit makes this capability also count for
+ * access(2). Without the program `setpriv`, the process does not keep the capability.
  */
 function asOrdinaryUser(command: string, args: readonly string[]): AsUser {
   if (!isRoot()) return { command, args };

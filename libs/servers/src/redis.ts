@@ -15,7 +15,7 @@ const PORT = 6379;
 const PROBE_TIMEOUT_MS = 1_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 /**
- * Every write reaches the disk within a second; there are no snapshots. The log is rewritten when
+ * Every write reaches the disk within a second; there are no snapshots. The AOF is rewritten when
  * its size has doubled, but not below 256 MB: a rewrite copies all data and slows down the services
  * on the same machine.
  */

@@ -70,7 +70,7 @@ describe("a TCP proxy", () => {
     expect(client.ended).toBe(false);
   }
 
-  it("refuses: connections are reset, new ones are refused, and later accepted at the same port", async () => {
+  it("refuses: resets connections and refuses new ones; after `pass` it accepts new ones at the same port", async () => {
     await proxy.refuse();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     const refused = new Client(proxy.port);

@@ -70,7 +70,7 @@ describe("where a server comes from", () => {
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });
 
-  it("an unknown way is an error", async () => {
+  it("an unknown value of LOCAL_SERVERS is an error", async () => {
     await expect(startServer(kindThat(true), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
   });
 });

@@ -11,8 +11,8 @@ const LOG_LINES = 5;
 
 /**
  * Uses the server at the address in the environment. Without an address, starts a container, or a
- * native process if no Docker engine answers or the container does not start. LOCAL_SERVERS allows
- * only one of these two ways.
+ * native process if no Docker engine answers or the container does not start.
+ * LOCAL_SERVERS=containers starts only a container, LOCAL_SERVERS=native only a process.
  */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();

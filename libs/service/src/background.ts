@@ -51,7 +51,7 @@ export async function startRestartedReader<Reader extends { readonly check: () =
     try {
       const started = await Promise.race([starting, stopped.promise]);
       if (started === null) {
-        // It possibly never starts, so the stop does not wait for it.
+        // The reader possibly never starts, so the stop does not wait for it.
         starting.then((late) => late.stop()).catch(() => undefined);
         return;
       }

@@ -47,7 +47,7 @@ export async function startHttp(
 
 /**
  * Opens the HTTP port of a service with internal routes. Each internal route is open to the callers
- * that INTERNAL_CALLS names.
+ * that INTERNAL_CALLS names for it.
  */
 export function startInternalHttp(
   context: Pick<MainContext<ListenSettings & CallerSecrets>, "config" | "scope" | "logger" | "health">,

@@ -9,8 +9,8 @@ export interface ServiceRedisOptions {
   /** Name of the service, shown by Redis for each of its connections. */
   readonly service: string;
   /**
-   * The Redis functions that the service calls. They are loaded at the start, and again if Redis
-   * lost them.
+   * Source text of the function library that the service calls. The library is loaded at the start,
+   * and again if Redis has lost it.
    */
   readonly library: string;
   /** Deadline of a command, in milliseconds. Default: the deadline of `@kapi/redis`. */

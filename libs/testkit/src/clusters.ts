@@ -11,8 +11,8 @@ export function startTestClusters(): Promise<Clusters> {
 }
 
 /**
- * Starts servers for one test file (`startKafkaCluster`, `startRedisCluster`, `startPostgresPair`).
- * `stop` stops the servers and removes their data.
+ * Starts servers for one test file. `start` is, for example, `startKafkaCluster`. `stop` stops the
+ * servers and removes their data.
  */
 export async function startTestServers<T extends { stop: () => Promise<void> }>(
   start: (context: ServerContext) => Promise<T>,

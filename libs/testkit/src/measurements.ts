@@ -2,7 +2,7 @@ import { createNoopMeter, type Meter, metrics } from "@opentelemetry/api";
 
 /** The measurements of this process since {@link measurements} was called. */
 export interface Measurements {
-  /** The last value of a gauge; undefined if the gauge has no value. */
+  /** The last value of a gauge, with any attributes; undefined if the gauge has no value. */
   last(name: string): number | undefined;
   /** The sum of a counter with exactly these attributes; 0 without a value. */
   total(name: string, attributes?: Readonly<Record<string, string>>): number;

@@ -53,7 +53,6 @@ export async function startTestRedisCluster(): Promise<TestRedisCluster> {
     const files = ["--tls-cert-file", certificate.certificateFile, "--tls-key-file", certificate.keyFile];
     const tls = [...files, "--tls-ca-cert-file", authority.certificateFile, "--tls-auth-clients", "no"];
     const nodes: Node[] = [];
-    // One after another, so that no two nodes choose the same free port.
     for (let at = 0; at <= MASTERS; at += 1) {
       nodes.push(await scope.start(`node ${at}`, () => startNode(context, `redis-${at}`, tls)));
     }

@@ -37,8 +37,8 @@ const FAR_OFF_MS = 2 * 3_600_000;
 const OFF_MS = 20 * 60_000;
 
 /**
- * The clock of a machine that is two hours ahead. Services under test get this clock, so that a
- * test fails if a time that several processes compare comes from the clock of one machine.
+ * The clock of a machine that is two hours ahead. Services under test get this clock. So a test
+ * fails if processes compare a time of one machine with a time of another machine.
  */
 export const wrongClock: Clock = { nowMs: () => Date.now() + FAR_OFF_MS };
 

@@ -14,7 +14,7 @@ const PAUSE_TIMEOUT_MS = 20_000;
 export interface TestKafka {
   readonly brokers: string;
   /**
-   * Pauses Kafka (SIGSTOP). Connections stay open, but no request is answered after this resolves.
+   * Pauses Kafka (SIGSTOP): connections stay open. After `pause` resolves, no request is answered.
    */
   pause(): Promise<void>;
   /** Resumes a paused Kafka (SIGCONT). */

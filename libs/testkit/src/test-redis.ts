@@ -25,8 +25,8 @@ export interface TestRedis {
   /** Kills Redis with SIGKILL. The append-only file keeps every write that Redis has answered. */
   crash(): Promise<void>;
   /**
-   * Kills Redis with SIGKILL, and starts it on the same port; with `wipe` without its data, as on a
-   * new machine.
+   * Kills Redis with SIGKILL, and starts it on the same port. `wipe` deletes the data before the
+   * start, as on a new machine.
    */
   restart(options?: { wipe?: boolean }): Promise<void>;
   /** Makes Redis refuse every write with MISCONF, because it cannot store its snapshot. */

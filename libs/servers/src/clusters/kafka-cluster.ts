@@ -90,7 +90,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
   };
   try {
     await Promise.all(nodes.map((node) => node.start()));
-    await waitUntil("Kafka's brokers joining", JOIN_DEADLINE_MS, () => allIn(configs));
+    await waitUntil("Kafka's brokers have joined", JOIN_DEADLINE_MS, () => allIn(configs));
   } catch (error) {
     await cluster.stop();
     throw error;
@@ -147,14 +147,14 @@ class Broker extends NodeProcess implements KafkaNode {
     rmSync(folderOf(this.#shared, config), { recursive: true, force: true });
     // The former broker loses its vote first: the two running brokers then have all votes. If the
     // replacement got its vote first, three of four votes would be necessary.
-    await waitUntil(`broker ${former.nodeId} losing its vote`, JOIN_DEADLINE_MS, async () => {
+    await waitUntil(`broker ${former.nodeId} has no vote`, JOIN_DEADLINE_MS, async () => {
       await removeVoter(controllers, former);
       return true;
     });
     config.id = Math.max(...configs.map(({ id }) => id)) + 1;
     await launchReplacement(this.#shared, config, () => this.start());
     const listener = { name: CONTROLLER, host: HOST, port: config.controllerPort };
-    await waitUntil(`${config.name} getting a vote`, JOIN_DEADLINE_MS, async () => {
+    await waitUntil(`${config.name} has a vote`, JOIN_DEADLINE_MS, async () => {
       await addVoter(controllers, { nodeId: config.id, directoryId: config.directoryId }, listener);
       return true;
     });
@@ -204,7 +204,7 @@ function writeSettings(shared: Shared, config: BrokerConfig): string {
 }
 
 async function settled(configs: readonly BrokerConfig[]): Promise<void> {
-  await waitUntil("Kafka's replicas getting in sync", SYNC_DEADLINE_MS, async () => {
+  await waitUntil("Kafka's replicas are in sync", SYNC_DEADLINE_MS, async () => {
     if (!(await allIn(configs))) return false;
     return withAdmin(configs, async (admin) => {
       const { topics } = await admin.fetchTopicMetadata();

@@ -45,8 +45,8 @@ export interface PostgresPair {
    */
   failover(): Promise<void>;
   /**
-   * Makes the former primary a standby, from a new base backup. From then on commits wait for this
-   * standby.
+   * Kills the node `standby`, and starts it with a new base backup of the primary. From then on
+   * commits wait for the standby.
    */
   rejoin(): Promise<void>;
   /** Commits of the primary no longer wait for the standby. */
@@ -189,7 +189,7 @@ class Pair implements PostgresPair {
   async #waitForStandby(names: string): Promise<void> {
     await this.#on(this.#primary, async (client) => {
       await setSynchronousStandbys(client, names);
-      await waitUntil("the standby streaming", STREAMING_DEADLINE_MS, async () => {
+      await waitUntil("the standby streams", STREAMING_DEADLINE_MS, async () => {
         const { rows } = await client.query(
           "select from pg_stat_replication where sync_state = 'sync' and state = 'streaming'",
         );

@@ -1,6 +1,6 @@
 /**
  * A Redis Cluster of three masters, each with a third of the slots and a replica. Every node
- * announces the address of its proxy. Clients and replicas connect through the proxy. The cluster
+ * announces the address of its proxy. Clients and replicas connect through the proxies. The cluster
  * bus is direct, so a fault of a proxy causes no failover. A node that is silent on the bus for 3 s
  * counts as failed. If the node is a master, its replica takes over.
  */
@@ -41,7 +41,7 @@ export interface RedisNode extends ClusterNode {
   /**
    * Kills the node, deletes its data, and starts an empty node with a new id at the same address.
    * If the old node was a replica, the new node gets the same master. If the old node was a master,
-   * its replica takes over, and the new node is a replica of that node. All other nodes must run.
+   * its replica becomes the master of the new node. All other nodes must run.
    */
   replace(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface RedisCluster {
   /** URLs of all proxies, separated by commas, in the format of REDIS_URL with REDIS_CLUSTER=on. */
   readonly url: string;
   readonly nodes: readonly RedisNode[];
-  /** The current master of the slot, as the running nodes report it. */
+  /** The current master of the slot, as one of the running nodes reports it. */
   masterOf(slot: number): Promise<RedisNode>;
   /** Waits until every slot is served and each master has a replica in sync. */
   settled(): Promise<void>;
@@ -137,7 +137,7 @@ class Node extends NodeProcess implements RedisNode {
     const force = master?.state === "running" ? "" : " FORCE";
     const reply = await this.ask(`CLUSTER FAILOVER${force}`);
     if (!reply.startsWith("+OK")) throw new LocalError(`${this.name} cannot take over: ${lineOf(reply)}`);
-    await waitUntil(`${this.name} becoming a master`, SETTLED_DEADLINE_MS, () => this.isMaster());
+    await waitUntil(`${this.name} is a master`, SETTLED_DEADLINE_MS, () => this.isMaster());
   }
 
   async replace(): Promise<void> {
@@ -161,7 +161,7 @@ class Node extends NodeProcess implements RedisNode {
 
   async #join(master: Node, others: readonly Node[]): Promise<void> {
     await master.meet(this);
-    await waitUntil(`${this.name} joining`, SETTLED_DEADLINE_MS, async () => {
+    await waitUntil(`${this.name} has joined`, SETTLED_DEADLINE_MS, async () => {
       const seen = await Promise.all(others.map((node) => node.ask("CLUSTER NODES")));
       return seen.every((lines) => lines.includes(this.id)) && (await this.ask("CLUSTER NODES")).includes(master.id);
     });
@@ -181,7 +181,7 @@ class Node extends NodeProcess implements RedisNode {
       ? others.find((node) => rows.some((row) => row.id === node.id && row.masterId === id))
       : others.find((node) => node.id === own?.masterId);
     if (partner === undefined) throw new LocalError(`${this.name} has no partner that could take its slots.`);
-    await waitUntil(`${partner.name} taking over`, SETTLED_DEADLINE_MS, () => partner.isMaster());
+    await waitUntil(`${partner.name} is a master`, SETTLED_DEADLINE_MS, () => partner.isMaster());
     return partner;
   }
 
@@ -217,7 +217,7 @@ async function unite(nodes: readonly Node[]): Promise<void> {
   for (const [at, node] of nodes.entries()) await node.ask(`CLUSTER SET-CONFIG-EPOCH ${at + 1}`);
   const [first, ...others] = nodes;
   for (const node of others) await first?.meet(node);
-  await waitUntil("Redis's nodes meeting", SETTLED_DEADLINE_MS, async () => {
+  await waitUntil("Redis's nodes know each other", SETTLED_DEADLINE_MS, async () => {
     const seen = await Promise.all(nodes.map((node) => node.ask("CLUSTER INFO")));
     return seen.every((info) => info.includes(`cluster_known_nodes:${nodes.length}\r`));
   });
@@ -226,7 +226,7 @@ async function unite(nodes: readonly Node[]): Promise<void> {
 }
 
 async function follow(replica: Node, master: Node): Promise<void> {
-  await waitUntil(`${replica.name} following ${master.name}`, SETTLED_DEADLINE_MS, async () => {
+  await waitUntil(`${replica.name} follows ${master.name}`, SETTLED_DEADLINE_MS, async () => {
     const reply = await replica.ask(`CLUSTER REPLICATE ${master.id}`);
     if (!reply.startsWith("+OK")) throw new LocalError(lineOf(reply));
     return true;
@@ -234,7 +234,7 @@ async function follow(replica: Node, master: Node): Promise<void> {
 }
 
 async function settled(nodes: readonly Node[]): Promise<void> {
-  await waitUntil("Redis's replicas getting in sync", SETTLED_DEADLINE_MS, async () => {
+  await waitUntil("Redis's replicas are in sync", SETTLED_DEADLINE_MS, async () => {
     const states = await Promise.all(nodes.map(stateOf));
     const masters = states.filter(({ replication }) => replication.includes("role:master"));
     return (

@@ -5,10 +5,10 @@ import { LocalError, messageOf } from "../local-error.ts";
 const POLL_MS = 100;
 
 /**
- * Repeats `check` until it returns true. Throws after `deadlineMs`; the message has `what` and the
- * last error.
+ * Repeats `check` until it returns true. Throws after `deadlineMs`; the message has `until` and the
+ * last error. `until` is a clause, such as "the standby streams".
  */
-export async function waitUntil(what: string, deadlineMs: number, check: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(until: string, deadlineMs: number, check: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + deadlineMs;
   let last = "";
   for (;;) {
@@ -17,7 +17,7 @@ export async function waitUntil(what: string, deadlineMs: number, check: () => P
     } catch (error) {
       last = `: ${messageOf(error)}`;
     }
-    if (Date.now() > end) throw new LocalError(`${what} took longer than ${deadlineMs / 1000} s${last}`);
+    if (Date.now() > end) throw new LocalError(`timeout after ${deadlineMs / 1000} s; waited until ${until}${last}`);
     await delay(POLL_MS);
   }
 }

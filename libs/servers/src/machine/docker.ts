@@ -6,8 +6,8 @@ import path from "node:path";
 const PING_TIMEOUT_MS = 2_000;
 
 /**
- * Whether a Docker engine answers at `DOCKER_HOST`, or without it at one of the usual sockets.
- * False if `DOCKER_HOST` is no URL.
+ * Whether a Docker engine answers at `DOCKER_HOST`. If `DOCKER_HOST` is not set: at one of the
+ * usual sockets. False if `DOCKER_HOST` is no URL.
  */
 export async function dockerAnswers(env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   for (const address of engineAddresses(env)) {

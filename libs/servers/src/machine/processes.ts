@@ -74,8 +74,8 @@ export interface SpawnOptions {
 }
 
 /**
- * Starts a process in its own group. So Ctrl-C in the terminal reaches only the parent, and the
- * parent stops the process. Throws if the command cannot be run.
+ * Starts a process in its own group. So Ctrl-C in the terminal reaches only the parent, which must
+ * then stop the process. Throws if the command cannot be run.
  */
 export async function spawnProcess(options: SpawnOptions): Promise<{ id: ProcessId; child: ChildProcess }> {
   const { command, args, logFile, ...rest } = options;
@@ -190,7 +190,7 @@ function statFields(stat: string): string[] {
 
 /**
  * Sends `signal` to the process, and SIGKILL if it still runs after `deadlineMs`. Returns when the
- * process has ended, at the latest after `deadlineMs` more.
+ * process has ended, at the latest after twice `deadlineMs`.
  */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;

@@ -58,7 +58,7 @@ export function keptSecrets(stateDir: string): Secrets {
     return fresh;
   }
   const kept = z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, "utf8")));
-  // An earlier version does not have these secrets and has fewer tokens.
+  // The file of an earlier version lacks some of these secrets and some tokens.
   const { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys, consoleSealingKeys } = fresh;
   const later = { webhookSealingKeys, evidenceSigningKeys, tradingServerSealingKeys, consoleSealingKeys };
   const keptTokens = z.record(z.string(), z.string()).default({}).parse(kept["serviceTokens"]);
