@@ -90,7 +90,7 @@ const providerFields = {
   CONSOLE_OIDC_NAME: z.string().min(1, "must not be empty").default("your identity provider"),
   /**
    * `provider`: only the provider asks for a second factor. `console`: after the sign-in at the
-   * provider, the console asks everybody who has a second factor in the console.
+   * provider, the console asks for the second factor that the person has in the console, if any.
    */
   CONSOLE_OIDC_SECOND_FACTOR: z.enum(["provider", "console"], "must be provider or console").default("console"),
 };
@@ -165,7 +165,7 @@ export interface ProviderConfig {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly publicUrl: string;
-  /** Whether the provider asks for a second factor. */
+  /** The provider asks for the second factor, and the console does not ask at a sign-in. */
   readonly hasSecondFactor: boolean;
 }
 

@@ -4,9 +4,9 @@ import { observed } from "@kapi/runtime";
 const MS_PER_SECOND = 1_000;
 
 /**
- * Measures the time since audit entries of each service were last fetched. `fetchedAtMs` has this
- * time under the name of the service. The name of the metric begins with the service that fetched
- * the entries in the previous release.
+ * Measures how long ago the audit entries of each service were last fetched. `fetchedAtMs` has, by
+ * service, the time of the last fetch; before the first fetch, the start of the process. The name
+ * of the metric begins with the service that fetched the entries in the previous release.
  */
 export function measureAuditAge(fetchedAtMs: ReadonlyMap<string, number>, clock: Clock): void {
   observed(

@@ -24,7 +24,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("a time zone that a person chose is known as chosen, also if the browser forbids storage", () => {
+it("isZoneChosen is true after the choice of a zone, also of the browser's own zone and without storage", () => {
   vi.stubGlobal("localStorage", undefined);
   loadZoneOf("a person");
   expect([currentZone(), isZoneChosen()]).toEqual([browsersZone(), false]);
@@ -37,7 +37,7 @@ it("a time zone that a person chose is known as chosen, also if the browser forb
 });
 
 describe("a time zone", () => {
-  it("has the offset of the instant, also around a clock change", () => {
+  it("has the offset that applies at the instant, also just before and at a clock change", () => {
     expect(offsetMs(PRAGUE, at("2026-03-29T00:59:59.999Z"))).toBe(HOUR_MS);
     expect(offsetMs(PRAGUE, at("2026-03-29T01:00:00Z"))).toBe(2 * HOUR_MS);
     expect(offsetMs("Asia/Kolkata", at("2026-01-01T00:00:00Z"))).toBe(5.5 * HOUR_MS);
@@ -62,11 +62,11 @@ describe("a time zone", () => {
     expect(fromLocalInput(PRAGUE, "")).toBeNull();
   });
 
-  it("gives back the instant of every local time that it shows", () => {
+  it("converts every local time that it shows into an instant with this local time", () => {
     for (let hour = 0; hour < 24 * 366; hour += 1) {
       const instant = at("2026-01-01T00:00:00Z") + hour * HOUR_MS;
       const again = instantOf("Pacific/Auckland", instant + offsetMs("Pacific/Auckland", instant));
-      // Of the hour that occurs twice, the first is found.
+      // In an hour that occurs twice, the result is the earlier instant.
       expect([instant, instant - HOUR_MS]).toContain(again);
       expect(toLocalInput("Pacific/Auckland", again)).toBe(toLocalInput("Pacific/Auckland", instant));
     }

@@ -1,6 +1,6 @@
 /**
- * The time zone of all times of the console. It is chosen in the header and kept in this browser
- * for each person. A change renders the whole page again.
+ * The time zone in which the console shows all times. A person chooses the zone in the header. The
+ * browser stores the choice of each person. A change renders the whole page again.
  */
 const STORED = "kapi:time-zone:";
 export const UTC = "UTC";
@@ -39,7 +39,7 @@ export function chooseZone(zone: string | null): void {
   choose(zone);
 }
 
-/** Whether the person chose a zone, rather than that of the browser. */
+/** Whether the person chose a zone by its name. False: the zone of the browser is used. */
 export function isZoneChosen(): boolean {
   return chosen !== null;
 }

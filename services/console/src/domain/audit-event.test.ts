@@ -37,7 +37,7 @@ it.each([
   expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
 });
 
-it("leaves out an unreadable address, and shortens a long text", () => {
+it("leaves out an address that is too long, and shortens the text of an unreadable field", () => {
   expect(readAuditEvent({ ...EVENT, address: "a".repeat(65) }, NOW_MS)).toMatchObject({
     record: { address: null, details: EVENT.details },
     unreadable: [],

@@ -27,8 +27,9 @@ export interface ReadAuditEvent {
 
 /**
  * Converts an event into an audit entry. The text of an unreadable field, such as an actor of a
- * type that a later release has, goes into the details of the entry. An unreadable address is left
- * out. An entry with an unreadable time has the time `nowMs`. Null: the event id is unreadable.
+ * type that a later release has, goes into the details of the entry. An address that is too long or
+ * not a text is left out. An entry with an unreadable time has the time `nowMs`. Null: the event id
+ * is unreadable.
  */
 export function readAuditEvent(event: unknown, nowMs: number): ReadAuditEvent | null {
   const named = Named.safeParse(event);

@@ -14,7 +14,7 @@ const entry = (id: number): AuditEntry => ({
   details: {},
 });
 
-it("people see no addresses of the operator's own network", () => {
+it("people see an operator's entry without the address and server details, and other entries unchanged", () => {
   const operators = {
     ...entry(1),
     address: "10.0.0.7",
@@ -27,14 +27,14 @@ it("people see no addresses of the operator's own network", () => {
 });
 
 describe("a page of the audit log", () => {
-  it("names its last entry if there are more entries", () => {
+  it("has the id of its last entry as `next` if there are more entries", () => {
     expect(auditPageOf([entry(9), entry(7), entry(3)], 2)).toMatchObject({
       entries: [{ id: "9" }, { id: "7" }],
       next: "7",
     });
   });
 
-  it("is the last one if there are no more entries", () => {
+  it("has `next` null if there are no more entries", () => {
     expect(auditPageOf([entry(9), entry(7)], 2).next).toBeNull();
     expect(auditPageOf([], 2)).toEqual({ entries: [], next: null });
   });

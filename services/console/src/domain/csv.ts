@@ -3,7 +3,7 @@
 /** A cell: a text, a number that is rendered already, or nothing. */
 export type CsvCell = string | { readonly number: string } | null;
 
-/** Characters with which spreadsheets begin a formula, or which they drop before one. */
+/** The start of a formula in spreadsheets. They drop a tab or carriage return before a formula. */
 const FORMULA_START = /^[=+\-@\t\r]/;
 const QUOTED = /[",\r\n]/;
 

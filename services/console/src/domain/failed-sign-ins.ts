@@ -22,7 +22,7 @@ export const MAX_UNKNOWN_WINDOWS = 50;
  */
 export const MAX_THROTTLED_LOOK_UPS = 60;
 
-/** The user of the e-mail address. */
+/** The user whose e-mail address was entered. */
 export interface FailedUser {
   readonly userId: string;
   readonly organizationId: string;
@@ -32,7 +32,7 @@ export interface FailedUser {
 export interface AttemptKey {
   /**
    * SHA-256 of the e-mail address. Unknown e-mail addresses are never recorded: some people type
-   * their password into this field.
+   * their password in place of the e-mail address.
    */
   readonly emailHash: string;
   /** The network of the caller's address, see `networkOf`. */
@@ -89,8 +89,8 @@ export class FailedSignIns {
   }
 
   /**
-   * Opens a window for a first failure, which must be recorded now. Null: there are too many
-   * windows, and the failure is counted without a window.
+   * Opens a window for a first failure, and returns the failure: the caller must record it now.
+   * Null: there are too many windows, and the failure is counted without a window.
    */
   open(
     attempt: AttemptKey,
@@ -123,7 +123,8 @@ export class FailedSignIns {
   }
 
   /**
-   * Closes windows that are over, or all windows, and returns the failures that have no entry yet.
+   * Closes the windows that are over, or all windows. Returns their failures that have no entry
+   * yet, and failures without a window: those whose minute is over, or all.
    */
   end(nowMs: number, which: "over" | "all" = "over"): CountedFailures[] {
     const isOver = (sinceMs: number): boolean => which === "all" || nowMs - sinceMs >= FAILURE_WINDOW_MS;

@@ -1,8 +1,6 @@
-/**
- * Number of groups of an IPv6 address and of its network: an attacker with one address has all
- * addresses of the network.
- */
+/** Number of groups of an IPv6 address. */
 const ADDRESS_GROUPS = 8;
+/** Number of groups of a /64 network. An attacker with one address has the whole network. */
 const NETWORK_GROUPS = 4;
 const IPV4_IN_IPV6 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 /** The network interface of a link-local address, after `%`. */

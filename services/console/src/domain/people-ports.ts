@@ -65,7 +65,7 @@ export interface SecondFactors {
   /** Deletes a recovery code; false if the person does not have it. */
   useRecoveryCode(userId: string, codeHash: string): Promise<boolean>;
   replaceRecoveryCodes(userId: string, codeHashes: readonly string[]): Promise<void>;
-  /** Deletes the second factor and the recovery codes; false if there was no confirmed one. */
+  /** Deletes the second factor and recovery codes; false if no second factor was confirmed. */
   remove(userId: string): Promise<boolean>;
 }
 
@@ -97,21 +97,21 @@ export type SendMail = (mail: Mail) => Promise<void>;
 /** Mails with links to pages of the console. */
 export interface Mailer {
   readonly send: SendMail;
-  /** The address of a page. Its token is in the fragment, which no server and no log gets. */
+  /** The address of a page with `token` in the fragment, which no server and no log gets. */
   readonly linkTo: (page: "accept" | "recover", token: string) => string;
 }
 
 /** Counts requests for mails, so that nobody can flood a mailbox or the mail server. */
 export interface RecoveryLimits {
   /**
-   * Counts a request. `waitMs` above 0: too many from this network, so the request does not count
-   * for the e-mail address. Otherwise `isSilent` tells whether there are too many for the e-mail
-   * address, which the answer must not show.
+   * Counts a request. `waitMs` above 0: there are too many requests from this network, and this
+   * request does not count for the e-mail address. Otherwise `isSilent` tells whether there are too
+   * many requests for the e-mail address. The answer to the browser must not show that.
    */
   count(emailHash: string, network: string): Promise<{ readonly waitMs: number; readonly isSilent: boolean }>;
 }
 
-/** What a sign-in at the provider of OpenID Connect must match. */
+/** Values of one sign-in, with which `finish` checks the answer of the provider. */
 export interface ProviderChecks {
   readonly state: string;
   readonly nonce: string;

@@ -16,8 +16,8 @@ export interface OperationRequest<Operation> {
 type OperationAnswer = Promise<OwnersAnswer | { readonly rejection: ApiError }>;
 
 /**
- * Calls operations of the gateway for a person. Returns their answer, or the error with which they
- * reject the request. Throws DependencyError if the outcome is unknown.
+ * Calls operations of the gateway for a person. Returns the gateway's answer, or the error with
+ * which the gateway rejects the request. Throws DependencyError if the outcome is unknown.
  */
 export interface PersonOperations {
   onAccount(

@@ -145,8 +145,8 @@ export interface FormerUserSource {
 }
 
 /**
- * The directory of the organization service. Calls reject with the ApiError of a rejection, and
- * with a DependencyError if the service is unavailable.
+ * The directory of the organization service. Calls reject with the ApiError with which the service
+ * rejects the request, and with a DependencyError if the service is unavailable.
  */
 export interface Directory {
   organizationName(organizationId: string): Promise<string>;
@@ -251,16 +251,15 @@ export interface SignInSubject {
 /** Failed attempts to sign in. */
 export interface SignInAttempts {
   /**
-   * Counts an attempt as failed until it is taken back, and returns 0. After too many failures it
-   * counts nothing, and returns the wait in milliseconds.
+   * Counts an attempt as failed until the attempt is taken back, and returns 0. After too many
+   * failures, counts nothing and returns the wait in milliseconds.
    */
   begin(subject: SignInSubject): Promise<number>;
   /**
-   * Takes an attempt back. `succeeded` also clears the count of failures under the e-mail address.
-   * A network with an earlier sign-in under this e-mail address has a separate count: a success
-   * from this network clears only the separate count. Failures of the network under other e-mail
-   * addresses stay counted. `undecided` clears nothing: the password was not checked, or a second
-   * factor follows.
+   * Takes an attempt back. `undecided` does nothing else: the password was not checked, or a second
+   * factor follows. `succeeded` also clears failures under the e-mail address. If the network had
+   * an earlier sign-in under this e-mail address, only the failures from this network are cleared:
+   * they have a separate count. Failures of the network under other e-mail addresses stay counted.
    */
   takeBack(subject: SignInSubject, outcome: "succeeded" | "undecided"): Promise<void>;
 }
@@ -280,7 +279,7 @@ export class PasswordsBusy extends Error {
   override readonly name = "PasswordsBusy";
 }
 
-/** The account service's data of a server; its status is in the directory. */
+/** The data of a server in the account service. The server's status is in the directory. */
 export type ServerOverview = Omit<ConsoleServer, "status">;
 
 /** The account service. Callers first check that the server belongs to the organization. */
@@ -310,8 +309,8 @@ export interface AccountPage {
 }
 
 /**
- * The accounts of a server by the values of their last stored minute, from the metrics service.
- * Callers first check that the server belongs to the organization.
+ * Sorts and filters the accounts of a server by the values of their last stored minute, which the
+ * metrics service has. Callers first check that the server belongs to the organization.
  */
 export interface AccountRanks {
   rank(

@@ -37,7 +37,7 @@ function recordOf(fields: Partial<LoggedRequests>): LoggedRequests {
 const times = (count: number, make: () => LoggedRequest): LoggedRequest[] => Array.from({ length: count }, make);
 
 describe("the days of the request log", () => {
-  it("are the last seven with today, and two days ahead", () => {
+  it("are today, the six days before and the two days after", () => {
     expect(days).toHaveLength(9);
     expect([days[0], days[6], days.at(-1)]).toEqual(["2026-03-02", TODAY, "2026-03-10"]);
   });
@@ -51,7 +51,7 @@ describe("the rows to store", () => {
     expect(rows.requests[1]).toMatchObject({ organizationId: ORGANIZATION, at: "2026-03-08T10:30:00.000Z" });
   });
 
-  it("keep room for failed requests when successful reads have reached their part of a day's limit", () => {
+  it("include failed requests but no successful reads after the stored requests reach 80 % of a day's limit", () => {
     const requests = [...times(10, () => requestOf()), ...times(10, () => requestOf({ status: 402 }))];
     const stored = new Map([[dayKey(ORGANIZATION, TODAY), 75]]);
     const rows = rowsToStore([recordOf({ requests })], { days, stored, maxPerDay: 90 });

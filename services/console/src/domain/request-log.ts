@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 2;
 /**
  * Successful reads of a day are stored until the stored requests reach this part of the day's
- * limit. The rest is for changes and failed requests.
+ * limit. The rest of the limit is for changes and failed requests.
  */
 const SHARE_OF_READS = 0.8;
 
@@ -53,7 +53,7 @@ export function dayOf(ms: number): string {
   return toIso(ms).slice(0, "2026-01-01".length);
 }
 
-/** The days whose requests are stored: the last seven with today, and the next two. */
+/** The days whose requests are stored: today, the six days before and the two days after. */
 export function keptDays(nowMs: number): readonly string[] {
   const count = REQUEST_LOG_DAYS + DAYS_AHEAD;
   return Array.from({ length: count }, (_, index) => dayOf(nowMs + (index + 1 - REQUEST_LOG_DAYS) * DAY_MS));
@@ -111,7 +111,7 @@ export function rowsToStore(
   return { requests, omitted, keyUses: newestByKey(keyUses) };
 }
 
-/** One use of each key, so that one statement can write all of them. */
+/** The newest use of each key: one SQL statement cannot write the row of a key twice. */
 function newestByKey<Use extends KeyUse>(uses: readonly Use[]): readonly Use[] {
   const newest = new Map<string, Use>();
   for (const use of uses) if (use.at > (newest.get(use.keyId)?.at ?? "")) newest.set(use.keyId, use);
@@ -131,7 +131,7 @@ export interface RequestLogStore {
   list(organizationId: string, query: ListRequestsQuery): Promise<ConsoleRequestsAnswer>;
   /** Null: no such request of the organization. */
   get(organizationId: string, id: string): Promise<ConsoleRequest | null>;
-  /** The last uses of keys of the organization, by key id. */
+  /** The newest use of each key of the organization, by key id. */
   lastUses(organizationId: string, keyIds: readonly string[]): Promise<ReadonlyMap<string, Omit<KeyUse, "keyId">>>;
   /** Creates the partition of a day, unless it exists. */
   keepDay(day: string): Promise<void>;

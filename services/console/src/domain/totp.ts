@@ -12,8 +12,9 @@ const BITS_PER_CHARACTER = 5;
 const BITS_PER_BYTE = 8;
 /** RFC 4226, section 5.1: the counter has 8 bytes. */
 const COUNTER_BYTES = 8;
-/** RFC 4226, section 5.3: the lowest 4 bits of the last byte give the offset of 31 bits. */
+/** RFC 4226, section 5.3: the lowest 4 bits of the last byte are the offset of 4 bytes. */
 const OFFSET_MASK = 0x0f;
+/** The lowest 31 bits of these 4 bytes give the code. */
 const SIGN_MASK = 0x7f_ff_ff_ff;
 
 /** The code of a time step. */

@@ -59,7 +59,7 @@ export async function beginAttempt(
   throw tooMany(waitMs);
 }
 
-/** Records a failed attempt in the audit log. It stays counted. */
+/** Records a failed attempt in the audit log. The attempt stays counted as failed. */
 export function failAttempt(
   { failedSignIns }: Pick<PasswordCheckDependencies, "failedSignIns">,
   { subject, address }: Attempt,

@@ -16,13 +16,13 @@ const begin = (organizationId: string, check?: (total: number) => void) =>
   exportCsv({ organizationId, columnNames: ["name"], pages: twoPages(), ...(check === undefined ? {} : { check }) });
 
 describe("an export as CSV", () => {
-  it("has its column names, all rows without formulas, and the total of the first page", async () => {
+  it("has its column names, all rows with formulas escaped, and the total of the first page", async () => {
     const { total, chunks } = await begin(randomUUID());
     expect(total).toBe(3);
     expect(await text(Readable.from(chunks))).toBe("name\r\na\r\n'=1\r\nc\r\n");
   });
 
-  it("is rejected while two others of the organization are not read yet", async () => {
+  it("is rejected while two other exports of the organization are not read to their end", async () => {
     const organizationId = randomUUID();
     const first = await begin(organizationId);
     await begin(organizationId);

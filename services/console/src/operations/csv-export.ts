@@ -16,7 +16,7 @@ export interface CsvPage {
   readonly rows: readonly (readonly CsvCell[])[];
 }
 
-/** A list as CSV, in chunks: the column names, then the rows of one page each. */
+/** A list as CSV, in chunks: first the column names, then one chunk for each page with rows. */
 export interface CsvExport {
   /** Number of rows when the export began. */
   readonly total: number;
@@ -27,7 +27,7 @@ interface ExportOptions {
   readonly organizationId: string;
   readonly columnNames: readonly string[];
   readonly pages: AsyncGenerator<CsvPage>;
-  /** Called with the number of rows before the first one is sent; it may throw. */
+  /** Gets the number of all rows, before a row is sent. If it throws, the export is rejected. */
   readonly check?: (total: number) => void;
 }
 
@@ -64,8 +64,8 @@ async function* lines(
 }
 
 /**
- * Calls `release` when the chunks end or are given up. A generator alone would not do: its
- * `finally` does not run if it is given up before its first chunk, as for a browser that left.
+ * Calls `release` when the chunks end or are given up. A `finally` in the generator is not enough:
+ * it does not run if the generator is given up before its first chunk: the browser left.
  */
 function releasing(chunks: AsyncGenerator<string>, release: () => void): AsyncIterableIterator<string> {
   const iterator: AsyncIterableIterator<string> = {

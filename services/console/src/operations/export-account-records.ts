@@ -190,6 +190,6 @@ class RequesterNames {
 function checkLength(total: number): void {
   if (total <= MAX_EXPORTED_RECORDS) return;
   const [found, most] = [total.toLocaleString("en"), MAX_EXPORTED_RECORDS.toLocaleString("en")];
-  const message = `must leave fewer records: ${found} records match, and an export has at most ${most}. Choose a shorter time range`;
+  const message = `must select fewer records: ${found} records match, and an export has at most ${most}. Choose a shorter time range`;
   throw new ApiError("VALIDATION_FAILED", { issues: [{ path: ["from"], code: "custom", message }] });
 }

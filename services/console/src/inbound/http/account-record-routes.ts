@@ -31,8 +31,8 @@ const QUERIES: Readonly<Record<RecordList, z.ZodType<RecordQuery>>> = {
 type PageFields = "page" | "limit" | "cursor";
 
 /**
- * Lists about one account. The lists of the management API have its filters, and are also offered
- * as CSV. The audit log is only in pages.
+ * Lists about one account. Orders, positions, deals, transactions and commands have the filters of
+ * the management API, and are also offered as CSV. The audit log is only in pages.
  */
 export function registerAccountRecordRoutes(routes: SignedInRoutes, dependencies: RecordExportDependencies): void {
   for (const list of RECORD_LISTS) {

@@ -7,7 +7,7 @@ import { type FastifyReply, sendStream } from "@kapi/http";
 export interface CsvAnswer {
   /** Name of the file, without its ending. */
   readonly name: string;
-  /** Number of rows, as counted before the first one was read. */
+  /** Number of rows when the export began. */
   readonly total: number;
   readonly chunks: AsyncIterable<string>;
 }

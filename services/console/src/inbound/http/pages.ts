@@ -14,7 +14,7 @@ const HASHED_FOLDER = "assets/";
 const FOREVER = "public, max-age=31536000, immutable";
 /** Smaller files are not compressed. */
 const COMPRESSED_FROM_BYTES = 1_024;
-/** All files take about 50 ms at the start; the highest quality would take ten times that. */
+/** Compressing all files takes about 50 ms. The highest quality would take ten times as long. */
 const BROTLI_QUALITY = 9;
 const COMPRESSIBLE = new Set([".html", ".js", ".css", ".svg", ".json", ".txt"]);
 const NOT_MODIFIED = 304;
@@ -36,7 +36,7 @@ const OTHER_TYPE = "application/octet-stream";
 type Encoding = "br" | "gzip" | "identity";
 
 interface Asset {
-  /** By encoding; a file that is small or compressed already has only "identity". */
+  /** By encoding. Small files, and files of a compressed type, have only "identity". */
   readonly bodies: ReadonlyMap<Encoding, Buffer>;
   readonly type: string;
   readonly cacheControl: string;

@@ -9,7 +9,7 @@ const GROUP = "console.requests";
 const MAX_BATCH_RECORDS = 100;
 /**
  * Minimum time from the start of a batch to the next fetch: fewer and larger batches. Each process
- * with requests publishes them every 500 ms.
+ * that answers requests of callers publishes its logged requests every 500 ms.
  */
 const MIN_INTERVAL_MS = 200;
 
@@ -31,7 +31,7 @@ export function startRequestConsumer({
     groupId: GROUP,
     topics: [TOPICS.apiRequests],
     maxBatchMessages: MAX_BATCH_RECORDS,
-    // The pages have priority in this process.
+    // One batch at a time: this process also answers requests of browsers, which have priority.
     concurrentPartitions: 1,
     minIntervalMs: MIN_INTERVAL_MS,
     // The request log may have gaps: if the topic was recreated, the consumer continues with the
