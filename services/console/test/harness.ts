@@ -57,9 +57,9 @@ export interface ConsoleHarness {
   readonly redis: RedisConnection;
   readonly directory: Directory;
   readonly standIns: StandInServices;
-  /** Creates an organization with credits, a server and a person, who is an owner. */
+  /** Creates an organization with credits and one server, and a person with the role owner. */
   person(options?: { credits?: number; name?: string }): Promise<ConsoleUser>;
-  /** Creates another person of the same organization. */
+  /** Creates a person with this role in the organization of `person`. */
   colleague(person: ConsoleUser, role: ConsoleRole): Promise<ConsoleUser>;
   /** A new browser, by default at a network address of its own. */
   browser(address?: string): Browser;

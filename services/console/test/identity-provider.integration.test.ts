@@ -52,11 +52,11 @@ describe("the sign-in by OpenID Connect", () => {
     const address = await atProvider(browser);
     expect(await comeBack(browser, address)).toBe("/console/");
     expect((await browser.ask("GET", "/session")).body).toMatchObject({ user: { email: person.email } });
-    // The answer of the provider works once.
+    // The console accepts an answer of the provider only one time.
     expect(await comeBack(browser, address)).toBe("/console/?sign-in=expired");
   });
 
-  it("creates no user, and accepts no e-mail address that the provider has not verified", async () => {
+  it("rejects an unknown e-mail address, an address that the provider has not verified, and a disabled user", async () => {
     const person = await harness.person();
     for (const identity of [
       { email: `${randomUUID()}@example.com`, isVerified: true },
@@ -73,7 +73,7 @@ describe("the sign-in by OpenID Connect", () => {
     expect(await comeBack(browser, await atProvider(browser))).toBe("/console/?sign-in=unknown");
   });
 
-  it("belongs to the browser that began it, and rejects a changed answer", async () => {
+  it("works only in the browser that began it, and rejects an answer of the provider with another `state`", async () => {
     const person = await harness.person();
     provider.signIn({ email: person.email, isVerified: true });
     const [victim, attacker] = [harness.browser(), harness.browser()];

@@ -18,8 +18,8 @@ export interface TestProvider {
   /** Sets the person who is signed in at the provider. */
   signIn(identity: Identity): void;
   /**
-   * Follows the redirects from `location`; returns the first address that begins with
-   * `redirectUri`.
+   * Follows the redirects from `location`; returns the first address that begins with the
+   * `redirectUri` of {@link startIdentityProvider}.
    */
   follow(location: string): Promise<string>;
   stop(): Promise<void>;

@@ -85,15 +85,14 @@ it("a stream shows the newest sample at once, and then each newer sample once", 
   watcher.leave();
 });
 
-it("one request covers all streams of a process, without accounts whose streams are closed", async () => {
+it("one request asks for the accounts of all open streams of a process", async () => {
   const first = await watched();
   const { serverId } = person;
   harness.standIns.accounts.set(serverId, [ACCOUNT, "10000002"]);
   const others = [new Watcher(), new Watcher()];
   await others[0]?.open(browser, `/servers/${serverId}/accounts/${ACCOUNT}/live`);
   await others[1]?.open(browser, `/servers/${serverId}/accounts/10000002/live`);
-  // Each stream requests its own account once, when it is opened. Afterwards there is one request
-  // for both accounts.
+  // A new stream first requests only its own account. After that, each request has both accounts.
   await eventually(() => {
     const lastThree = harness.standIns.sampleRequests.slice(-3);
     expect(lastThree).toEqual([2, 2, 2]);
@@ -117,7 +116,7 @@ it("a stream ends within two seconds after the sign-out, after a new password, a
   }
 });
 
-it("a stream ends with the reason if its account is deleted; a stream of an unknown account is 404", async () => {
+it("a stream ends with the reason `deleted` if its account is deleted; a stream of an unknown account gets 404", async () => {
   const watcher = await watched();
   harness.standIns.samples.delete(ACCOUNT);
   harness.standIns.accounts.set(person.serverId, []);

@@ -10,7 +10,7 @@ export interface MailServer {
    * Waits until the newest mail to an address has a link to `page`; returns the token of the link.
    */
   tokenTo(email: string, page: "accept" | "recover"): Promise<string>;
-  /** Refuses all further mails, or accepts them again. */
+  /** True: the server refuses all mails from now on. False: the server accepts mails again. */
   refuse(isRefusing: boolean): void;
   stop(): Promise<void>;
 }
@@ -20,7 +20,7 @@ interface Received {
   readonly source: string;
 }
 
-/** Starts an SMTP server on this machine that keeps its mails. */
+/** Starts an SMTP server on this machine. The server keeps the mails that it gets. */
 export async function startMailServer(): Promise<MailServer> {
   const received: Received[] = [];
   let refusing = false;

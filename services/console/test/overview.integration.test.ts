@@ -14,8 +14,8 @@ afterEach(() => {
 afterAll(() => harness.stop());
 
 /**
- * The overview of a new organization: the console caches the overview of an organization for a
- * moment. `prepare` is called before the overview is read.
+ * Calls `prepare` with a person of a new organization; then returns the organization's overview. An
+ * earlier organization could get an old overview, which the console has cached.
  */
 async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefined): Promise<ConsoleOverview> {
   const person = await harness.person({ credits: 100 });
@@ -56,7 +56,7 @@ it.each([
   expect(PARTS.filter((part) => overview[part].status === "unavailable")).toEqual(missing);
 });
 
-it("counts waiting commands once for many concurrent requests of an organization", async () => {
+it("requests the waiting commands only once for ten concurrent requests of one organization", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.asked.splice(0);

@@ -29,8 +29,8 @@ afterAll(() => harness.stop());
 const EVIDENCE = readFileSync(new URL("../../../docs/examples/evidence/breach.json", import.meta.url), "utf8");
 
 /**
- * Adds a breach of account 10000001 with its evidence, or the error of its evidence. Returns the id
- * of the breach.
+ * Adds a breach of account 10000001. `evidence` is the evidence, or the error that requests for the
+ * evidence get. Returns the id of the breach.
  */
 function newBreach(evidence: string | ApiError): string {
   const id = randomUUID();
@@ -143,7 +143,7 @@ describe("a management key", () => {
     }
   });
 
-  it("limited to networks is listed with them, and every process that checks keys gets them", async () => {
+  it("that is limited to networks has its networks in the list of keys and in the directory", async () => {
     const allowedNetworks = ["203.0.113.0/24", "2001:db8::1"];
     const created = await browser.ask("POST", "/keys", { name: "Office", scopes: ["credits:read"], allowedNetworks });
     const { keyId } = (created.body as { key: ConsoleKey }).key;
@@ -169,7 +169,7 @@ describe("a management key", () => {
 });
 
 describe("a server", () => {
-  it("is disabled and made active again, also in the directory; listed even if the account service does not know it", async () => {
+  it("is disabled and made active again, also in the directory; is listed even if the account service does not know the server", async () => {
     const { serverId } = person;
     harness.standIns.accounts.set(serverId, ["10000001", "10000002"]);
     const configuration = { serverName: "Test-Demo", currencySymbol: "$", defaultLeverage: 100 };
@@ -188,7 +188,7 @@ describe("a server", () => {
     expect((await browser.ask("GET", "/servers")).body).toMatchObject({ servers: [unknown] });
   });
 
-  it("keeps its status if the configuration is rejected; the answer has the reason", async () => {
+  it("keeps its status if the same request has an invalid configuration; the answer names the invalid field", async () => {
     const { serverId } = person;
     const refused = await browser.ask("PATCH", `/servers/${serverId}`, { status: "disabled", defaultLeverage: 77 });
     expect(refused).toMatchObject({ status: 400, body: { issues: [{ path: ["defaultLeverage"] }] } });
@@ -224,7 +224,7 @@ describe("a server", () => {
 });
 
 describe("a breach", () => {
-  it("is listed and read by its id, beside the rules of its account; an unknown id is 404", async () => {
+  it("is listed and can be read by its id; an unknown id gets 404; the risk rules of the account can be read", async () => {
     const base = `/servers/${person.serverId}/accounts/10000001`;
     const breachId = newBreach(EVIDENCE);
     const { serverId } = person;
@@ -258,7 +258,7 @@ describe("a breach", () => {
     ]);
   });
 
-  it("whose evidence is pending or deleted says so; while it is pending, also when to ask again", async () => {
+  it("gets 409 with the time to ask again while its evidence is pending, and 404 if there is no evidence", async () => {
     const base = `/servers/${person.serverId}/accounts/10000001/breaches`;
     const pending = newBreach(new ApiError("EVIDENCE_PENDING", { headers: { "retry-after": "15" } }));
     const answer = await browser.ask("GET", `${base}/${pending}/evidence`);
@@ -310,8 +310,8 @@ describe("another organization", () => {
     }
     expect(harness.standIns.asked.filter((path) => path.includes(serverId))).toEqual([]);
     expect(harness.directory.server(serverId)?.status).toBe("active");
-    // Another organization cannot find the command under its own server. Nor can it find its own
-    // command under a server other than the command's.
+    // The stranger does not find this organization's command under the stranger's server. Even a
+    // command of the stranger is not found there, because the command is of another server.
     const theirs = `/servers/${stranger.serverId}/commands/${command.id}`;
     expect((await other.ask("GET", theirs)).status).toBe(404);
     harness.standIns.commands.set(command.id, {

@@ -39,7 +39,7 @@ async function ask(method: string, path: string, body?: unknown): Promise<{ stat
   return { status, body: JSON.parse(bytes.toString()) as unknown };
 }
 
-test("organizations, people, keys and servers are listed in pages, each list under its own name", async () => {
+test("organizations, people, keys and servers are listed in pages, each list in a field with its own name", async () => {
   const later = await harness.person();
   const { body } = await ask("GET", "/internal/organizations?page=1&limit=1");
   expect(body).toEqual({
@@ -75,7 +75,7 @@ test("no list has a field with a hash or a secret", async () => {
   }
 });
 
-test("the credits are the current wallet", async () => {
+test("the credits of an organization are those of its current wallet", async () => {
   await ask("POST", `${base}/credits`, { credits: 12, purchaseId: randomUUID() });
   await eventually(async () => {
     const { organizationId } = person;
@@ -95,7 +95,7 @@ test("an unknown organization and an unknown user are 404", async () => {
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a generated password is returned and works, a supplied one is not returned; an e-mail address belongs to one user, in any letter case; invalid fields are rejected", async () => {
+test("a generated password is returned and works; a supplied password is not returned; two users cannot have one e-mail address in any letter case; invalid fields are rejected", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${base}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
@@ -136,7 +136,7 @@ describe("the audit log", () => {
   };
   const sql = (text: string): Promise<unknown> => database.value.query(statement(`test_${randomUUID()}`, text), []);
 
-  it("has the changes of the operator and of people, with actor, address and subject, and no secrets", async () => {
+  it("has the changes that the operator and people made, with actor, network address and subject, and no secrets", async () => {
     const somebody = await harness.person();
     const { userId, email, serverId, organizationId } = somebody;
     const browser = harness.browser(ADDRESS);
@@ -175,11 +175,11 @@ describe("the audit log", () => {
       expect(JSON.stringify(entries)).not.toContain(hidden);
   });
 
-  it("has failed sign-ins: with the organization for a user, and without the typed address for an unknown user", async () => {
+  it("has failed sign-ins: for a known user with the organization, for an unknown user without the typed e-mail address", async () => {
     const somebody = await harness.person();
     const browser = harness.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");
-    // The later failures become one entry a minute later. This test does not wait for that entry.
+    // After a minute the other failures become one entry. This test does not wait for that entry.
     await eventually(async () => {
       const failures = (await auditOf(somebody)).filter(({ action }) => action === "session.failed");
       expect(failures).toMatchObject([
@@ -196,7 +196,7 @@ describe("the audit log", () => {
     });
   });
 
-  it("has the first use of a key once, with the address of the caller", async () => {
+  it("has an entry for the first use of a key only, with the network address of the caller", async () => {
     const { organizationId } = person;
     const made = await ask("POST", `${base}/keys`, { scopes: ["credits:read"], name: "Used" });
     const { keyId } = made.body as { keyId: string };
@@ -244,7 +244,7 @@ describe("the audit log", () => {
       expect((await ask("GET", `/internal/audit?${query}`)).status).toBe(400);
   });
 
-  it("is shown in the console to people of the organization only, without addresses of the operator and of trading servers", async () => {
+  it("shows people in the console only entries of their organization, without network addresses of the operator and addresses of trading servers", async () => {
     const [somebody, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);
@@ -265,13 +265,13 @@ describe("the audit log", () => {
     expect(JSON.stringify(asked.body)).not.toContain(other.organizationId);
   });
 
-  it("cannot be changed or emptied by the role of the service", async () => {
+  it("cannot be changed or emptied by the PostgreSQL role of the service", async () => {
     for (const text of ["update audit_log set address = null", "delete from audit_log", "truncate audit_log"])
       await expect(sql(text)).rejects.toThrow(/rows of audit_log/);
     expect((await auditOf(person)).length).toBeGreaterThan(2);
   });
 
-  it("can be written and read by a separate role of the service, which can change neither entries nor triggers", async () => {
+  it("can be written and read by the PostgreSQL role that POSTGRES_SERVICE_ROLE names; this role can change neither entries nor triggers", async () => {
     const role = `writer_${randomUUID().replaceAll("-", "")}`;
     await sql(`create role ${role}`);
     const settings = { POSTGRES_URL: harness.environment.postgresUrl, POSTGRES_SERVICE_ROLE: role };
@@ -300,7 +300,7 @@ describe("the audit log", () => {
       ).rejects.toThrow(/permission denied|must be owner/);
   });
 
-  it("that cannot be written prevents the change and the sign-in", async () => {
+  it("prevents a change and a sign-in if their entry cannot be written", async () => {
     const somebody = await harness.person();
     const browser = await harness.signedIn(somebody);
     await entriesOf(somebody, 4);

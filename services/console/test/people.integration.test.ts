@@ -105,7 +105,7 @@ describe("an invitation", () => {
     expect(await open(second)).toBe(404);
   });
 
-  it("is replaced also at the limit of open invitations, which rejects a further address", async () => {
+  it("can be replaced even at the limit of open invitations; an invitation of a further e-mail address is rejected", async () => {
     const owner = await harness.person();
     const browser = await harness.signedIn(owner);
     const emails = Array.from({ length: MAX_OPEN_INVITATIONS }, () => `${randomUUID()}@example.com`);
@@ -146,7 +146,7 @@ describe("an invitation", () => {
     expect(await accept(rejected)).toBe(200);
   });
 
-  it("is refused for the e-mail address of a user, also of another organization", async () => {
+  it("is refused for the e-mail address of any user, even of a user of another organization", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const browser = await harness.signedIn(owner);
     const body = { email: other.email, name: "Taken", role: "owner" };
@@ -158,7 +158,7 @@ describe("an invitation", () => {
 });
 
 describe("a role", () => {
-  it("applies to the next request of the person, and ends no session", async () => {
+  it("that an owner changes applies from the next request of the person; the change ends no session", async () => {
     const owner = await harness.person();
     const colleague = await harness.colleague(owner, "read_only");
     const [browser, theirs] = [await harness.signedIn(owner), await harness.signedIn(colleague)];
@@ -178,7 +178,7 @@ describe("a role", () => {
     );
   });
 
-  it("is changed in the console only by another owner of the organization, and only such an owner disables a person", async () => {
+  it("is changed in the console only by another owner of the same organization; the same is true for disabling a person and for the reset of a second factor", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const colleague = await harness.colleague(owner, "owner");
     const browser = await harness.signedIn(owner);
@@ -250,7 +250,7 @@ describe("a person", () => {
     expect((await browser.ask("POST", `/people/${colleague.userId}/disable`)).status).toBe(404);
   });
 
-  it("sees their own sessions, and ends one of them or all others", async () => {
+  it("sees their own sessions, and can end one session, or all sessions except the current one", async () => {
     const owner = await harness.person();
     const [here, there, elsewhere] = [
       harness.browser("198.51.100.20"),
@@ -274,7 +274,7 @@ describe("a person", () => {
     expect(await list()).toMatchObject([{ current: true }]);
   });
 
-  it("is signed out by an owner who ends their sessions", async () => {
+  it("is signed out if an owner ends the sessions of this person", async () => {
     const owner = await harness.person();
     const colleague = await harness.colleague(owner, "operator");
     const [browser, theirs] = [await harness.signedIn(owner), await harness.signedIn(colleague)];

@@ -48,7 +48,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("has equal answers for a known and an unknown address, within a second; an unknown address gets no mail", async () => {
+  it("gets the same answer for a known and an unknown e-mail address, within a second; an unknown address gets no mail", async () => {
     const person = await harness.person();
     const unknown = `${randomUUID()}@example.com`;
     const timed = async (email: string): Promise<{ status: number; text: string; ms: number }> => {
@@ -83,7 +83,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(202);
   });
 
-  it("causes at most three mails to an e-mail address, with equal answers; requests from one network address are limited", async () => {
+  it("causes at most three mails to an e-mail address, but further requests get the same answer; requests from one network address are limited", async () => {
     const person = await harness.person();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) statuses.push((await forget(person.email)).status);
@@ -98,7 +98,7 @@ describe("a forgotten password", () => {
 });
 
 describe("an invitation", () => {
-  it("is sent by mail, and shown to the owner only if the mail server refuses it", async () => {
+  it("is sent by mail; the owner gets the token of the link only if the mail server refuses the mail", async () => {
     const browser = await harness.signedIn(await harness.person());
     const email = `${randomUUID()}@example.com`;
     const body = { email, name: "Guest", role: "finance" };

@@ -72,7 +72,7 @@ describe.each([
     await server.stop();
   });
 
-  /** Moves the last failure of an e-mail address `ms` into the past. */
+  /** Moves the last failure of an e-mail address into the past, or if `ms` < 0 into the future. */
   async function passTime({ emailHash }: SignInSubject, ms: number): Promise<void> {
     const key = signInEmailKey(emailHash);
     await redis.commands.hset(key, "at", Number(await redis.commands.hget(key, "at")) - ms);
@@ -121,7 +121,7 @@ describe.each([
     expect(await sessions.list(userId)).toMatchObject([{ sessionHash: hash }]);
   });
 
-  test("after five failures each attempt waits 1, 2, 4 … 60 seconds since the last failure, and an attempt that must wait is not counted", async () => {
+  test("after five failures an attempt must wait until 1, 2, 4 … 60 seconds after the last failure; an attempt that must wait is not counted", async () => {
     const subject = newSubject();
     for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1)
       expect(await attempts.begin(subject)).toBe(0);
@@ -139,13 +139,13 @@ describe.each([
     expect(await redis.commands.pttl(signInEmailKey(subject.emailHash))).toBeGreaterThan(SIGN_IN_WINDOW_MS - 60_000);
   });
 
-  test("of concurrent attempts only the five free ones pass: each attempt is counted before the next", async () => {
+  test("of 50 concurrent attempts only five pass: each attempt is counted before the next one is decided", async () => {
     const subject = newSubject();
     const waits = await Promise.all(Array.from({ length: 50 }, () => attempts.begin(subject)));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
   });
 
-  test("a success clears all failures of the e-mail address, but takes only one attempt off the count of the network address; an undecided attempt is not counted", async () => {
+  test("a success clears the count of the e-mail address, but takes only its own attempt off the count of the network address; an undecided attempt is taken off both counts", async () => {
     const address = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
       await attempts.begin(newSubject({ address }));
@@ -166,7 +166,7 @@ describe.each([
     expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
   });
 
-  test("failures from another network do not block a network from which the user signed in before; a success from this network does not clear failures from another", async () => {
+  test("failures from other networks do not block a known network, from which the user has signed in; a success from the known network does not clear those failures", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");
@@ -183,7 +183,7 @@ describe.each([
     expect(await attempts.begin(home)).toBeGreaterThan(0);
   });
 
-  test("requests for mails are forgotten in the end, also if they were counted under a key without a lifetime", async () => {
+  test("the count of requests for mails expires, even if the key had no lifetime; a further request does not extend the lifetime", async () => {
     const [emailHash, network] = [randomUUID(), randomUUID()];
     const limits = createRecoveryLimits(redis);
     await redis.commands.set(recoveryEmailKey(emailHash), MAX_MAILS_PER_EMAIL);

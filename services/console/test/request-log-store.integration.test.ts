@@ -69,7 +69,7 @@ it("drops all requests of a day after seven days, and accepts requests of the ne
   expect((await list(organizationId)).requests.map(({ at }) => at)).toEqual(["2026-03-09T10:30:00.000Z"]);
 });
 
-it("keeps at most the allowed number of requests of a day, a fifth of it reserved for changes and failures, and says how many requests were omitted", async () => {
+it("stores at most the allowed number of requests of an organization and day; a fifth of the number is only for changes and failures; the list says how many requests were omitted", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const times = Array.from({ length: 30 }, (_, index) => clock.nowMs() - 60_000 - index);

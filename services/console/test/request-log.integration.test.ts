@@ -67,7 +67,7 @@ async function list(query: string, visitor = browser): Promise<ConsoleRequestsAn
 const idsOf = ({ requests }: Pick<ConsoleRequestsAnswer, "requests">): string[] => requests.map(({ id }) => id);
 
 describe("the request log", () => {
-  it("shows a request within seconds, once although its record is repeated, and finds a request that was rejected for lack of credits", async () => {
+  it("shows a request within seconds, and only once if its record is repeated; every filter finds a request that was rejected for lack of credits", async () => {
     const refused = requestOf({
       requestId: "refused",
       operation: "depositAccountFunds",
@@ -117,7 +117,7 @@ describe("the request log", () => {
     expect(read).toEqual(requests.map(({ id }) => id));
   });
 
-  it("says how many requests were not logged, once although the record is repeated", async () => {
+  it("says how many requests were not logged, and counts a repeated record only once", async () => {
     const minute = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 120_000).toISOString();
     const record = await log({ omitted: [{ minute, reads: 12_000, others: 3 }] });
     await log(record);
@@ -132,7 +132,7 @@ describe("the request log", () => {
     await eventually(async () => expect((await list(`operation=${operation}`)).requests).toHaveLength(1));
   });
 
-  it("shows no requests to another organization, which gets 404 for the id of a request", async () => {
+  it("hides the requests of an organization from another one: its list is empty, and the id of a request gets 404", async () => {
     const own = requestOf({ operation: "own" });
     await log({ requests: [own] });
     await eventually(async () => expect((await list("operation=own")).requests).toHaveLength(1));

@@ -141,14 +141,14 @@ describe("the routes of the console", () => {
     }
   });
 
-  it("that change something need the CSRF token, also from an owner", async () => {
+  it("reject a change without the right CSRF token, even from an owner", async () => {
     for (const route of withSession()) {
       const status = await statusOf(route, "owner", "another");
       expect([route.name, isPassed(status)]).toEqual([route.name, route.method === "GET"]);
     }
   });
 
-  it("let an owner without the required second factor only manage their own sign-in", async () => {
+  it("let an owner without the required second factor use only the routes of their session, password and second factor", async () => {
     requiresTwoFactor = true;
     try {
       const passed: string[] = [];

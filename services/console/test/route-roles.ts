@@ -109,7 +109,7 @@ export const ROUTE_ROLES: Readonly<Record<string, readonly ConsoleRole[]>> = {
   [`POST ${ENDPOINT}/deliveries/:deliveryId/redeliver`]: OPERATORS,
 };
 
-/** Routes without a session. */
+/** Routes that need no session. */
 export const PUBLIC_ROUTES: readonly string[] = [
   "GET /sign-in",
   "GET /sign-in/provider",

@@ -45,7 +45,7 @@ async function enrol(person: ConsoleUser): Promise<Enrolled> {
 const complete = (browser: Browser, code: string) => browser.ask("POST", "/session/second-factor", { code });
 
 describe("two-factor authentication", () => {
-  it("is set up by the password and a code, and neither its secret nor its codes are stored in plain text", async () => {
+  it("is set up with the password and a code of the authenticator app; the secret and the recovery codes are not stored in plain text", async () => {
     const person = await harness.person();
     const browser = await harness.signedIn(person);
     const wrong = await browser.ask("POST", "/two-factor", { currentPassword: "not my password" });
@@ -82,7 +82,7 @@ describe("two-factor authentication", () => {
     });
   });
 
-  it("asks for a code after the password; until then nothing else is possible", async () => {
+  it("asks for a code after the password; before the code, the routes that need a session answer 401", async () => {
     const person = await harness.person();
     const { secret } = await enrol(person);
     const browser = harness.browser();
@@ -98,7 +98,7 @@ describe("two-factor authentication", () => {
     expect((await complete(harness.browser(), appCode(secret, 1))).status).toBe(401);
   });
 
-  it("accepts each code once, also from two browsers at the same time", async () => {
+  it("accepts each code once, even if three browsers send the code at the same time", async () => {
     const person = await harness.person();
     const { secret, codes } = await enrol(person);
     const [recovery = ""] = codes;
@@ -127,7 +127,7 @@ describe("two-factor authentication", () => {
     expect(codes).toHaveLength(10);
   });
 
-  it("is turned off, and the password is changed, only with the password and a code", async () => {
+  it("is turned off, and the password is changed, only with the password and a code; new recovery codes replace the old ones", async () => {
     const person = await harness.person();
     const { browser, codes } = await enrol(person);
     const change = { currentPassword: PASSWORD, newPassword: "staple battery horse" };
@@ -147,7 +147,7 @@ describe("two-factor authentication", () => {
     expect((await harness.browser().signIn(person.email, change.newPassword)).status).toBe(200);
   });
 
-  it("that is lost is reset by an owner, which ends the sessions", async () => {
+  it("is reset by an owner if a person has lost it; the reset ends the sessions of the person", async () => {
     const owner = await harness.person();
     const colleague = await harness.colleague(owner, "operator");
     const { browser: theirs } = await enrol(colleague);
@@ -157,7 +157,7 @@ describe("two-factor authentication", () => {
     expect((await theirs.signIn(colleague.email, PASSWORD)).status).toBe(200);
   });
 
-  it("that an organization requires is set up before anything else, and cannot be turned off", async () => {
+  it("that an organization requires must be set up before other requests are allowed, and cannot be turned off", async () => {
     const owner = await harness.person();
     const colleague = await harness.colleague(owner, "finance");
     const path = "/people/two-factor-requirement";

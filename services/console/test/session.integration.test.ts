@@ -25,8 +25,8 @@ function visiblePart({ status, headers, text }: Answer): object {
 }
 
 /**
- * Sets many failed sign-ins of an e-mail address. The last one is in the future, so that the wait
- * stays above a minute during a test.
+ * Stores 100 failed sign-ins under an e-mail address. The time of the last failure is ten minutes
+ * ahead, so that the wait stays above a minute during a test.
  */
 async function failNow(email: string): Promise<void> {
   const hash = createHash("sha256").update(email).digest("hex");
@@ -67,7 +67,7 @@ describe("a session", () => {
     expect((await browser.ask("GET", "/session", undefined, plain)).status).toBe(401);
   });
 
-  it("has a new id and token after every sign-in, the earlier session ends, and an id from the browser is never used", async () => {
+  it("has a new id and a new CSRF token after every sign-in; the earlier session ends; the browser cannot choose the id", async () => {
     const person = await harness.person();
     const browser = harness.browser();
     browser.cookie = "A".repeat(43);
@@ -101,7 +101,7 @@ describe("a session", () => {
     expect(JSON.stringify(everything)).not.toContain(PASSWORD);
   });
 
-  it("ends in other browsers when the password is changed, and continues here under a new id", async () => {
+  it("ends in other browsers when the password is changed; in the browser that changed the password, it gets a new id", async () => {
     const person = await harness.person();
     const [here, elsewhere] = [await harness.signedIn(person), await harness.signedIn(person)];
     const { cookie: former } = here;
@@ -116,7 +116,7 @@ describe("a session", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("is not enough to change the password: the current one is needed; a short new password is rejected", async () => {
+  it("is not enough to change the password: the current password is needed; a short new password is rejected", async () => {
     const browser = await harness.signedIn(await harness.person());
     const wrong = { currentPassword: "not my password", newPassword: NEW_PASSWORD };
     expect(await browser.ask("PUT", "/session/password", wrong)).toMatchObject({
@@ -156,7 +156,7 @@ describe("signing in", () => {
     expect(visiblePart(ended)).toEqual(visiblePart(wrong));
   });
 
-  it("must wait after five wrong passwords, with the same answer for known and unknown users; then the right password must wait too", async () => {
+  it("must wait after five wrong passwords, even with the right password; the answers for known and unknown users are the same", async () => {
     const person = await harness.person();
     const refused: object[] = [];
     for (const email of [person.email, `${randomUUID()}@example.com`]) {
@@ -164,7 +164,7 @@ describe("signing in", () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         statuses.push((await harness.browser().signIn(email, "wrong password")).status);
       }
-      // Moves these failures into the future: the next attempts must wait also on a slow machine.
+      // Makes the wait long: a short wait could be over on a slow machine.
       await failNow(email);
       for (let attempt = 0; attempt < 5; attempt += 1) {
         const answer = await harness.browser().signIn(email, "wrong password");
@@ -187,7 +187,7 @@ describe("signing in", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
-  it("from one network address under many names must wait as well, whatever X-Forwarded-For claims; other addresses need not", async () => {
+  it("must wait after 20 failures from one network address under many e-mail addresses, whatever the caller adds to X-Forwarded-For; other network addresses need not wait", async () => {
     const [person, address] = [await harness.person(), "198.51.100.7"];
     for (let attempt = 0; attempt < 20; attempt += 1) {
       await harness.browser(`203.0.113.${attempt}, ${address}`).signIn(`${randomUUID()}@example.com`, "wrong password");
@@ -196,7 +196,7 @@ describe("signing in", () => {
     expect((await harness.browser().signIn(person.email, PASSWORD)).status).toBe(200);
   });
 
-  it("rejects an invalid sign-in with its issues, and requests from another site", async () => {
+  it("rejects an invalid sign-in and names the invalid fields; rejects requests from another site", async () => {
     const browser = harness.browser();
     expect(await browser.ask("POST", "/session", { email: "", password: 5 })).toMatchObject({
       status: 400,
@@ -218,7 +218,7 @@ describe("signing in", () => {
 });
 
 describe("a change", () => {
-  it("needs the token of its own session, and must not come from another site", async () => {
+  it("needs the CSRF token of its own session, and must not come from another site", async () => {
     const [browser, other] = [
       await harness.signedIn(await harness.person()),
       await harness.signedIn(await harness.person()),
@@ -307,7 +307,7 @@ describe("the console's listener", () => {
     expect(new Set(etags).size).toBe(3);
   });
 
-  it("shows its page under every path of the page, also with a dot, and 404 for unknown files and API routes", async () => {
+  it("returns the page for every path of the page, even with a dot in the path; returns 404 for unknown files and API routes", async () => {
     const browser = harness.browser();
     const pages = [
       "/console/",

@@ -9,7 +9,7 @@ import { startTestStack, type TestStack } from "@kapi/local/test-stack";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-/** Time within which a change in the console reaches every gateway. */
+/** Maximum time until a change in the console reaches every gateway. */
 const EFFECT_MS = 2_000;
 const SERVICES = [
   "gateway",
@@ -53,7 +53,7 @@ async function signIn(credentials: { email: string; password: string }): Promise
   return { csrfToken, cookie: (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "" };
 }
 
-/** Creates a person of the demo's organization with a role. */
+/** Creates a person with this role in the demo's organization. */
 async function newPerson(role: string): Promise<{ email: string; password: string }> {
   const credentials = { email: `${role}@example.com`, password: "correct horse battery" };
   const path = `/internal/organizations/${demo.organizationId}/users`;
@@ -88,7 +88,7 @@ function manage(method: string, path: string, body?: unknown, managementKey = de
   return ask(`${demo.baseUrl}/api/v1/management/${path}`, method, headers, body);
 }
 
-it("a key that is created in the console is valid only in the API, until it is revoked; a session is valid only in the console", async () => {
+it("a key that is created in the console is valid in the API until the key is revoked, and never in the console; a session is valid only in the console", async () => {
   const made = await inConsole("POST", "/keys", { name: "Mine", scopes: ["credits:read"], expiresAt: null });
   const { managementKey, key } = made.body as { managementKey: string; key: { keyId: string } };
   const balance = (): Promise<Answer> => manage("GET", "credits/balance", undefined, managementKey);
@@ -102,7 +102,7 @@ it("a key that is created in the console is valid only in the API, until it is r
   expect((await balance()).status).toBe(401);
 });
 
-it("a server that is disabled in the console rejects creations and fails commands; reads, configuration and the immediate delete work", async () => {
+it("for a server that is disabled in the console, creations are rejected and other commands fail; reads, changes of the configuration and immediate deletions work", async () => {
   const server = `servers/${demo.serverId}`;
   const creation = { accountName: "Account", initialBalance: 100, leverage: 100, requestId: "request" };
   const created = await manage("POST", `${server}/accounts`, creation);
@@ -148,7 +148,7 @@ describe("an action on an account", () => {
   const act = (action: string, body: object, session = person): Promise<Answer> =>
     inConsole("POST", `/${account}/actions/${action}`, body, session);
 
-  it("is carried out once per idempotency key, by a command that names a user and that the console shows", async () => {
+  it("is carried out once per idempotency key; its command names a user, and the console shows the command", async () => {
     const deposit = { idempotencyKey: randomUUID(), amount: 50 };
     const answers = await Promise.all([act("deposit", deposit), act("deposit", deposit)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 202]);
@@ -166,7 +166,7 @@ describe("an action on an account", () => {
     });
   });
 
-  it("is rejected as the API rejects it, and a role without the permission is 403", async () => {
+  it("gets the errors of the API if it is invalid, and 403 if the person's role lacks the permission", async () => {
     const idempotencyKey = randomUUID();
     const invalid = await act("deposit", { idempotencyKey, amount: -1 });
     expect(invalid).toMatchObject({ status: 400, body: { issues: [{ path: ["amount"] }] } });

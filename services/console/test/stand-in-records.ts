@@ -98,7 +98,7 @@ interface PageOptions<List extends CursorList> {
   readonly numberOf: (key: CursorKey<List>) => number;
 }
 
-/** A page of the numbers of records, the highest first. */
+/** A page of record numbers, in descending order. */
 function pageOf<List extends CursorList>(
   list: List,
   { query, scope, total, keyOf, numberOf }: PageOptions<List>,

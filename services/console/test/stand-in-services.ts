@@ -35,7 +35,7 @@ const ServerPath = z.object({ serverId: z.guid() });
 const AccountNumbers = z.object({ accountNumbers: z.array(z.string()) });
 const AccountPath = ServerPath.extend({ accountNumber: z.string() });
 
-/** The data of the services that the console calls; tests set it. */
+/** The data of the stand-ins, which tests set, and the requests that the stand-ins received. */
 export interface StandInServices extends RecordData {
   readonly url: string;
   /** Newest sample, per account number. */
@@ -59,7 +59,7 @@ export interface StandInServices extends RecordData {
   webhooksUnavailable: boolean;
   /** Entries for the audit log that the console has not confirmed. */
   readonly auditEvents: Map<string, unknown>;
-  /** Paths of all requests except requests for entries of the audit log. */
+  /** Path and query of every request, except requests for entries of the audit log. */
   readonly asked: string[];
 }
 
@@ -69,8 +69,8 @@ export interface StandInServices extends RecordData {
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * Starts one HTTP server in place of all services that the console calls, except the organization
- * service. End-to-end tests call the real services.
+ * Starts one HTTP server in place of all services that the console and the organization service
+ * call. End-to-end tests call the real services.
  */
 export async function startStandInServices(): Promise<Started<StandInServices>> {
   const app = createHttpServer({
@@ -243,7 +243,7 @@ function nearLimit(serverId: string, accountNumber: string): NearLimit {
   return { serverId, accountNumber, rule, value: 91, threshold: 90, leftPercent: 10, measuredAt };
 }
 
-/** Answers contain the request, so that tests can check it. */
+/** Lists of breaches contain the query in `asked`, so that tests can check the query. */
 function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void {
   const base = "/internal/servers/:serverId/accounts/:accountNumber";
   const BreachPath = AccountPath.extend({ breachId: z.guid() });
@@ -269,7 +269,7 @@ function installRisk(app: App, { breaches }: Omit<StandInServices, "url">): void
   });
 }
 
-/** Answers contain the request, so that tests can check it. */
+/** An answer for one endpoint contains the request, so that tests can check the request. */
 function installWebhooks(app: App, { endpoints }: Omit<StandInServices, "url">): void {
   const base = "/internal/organizations/:organizationId/webhooks";
   const Organization = z.object({ organizationId: z.guid() });
@@ -368,7 +368,7 @@ function accountOf(serverId: string, accountNumber: string): object {
   };
 }
 
-/** A live sample of an account, whose equity is 1000 plus the sequence. */
+/** A live sample of an account. The equity in the sample is 1000 plus `sequence`. */
 export function sampleOf(serverId: string, accountNumber: string, sequence: number): AccountMetricsFrame {
   return AccountMetricsFrame.parse({
     type: "account.metrics",

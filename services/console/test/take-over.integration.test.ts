@@ -1,6 +1,6 @@
 /**
- * Users and entries of the audit log that processes of the previous release still write into the
- * schema of the organization service.
+ * Processes of the previous release still write users and audit-log entries into the schema of the
+ * organization service. The console copies them.
  */
 import { randomUUID } from "node:crypto";
 
@@ -44,7 +44,7 @@ async function formerUser(email: string, password: string): Promise<string> {
   return known?.id ?? "";
 }
 
-/** The hash of a password, in the console's format. A user is created only to get it. */
+/** Creates a user with this password in the console; returns the stored hash of the password. */
 async function hashOf(password: string): Promise<string> {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "Hashed", password };
@@ -78,7 +78,7 @@ async function copied(): Promise<void> {
   );
 }
 
-it("a user of the previous release signs in with the newest password of both releases, but no longer after the console disabled the user", async () => {
+it("a user of the previous release signs in with the newest password, whichever release set it; after the console disabled the user, no password works", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
@@ -86,7 +86,7 @@ it("a user of the previous release signs in with the newest password of both rel
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(200));
   for (const password of ["one more password", "yet another password"])
     await harness.client.request("PUT", `/internal/users/${userId}/password`, { password });
-  // The last copy is repeated, as after a lost confirmation.
+  // Makes the console repeat the copy, as after a lost confirmation.
   await rows(`update organization.users set moved_version = null where id = '${userId}'`);
   await copied();
   expect(await signIn(email, "yet another password")).toBe(200);
@@ -100,7 +100,7 @@ it("a user of the previous release signs in with the newest password of both rel
   expect(await signIn(email, OTHER_PASSWORD)).toBe(401);
 });
 
-it("a password that a process of the previous release sets is the only valid one and ends all sessions, also after the console ended sessions", async () => {
+it("a password that a process of the previous release sets replaces the old password and ends all sessions, even if the console ended sessions before", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
@@ -114,7 +114,7 @@ it("a password that a process of the previous release sets is the only valid one
   expect((await browser.ask("GET", "/session")).status).toBe(401);
 });
 
-it("a user whom a process of the previous release disables cannot sign in, also after more changes in the console", async () => {
+it("a user whom a process of the previous release disables cannot sign in, even if the console changed the password several times before", async () => {
   const email = `${randomUUID()}@example.com`;
   const userId = await formerUser(email, PASSWORD);
   await eventually(async () => expect(await signIn(email, PASSWORD)).toBe(200));
@@ -127,7 +127,7 @@ it("a user whom a process of the previous release disables cannot sign in, also 
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(401));
 });
 
-it("a user with the e-mail address of another user does not prevent that later users are taken over", async () => {
+it("if one user of the previous release has the e-mail address of another user, later users are taken over nevertheless", async () => {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "First", password: PASSWORD };
   await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);

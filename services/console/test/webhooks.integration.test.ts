@@ -47,7 +47,7 @@ function routes(): { method: string; below: string; body?: object; status: numbe
 }
 
 describe("a person's webhook endpoints", () => {
-  it("are requested from the webhooks service with the organization of the session, and its answer is passed on unchanged", async () => {
+  it("are requested from the webhooks service with the organization of the session; the console returns the answer of the webhooks service unchanged", async () => {
     expect((await browser.ask("GET", "/webhooks")).body).toEqual({ endpoints: [{ id: endpointId }] });
     for (const { method, below, body, status } of routes()) {
       const answer = await browser.ask(method, `/webhooks/${endpointId}${below}`, body);
@@ -63,7 +63,7 @@ describe("a person's webhook endpoints", () => {
     });
   });
 
-  it("that are invalid are rejected with the text of the webhooks service, and a malformed body with the field", async () => {
+  it("are rejected with the text of the webhooks service if that service refuses the URL; a malformed request is rejected with the name of the field", async () => {
     const refused = await browser.ask("POST", "/webhooks", { url: "http://receiver.example.com" });
     expect(refused).toMatchObject({ status: 400, body: { error: "The address cannot be used: no" } });
     expect(refused.headers.get("x-error-code")).toBe("WEBHOOK_URL_REFUSED");
@@ -73,7 +73,7 @@ describe("a person's webhook endpoints", () => {
     expect((await browser.ask("GET", `/webhooks/${endpointId}/deliveries?limit=1000`)).status).toBe(400);
   });
 
-  it("are 404 for another organization by every route, and 401 without a session", async () => {
+  it("are not found by another organization: every route returns 404; without a session, every route returns 401", async () => {
     const other = await harness.signedIn(await harness.person());
     const nobody = harness.browser();
     for (const { method, below, body = method === "GET" ? undefined : {} } of routes()) {
