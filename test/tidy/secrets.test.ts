@@ -14,6 +14,7 @@ import type { z } from "zod";
 import { CALLERS, INTERNAL_CALLS } from "@kapi/contracts";
 import { generateSecrets } from "@kapi/servers";
 
+import { KafkaCommandSettings } from "../../deploy/cli/src/commands/partitions.ts";
 import { OperatorSettings } from "../../deploy/cli/src/operator.ts";
 import { programEnvironment } from "../../deploy/local/src/services/plan.ts";
 import { ConfigSchema as account } from "../../services/account/src/config.ts";
@@ -48,7 +49,7 @@ const SETTINGS = new Map<string, z.ZodObject>([
   ["risk", risk],
   ["webhooks", webhooks],
   ["trading-simulator", tradingServer],
-  ["cli", OperatorSettings],
+  ["cli", OperatorSettings.extend(KafkaCommandSettings.shape)],
 ]);
 const SERVICES = readdirSync(path.join(ROOT, "services"));
 /** The variables of the secrets that Docker Compose and `npm start` generate. */

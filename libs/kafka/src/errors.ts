@@ -46,17 +46,17 @@ export class MessageTooLarge extends ProduceError {
 }
 
 /**
- * A position is beyond the end of its partition: the topic was deleted and made again, or has lost
- * records. The reader cannot continue at the beginning or the end: it would repeat or skip records
- * unnoticed.
+ * A position is beyond the end of its partition: the topic was deleted and created again, or has
+ * lost records. The reader cannot continue at the beginning or the end: it would repeat or skip
+ * records unnoticed.
  */
 export class PositionBeyondEnd extends Error {
   override readonly name = "PositionBeyondEnd";
 
   constructor(topic: string, partition: number, position: bigint, end: bigint) {
     super(
-      `position ${position} is beyond the end (${end}) of partition ${partition} of ${topic}: the topic was deleted and made ` +
-        "again, or has lost records; check that no record is missing, then remove the stored position",
+      `position ${position} is beyond the end (${end}) of partition ${partition} of ${topic}: the topic was deleted and ` +
+        "created again, or has lost records; check that no record is missing, then remove the stored position",
     );
   }
 }
@@ -68,11 +68,11 @@ export class PositionBeyondEnd extends Error {
 export class TopicRecreated extends Error {
   override readonly name = "TopicRecreated";
 
-  /** @param remedy what to do after a check that no message is missing. */
+  /** @param remedy how to make the consumer read the new topic, in the imperative. */
   constructor(topic: string, storedId: string, topicId: string, remedy: string) {
     super(
-      `topic ${topic} was deleted and made again (its id was ${storedId} and is ${topicId}): check that no message is missing, ` +
-        `then ${remedy} (docs/operate.md, "A topic was deleted")`,
+      `topic ${topic} was deleted and created again (its id was ${storedId} and is ${topicId}), so unread messages are lost: ` +
+        `${remedy}, then check the ledger (docs/operate.md, "A topic was deleted")`,
     );
   }
 }

@@ -16,8 +16,8 @@ interface CommittedTopic {
 
 /**
  * The topics that the offsets of a consumer group belong to. Each commit carries the id of its
- * topic as metadata. A topic that was deleted and made again has another id. Offsets of the deleted
- * topic are useless for the new one, even if the new one has as many records.
+ * topic as metadata. A topic that was deleted and created again has another id. Offsets of the
+ * deleted topic are useless for the new one, even if the new one has as many records.
  */
 export class GroupTopics {
   readonly #kafka: KafkaConnection;
@@ -48,7 +48,7 @@ export class GroupTopics {
    * knew, and with the committed ids of the group. Waits for an unavailable coordinator; the
    * consumer's `check` reports the wait. Returns early if another generation has begun.
    * With `restartBeyondEnd`, returns the assignment unchanged.
-   * @throws TopicRecreated if a topic was deleted and made again.
+   * @throws TopicRecreated if a topic was deleted and created again.
    */
   async check(
     assignment: readonly PartitionAssignment[],
@@ -74,7 +74,7 @@ export class GroupTopics {
     for (const { topic } of assignment) {
       const name = this.#kafka.topicName(topic);
       const id = await topicIdFrom(coordinator, name);
-      // The topic is being deleted. If it is made again, the check after a later join compares
+      // The topic is being deleted. If it is created again, the check after a later join compares
       // its new id.
       if (id === null) continue;
       this.#compare(name, this.#ids.get(name), id);

@@ -1,6 +1,6 @@
 /**
- * The ids that Kafka gives topics. A topic that is deleted and made again has its old name, offsets
- * from 0 and another id.
+ * The ids that Kafka gives topics. A topic that is deleted and created again has its old name,
+ * offsets from 0 and another id.
  *
  * kafkajs requests metadata in a version without topic ids. So this module writes the request
  * itself: Metadata, version 12, one topic per request

@@ -70,7 +70,7 @@ test("a group has reached an end if all records before the end were deleted", as
   expect(await hasGroupReached(kafka, TOPIC, "nobody", end)).toBe(true);
 });
 
-test("an end that was read from a deleted topic does not count for the topic that was made again", async () => {
+test("an end that was read from a deleted topic does not count for the topic that was created again", async () => {
   const end = await topicEnd(kafka, TOPIC);
   const before = { ...end, topicId: "00000000-0000-0000-0000-000000000001" };
   expect(await hasGroupReached(kafka, TOPIC, "reader", before)).toBe("recreated");

@@ -95,7 +95,7 @@ test("a reader starts at the beginning for offsets before it, and rejects offset
   await started.value.caughtUp;
   expect(values).toEqual(["kept"]);
   await started.stop();
-  await expect(from(3n)).rejects.toThrow(/position 3 is beyond the end \(2\) .* deleted and made again/);
+  await expect(from(3n)).rejects.toThrow(/position 3 is beyond the end \(2\) .* deleted and created again/);
 });
 
 test("a reader is caught up if all records up to the end are removed", async () => {

@@ -1,4 +1,4 @@
-/** Consumers of a topic that is deleted and made again. */
+/** Consumers of a topic that is deleted and created again. */
 import { TOPICS } from "@kapi/contracts";
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -28,7 +28,7 @@ afterAll(async () => {
   await drop();
 });
 
-test("a topic that is deleted and made again is fatal for its consumer", async () => {
+test("a topic that is deleted and created again is fatal for its consumer", async () => {
   const own = await ownTopics();
   const topic = TOPICS.metricsLatest;
   const sender = await startProducer(own.kafka);
@@ -52,7 +52,7 @@ test("a topic that is deleted and made again is fatal for its consumer", async (
   await admin.disconnect();
   await until("fatal is called", () => errors.length > 0);
   // The error names either the offset beyond the end or the new topic id, always with these words.
-  expect(errors[0]?.message).toMatch(/was deleted and made again/);
+  expect(errors[0]?.message).toMatch(/was deleted and created again/);
   await started.stop();
   await sender.stop();
   await own.drop();
@@ -87,7 +87,7 @@ test("an offset of a deleted topic is fatal, even if the new topic has a record 
   const refused = await join((error) => void errors.push(error));
   await until("fatal is called", () => errors.length > 0);
   const [id] = await topicIds(kafka, [topic]);
-  expect(errors[0]?.message).toContain(`was deleted and made again (its id was ${former} and is ${id})`);
+  expect(errors[0]?.message).toContain(`was deleted and created again (its id was ${former} and is ${id})`);
   expect(seen).toEqual([]);
   await refused.stop();
 

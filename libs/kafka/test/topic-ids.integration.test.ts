@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => drop());
 
-it("a topic keeps its id until it is deleted, and a topic made again has another id", async () => {
+it("a topic keeps its id until it is deleted, and a topic created again has another id", async () => {
   const first = await topicIds(kafka, ASKED);
   expect(new Set(first).size).toBe(ASKED.length);
   for (const id of first) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/);

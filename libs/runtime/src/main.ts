@@ -144,8 +144,7 @@ export function runTogether(name: string, programs: readonly ServiceProgram[]): 
 /**
  * The variables of one service in the environment of a process with several services. The variable
  * `COMMAND_STATUS__HTTP_PORT` is HTTP_PORT for the service command-status only, and overrides
- * HTTP_PORT, which is for all services. A file of one service overrides the variable for all services
- * too.
+ * HTTP_PORT, which is for all services. `COMMAND_STATUS__TOKEN_FILE` overrides TOKEN too.
  */
 export function variablesOf(service: string, env: Environment): Environment {
   const prefix = variablePrefix(service);

@@ -212,7 +212,7 @@ The pod of the operator's command line, as in kapi.pods; empty unless cli.enable
 Kafka.
 */}}
 {{- define "kapi.cli" -}}
-{{- $needs := set (get (include "kapi.programs" . | fromJson) "cli") "servers" (list "kafka") -}}
+{{- $needs := get (include "kapi.programs" . | fromJson) "cli" -}}
 {{- $service := dict "name" "cli" "program" "cli" "needs" $needs "prefix" "" -}}
 {{ .Values.cli.enabled | ternary (dict "cli" (dict "program" "cli" "services" (list $service))) dict | toJson }}
 {{- end }}

@@ -33,8 +33,9 @@ export async function choosePorts(
 ): Promise<Ports> {
   const kept = readKept(stateDir);
   const chosen = new Map<string, number>();
-  // Requested ports first: another name would take such a port if it had the port at the last start.
-  for (const name of names.toSorted((one, other) => Number(asked[one] === undefined) - Number(asked[other] === undefined)))
+  // Requested ports first: otherwise a name that had such a port at the last start could take it.
+  const byRequest = Object.groupBy(names, (name) => (asked[name] === undefined ? "free" : "requested"));
+  for (const name of [...(byRequest.requested ?? []), ...(byRequest.free ?? [])])
     chosen.set(name, await choose(name, asked[name], [kept[name], preferred[name]], chosen));
   writeFileSync(path.join(stateDir, PORTS_FILE), `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`);
   return portsFrom(chosen);

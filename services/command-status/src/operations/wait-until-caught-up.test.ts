@@ -74,7 +74,7 @@ it("has one deadline for everything, also if Kafka and the database answer late"
 
 it("fails for a position beyond the end of a topic that was created again, not for positions that advanced", async () => {
   const reached = () => [at(0, 10_000n)];
-  await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and made again");
+  await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and created again");
   let asked = 0;
   const grows = async () => [at(0, (asked += 1) === 1 ? 50n : 10_000n)];
   expect(await caughtUp(grows, reached)).toBe(true);
@@ -87,7 +87,7 @@ it("fails if the positions belong to a deleted topic, also if the new topic has 
     "deleted",
   );
   await expect(answer).rejects.toThrow(
-    /command\.events was deleted and made again \(its id was deleted and is current\)/,
+    /command\.events was deleted and created again \(its id was deleted and is current\)/,
   );
 });
 

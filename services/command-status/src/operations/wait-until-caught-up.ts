@@ -66,7 +66,7 @@ async function assertWithinLogs(
   const at = findBeyondEnd(positions, await endOffsets.current());
   if (at === undefined) return;
   throw new Error(
-    `position ${at.nextOffset} of partition ${at.partition} is beyond the end of ${at.topic}: the topic was deleted and made again ` +
+    `position ${at.nextOffset} of partition ${at.partition} is beyond the end of ${at.topic}: the topic was deleted and created again ` +
       `(docs/operate.md, "A topic was deleted")`,
   );
 }

@@ -35,7 +35,7 @@ const MAX_CONCURRENT_SERVERS = 4;
  * templates must not delay them for long.
  */
 const MAX_INACTIVE_VERSIONS = 100;
-/** Pauses after failed attempts: of an account, of a server, of all searches, and of a template's search. */
+/** Pauses after failed attempts of an account, a server, all searches, or a template's search. */
 const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 };
 /** Pause before an account is compared whose own rules may still be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
@@ -70,8 +70,8 @@ const SEARCHES = "searches";
 /**
  * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. If
  * accounts of a server are unavailable, only this server is paused, for up to a minute. If a search
- * finds the account service unavailable, all searches are paused. After an unexpected error only the
- * search of this template is paused.
+ * finds the account service unavailable, all searches are paused. After an unexpected error, only
+ * the search of this template is paused.
  */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;

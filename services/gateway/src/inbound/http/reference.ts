@@ -5,6 +5,8 @@
  * nonce. The page loads nothing from other origins; its Content-Security-Policy forbids it.
  */
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
 import { asyncApiDocument } from "@kapi/contracts/asyncapi";
 import { openApiDocument, SAMPLE_BASE_URL } from "@kapi/contracts/openapi";
@@ -21,10 +23,10 @@ const MOVED_PERMANENTLY = 301;
 
 /** Serves the documents and the page. */
 export function registerReferenceRoutes(app: FastifyInstance): void {
-  const tag = registerDocument(app, DOCUMENT_PATH, openApiDocument());
-  registerDocument(app, LIVE_DOCUMENT_PATH, asyncApiDocument());
+  registerDocumentRoutes(app, DOCUMENT_PATH, openApiDocument());
+  registerDocumentRoutes(app, LIVE_DOCUMENT_PATH, asyncApiDocument());
   const nonce = randomBytes(NONCE_BYTES).toString("base64");
-  const onRequest = guardPage(nonce, tag);
+  const onRequest = guardPage(nonce);
   app.register(apiReference, { ...pageOptions(nonce), hooks: { onRequest } });
   // The package has no routes for HEAD.
   app.head(PAGE_PATH, { onRequest }, (_request, reply) => reply.redirect(`${PAGE_PATH}/`, MOVED_PERMANENTLY));
@@ -33,15 +35,14 @@ export function registerReferenceRoutes(app: FastifyInstance): void {
   );
 }
 
-/** Serves a document. Returns its entity tag. */
-function registerDocument(app: FastifyInstance, path: string, document: object): string {
+/** Serves a document. */
+function registerDocumentRoutes(app: FastifyInstance, path: string, document: object): void {
   const bytes = Buffer.from(`${JSON.stringify(document)}\n`);
   const tag = entityTag(bytes);
   app.get(path, { exposeHeadRoute: true }, (request, reply) => {
     if (answeredFromCache(request, reply, tag)) return reply;
     return reply.header("content-type", "application/json; charset=utf-8").send(bytes);
   });
-  return tag;
 }
 
 /**
@@ -84,7 +85,9 @@ function originInSamples(): typeof fetch {
   return standIn;
 }
 
-function guardPage(nonce: string, documentTag: string) {
+function guardPage(nonce: string) {
+  // The package's module contains the script.
+  const scriptTag = entityTag(readFileSync(createRequire(import.meta.url).resolve("@scalar/fastify-api-reference")));
   const policy = [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
@@ -97,8 +100,6 @@ function guardPage(nonce: string, documentTag: string) {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  // Made of the document's tag, because document and script change only with a release.
-  const scriptTag = documentTag.replace(/"$/, '-page"');
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     reply
       .header("content-security-policy", policy)
