@@ -21,7 +21,8 @@ import { createHistoryOwner } from "./outbound/http/history-owner.ts";
 const SERVICE = "export";
 const SCHEMA: ServiceSchema = { service: SERVICE, schema: "export", directories: [COMMANDS_MIGRATIONS] };
 /**
- * Maximum number of exports in one batch: at most 4 MB each, so that their transaction stays small.
+ * Maximum number of exports in one batch. The results of a batch, of at most 4 MB each, are written
+ * in one database transaction.
  */
 const MAX_BATCH_COMMANDS = 8;
 

@@ -93,7 +93,7 @@ export class Harness {
     return this.#scope.stop();
   }
 
-  /** An export of a new account, as the gateway publishes it. */
+  /** The message of an export, as the gateway publishes it; by default for a new account. */
   command(overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage & { readonly accountNumber: string } {
     const { serverId, organizationId } = this.server;
     const accountNumber = overrides.accountNumber ?? anyAccountNumber();

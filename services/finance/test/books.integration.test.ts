@@ -13,8 +13,8 @@ import { type HistoryServer, startHistoryServer } from "./history-server.ts";
 const GAUGE = "finance.reconciliation.accounts";
 
 /**
- * Sum and number of the entries, by currency. An account's ledger has the account's currency; the
- * ledger of the other side of a transaction has its currency in its name.
+ * Sum and number of the entries, by currency. An account's ledger has the account's currency. The
+ * name of a counter ledger contains the currency of the ledger.
  */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
@@ -113,7 +113,7 @@ describe("the ledger", () => {
     expect(totals.find(({ currency }) => currency === "USD")?.entries).toBeGreaterThan(2 * commands.length);
   });
 
-  it("separates currencies", async () => {
+  it("sums to zero in each currency on its own", async () => {
     const standIn = await startHistoryServer();
     stops.push(() => standIn.stop());
     const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
@@ -127,7 +127,7 @@ describe("the ledger", () => {
     await expectBalancedBooks();
   });
 
-  it("follows an account below zero, where deposits still succeed", async () => {
+  it("books a balance below zero, after which deposits succeed and withdrawals fail", async () => {
     const accountNumber = await harness.openAccount(200_000);
     const { serverId } = harness.server;
     const at = `/servers/${serverId}/accounts/${accountNumber}`;
@@ -185,7 +185,7 @@ describe("the ledger", () => {
     const passes = (): number => harness.log.filter(({ msg }) => msg === "reconciliation: a pass ended").length;
     async function nextPass(): Promise<void> {
       const before = passes();
-      // The current pass may have started earlier.
+      // The pass that runs now has perhaps read the account already, so two passes have to end.
       await eventually(() => passes() >= before + 2, { timeoutMs: 30_000 });
     }
 
@@ -256,7 +256,7 @@ describe("the ledger", () => {
       standIn.answer(events);
     });
 
-    it("counts an unavailable trading server as unreachable, and still compares others", async () => {
+    it("counts the account of an unavailable trading server as unreachable, and still compares other accounts", async () => {
       const { name, standIn } = await standInAccount();
       await standIn.stop();
       await eventually(() => measured.get(`${GAUGE} unreachable`) === 1, { timeoutMs: 30_000 });

@@ -28,7 +28,7 @@ const MADE_THROUGH = statement<{ made_through: string; after_account: string }>(
   "test_made_through",
   "select made_through::text, after_account from digest_servers where server_id = $1",
 );
-/** $1 server, $2 first day: sets only this day. The days already made still count as made. */
+/** $1 server, $2 first day. The days that are already made still count as made. */
 const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
@@ -97,7 +97,7 @@ async function transactionsOf(accountNumber: string): Promise<Transaction[]> {
 
 /** Expects the digests of a day to be those computed from the lists of transactions. */
 async function expectNaive(day: string, accountNumbers: readonly string[]): Promise<void> {
-  // All events are booked by the time the digests are made. Before, an account can be 404.
+  // When the digests are made, all events are booked. So the lists are read after the digests.
   const { contents } = await digestsOf(day);
   const expected = await Promise.all(
     accountNumbers.map(async (number) => naiveDigest(number, "USD", day, await transactionsOf(number))),
@@ -112,7 +112,7 @@ interface Step {
   readonly daysAgo: number;
   /** Seconds from the start of that day. */
   readonly second: number;
-  /** Minor units. One: a deposit or withdrawal. Three: profit, commission and swap of a deal. */
+  /** Minor units. One amount: a deposit or withdrawal. Three: profit, commission, swap. */
   readonly amounts: readonly number[];
 }
 
@@ -252,7 +252,7 @@ describe("the digests of transactions", () => {
     expect(await state(addDays(today, -2))).toBe("none");
   });
 
-  it("are paged by account number, each once", async () => {
+  it("are paged by account number, with each account once", async () => {
     const numbers = Array.from({ length: 7 }, () => anyAccountNumber());
     await published(numbers.flatMap((number) => eventsOf(number, 1, 100, [])));
     const walked: string[] = [];
@@ -275,7 +275,7 @@ describe("the digests of transactions", () => {
     const before = await digestsOf(yesterday());
     await harness.call("DELETE", `${serverId}/accounts/${accountNumber}`);
     expect(await digestsOf(yesterday())).toEqual(before);
-    // Yesterday is made again. The account was deleted today, so yesterday still has its digest.
+    // Yesterday is made again. The account was deleted today, so a digest of yesterday is made.
     await harness.database.query(BEGIN_WITH, [serverId, addDays(today, -1)]);
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });
@@ -320,8 +320,8 @@ describe("the digests of transactions", () => {
 });
 
 /**
- * Runs the service as a process, which passes the fault point `passes` times and kills itself the
- * next time.
+ * Runs the service as a process. The process passes the fault point `passes` times, and kills
+ * itself the next time that it reaches the fault point.
  */
 async function killedAt(point: string, passes: number): Promise<void> {
   const env = { ...harness.environment.env, HTTP_PORT: "0", FAULT_POINT: point, FAULT_POINT_AFTER: String(passes) };

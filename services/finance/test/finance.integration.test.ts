@@ -170,7 +170,7 @@ describe("finance", () => {
 
   it("fetches missing events before it books a later one, and completes the command", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
-    // An order makes events; the answer to the deposit may come before the topic delivers them.
+    // An order makes events. The answer to the deposit can arrive before the topic delivers them.
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const order = { symbol: "EURUSD", side: "buy", volume: 0.1 };
     for (let round = 0; round < 5; round += 1) {

@@ -202,7 +202,7 @@ describe("the reads of the ledger", () => {
     expect(sequences).toEqual([5, 4, 3, 4, 3, 2, 1]);
   });
 
-  it("reject malformed queries, unknown tokens, and tokens of services that may not call the route", async () => {
+  it("reject malformed queries, unknown tokens, and tokens of services that the route does not allow", async () => {
     const path = pathOf(anyAccountNumber());
     for (const wrong of [
       "/transactions?page=0",
@@ -297,7 +297,7 @@ describe("the reads of the ledger", () => {
       expect((await page(accountNumber)).pagination.total).toBe(1);
     });
 
-    it("pending: both fail ACCOUNT_NOT_READY, and a deposit works once it is open", async () => {
+    it("pending: both fail ACCOUNT_NOT_READY; after the account is open, a deposit works", async () => {
       const accountNumber = anyAccountNumber();
       const early = both(accountNumber);
       await harness.publish(...early);

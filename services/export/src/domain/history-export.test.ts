@@ -6,7 +6,7 @@ import { type ExportRecord, MAX_COMMAND_EVENT_BYTES } from "@kapi/contracts";
 import { MAX_RESULT_BYTES, mergeHistory, timeOf } from "./history-export.ts";
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12);
-/** The fields of a command event around the records of the result have less than this size. */
+/** All fields of a command event together, without the result's records, are smaller than this. */
 const EVENT_AROUND_BYTES = 64 * 1024;
 const ALL = { from: null, to: null, limit: 1_000 };
 
@@ -76,7 +76,7 @@ describe("an export", () => {
     expect(mergeHistory([[early], [late]], ALL).records).toEqual([late, early]);
   });
 
-  it("is truncated exactly if more records exist than requested", () => {
+  it("below the maximum size is truncated exactly if more records exist than requested", () => {
     const finance = [transaction(2, 2), transaction(1, 1)];
     const exact = mergeHistory([finance, []], { ...ALL, limit: 2 });
     expect(exact).toMatchObject({ recordCount: 2, truncated: false });
@@ -97,7 +97,7 @@ describe("an export", () => {
     expect(Buffer.byteLength(JSON.stringify(cut))).toBeLessThan(MAX_RESULT_BYTES + EVENT_AROUND_BYTES);
   });
 
-  it("repeated up to the time of its last record, finds everything", () => {
+  it("that is repeated with the time of its last record as `to`, until it is not truncated, finds every record", () => {
     const times = fc.uniqueArray(fc.integer({ min: 0, max: 1_000 }), { maxLength: 60 });
     fc.assert(
       fc.property(times, times, fc.integer({ min: 3, max: 10 }), (ofFinance, ofAccount, limit) => {
@@ -110,7 +110,7 @@ describe("an export", () => {
           const page = mergeHistory(owners, { from: null, to, limit });
           for (const record of page.records) found.add(record);
           const last = page.records.at(-1);
-          // At most two records share a time here, so a page of three always advances.
+          // At most two records share a time here, so three records always reach an earlier time.
           to = last === undefined ? null : timeOf(last);
           ({ truncated } = page);
         }

@@ -33,10 +33,10 @@ export function timeOf(record: ExportRecord): string {
 }
 
 /**
- * The newest `limit` records of several owners, given the newest `limit` + 1 of each. Newest first.
- * Records within one millisecond keep the order of the owners, and the order within an owner: with
- * finance as the first owner, a deal's transactions come before the deal. Records beyond {@link
- * MAX_RESULT_BYTES} are left out too.
+ * The newest `limit` records of all owners together, newest first. Each of `owners` has the newest
+ * `limit` + 1 records of one owner. Records within one millisecond keep the order of the owners,
+ * and the order within an owner: with finance as the first owner, a deal's transactions come before
+ * the deal. Records above {@link MAX_RESULT_BYTES} are left out, and `truncated` is true.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners

@@ -1,7 +1,7 @@
 /**
- * account.history_export (decisions, 8): reads the newest records of an account's history from
- * their owners and merges them. It changes nothing, so there is nothing to settle: failed reads are
- * repeated.
+ * account.history_export (decisions, 8): reads the newest records of an account's history from the
+ * owners of the records, and merges them. An export changes nothing, so there is nothing to settle:
+ * failed reads are repeated.
  */
 import type { CommandExecutor, CommandOutcome, LeasedCommand } from "@kapi/commands";
 import type { ServerEntry } from "@kapi/contracts";
@@ -29,7 +29,7 @@ export function createExportExecutor(options: ExportOptions): CommandExecutor<nu
     },
     settle: async (_serverId, commands) => commands.map(() => ({ kind: "closed" })),
     apply: async () => new Map(),
-    // An unavailable owner says nothing about the trading server: no command may be parked for it.
+    // An error of an owner does not count for the breaker of the trading server.
     isUnreachable: () => false,
   };
 }

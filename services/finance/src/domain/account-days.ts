@@ -3,11 +3,11 @@
  * the clock of a trading server was set back, a higher sequence can have an earlier day.
  */
 
-/** What the days need to know of a transaction. */
+/** The fields of a transaction from which the days are computed. */
 export interface DatedTransaction {
   readonly sequence: number;
   readonly amountMinor: number;
-  /** The day on which the trading server recorded it, `YYYY-MM-DD`. */
+  /** The day on which the trading server recorded the transaction, `YYYY-MM-DD`. */
   readonly day: string;
 }
 
@@ -27,7 +27,7 @@ export interface AccountDay {
   readonly amountMinor: number;
   /** The sum of all transactions up to the end of the day. */
   readonly closingBalanceMinor: number;
-  /** Transactions up to this sequence belong to this day or to an earlier one. */
+  /** All transactions up to this sequence belong to this day or to an earlier one. */
   readonly settledSequence: number;
   /** Whether the account has a transaction on this day or earlier, among those that were added. */
   readonly hasBegun: boolean;
@@ -41,7 +41,7 @@ interface Sum {
 
 /**
  * The days of an account. The caller adds every transaction of these days and of later days, up to
- * `lastSequence`. The caller may leave out transactions that are settled before the first day.
+ * `lastSequence`. Transactions of earlier days are optional: they affect only `hasBegun`.
  */
 export class AccountDays {
   readonly #range: DayRange;

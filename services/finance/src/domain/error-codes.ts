@@ -1,7 +1,7 @@
 /** Maps rejections of the trading server to command errors (decisions, 3.4). */
 import type { CommandErrorCode } from "@kapi/contracts";
 
-/** Codes of rejections that are also error codes of commands. */
+/** Codes of rejections that become the error code of the command unchanged. */
 const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
   "ACCOUNT_DISABLED",
   "ACCOUNT_ARCHIVED",

@@ -58,7 +58,7 @@ describe("booking", () => {
     expect(end).toMatchObject({ lastSequence: 6, balanceMinor: 1_200, transactionSequence: 4 });
   });
 
-  it("derives unique transaction ids from the event", () => {
+  it("gives a transaction the same id each time its event is booked, and each transaction of an event its own id", () => {
     const start = account();
     const event = accountCreated({ ...start, initialBalanceMinor: 5 });
     expect(bookEvents(start, [event]).transactions[0]?.id).toBe(bookEvents(start, [event]).transactions[0]?.id);
@@ -93,7 +93,7 @@ describe("booking", () => {
     expect([...first.transactions, ...second.transactions]).toEqual(whole.transactions);
   });
 
-  it("takes the caller from the event, if it has one", () => {
+  it("takes the caller of a transaction from its event; null if the event has no caller", () => {
     const start = account();
     const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
     const made = accountCreated({ ...start, initialBalanceMinor: 5, createdBy });
@@ -138,7 +138,7 @@ describe("the postings of an event", () => {
   });
 });
 
-it("an event counts as announced exactly if it makes a posting", () => {
+it("an event counts as announced by finance exactly if it makes a posting", () => {
   const moved = [
     deal({ realizedPnlMinor: 1 }),
     deal({ commissionMinor: -1 }),

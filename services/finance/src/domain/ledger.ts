@@ -92,7 +92,7 @@ export function bookEvents(account: LedgerAccount, run: readonly TradingEvent[])
   };
 }
 
-/** The command that created the account or changed its balance; null for every other event. */
+/** The id of the command that created the account or changed its balance, else null. */
 export function commandIdOf({ type, reference }: TradingEvent): string | null {
   const byCommand = type === "balance.changed" || type === "account.created";
   return byCommand && reference !== null && isUuid(reference) ? reference : null;
@@ -106,7 +106,7 @@ function transactionsOf(
   let balanceBeforeMinor = balanceMinor;
   const postings = postingsOf(event);
   return postings.map((posting, index) => {
-    // The event counts as published with its last transaction.
+    // Finance has announced an event when the event's last transaction is announced.
     const through = index === postings.length - 1 ? event.sequence : event.sequence - 1;
     const { type, amountMinor, description, orderId, positionId, dealId } = posting;
     const transaction: LedgerTransaction = {

@@ -13,13 +13,13 @@ describe("ledger and trading server", () => {
     ["differ by a cent", { lastSequence: 7, balanceMinor: 501 }, { sequence: 7, balanceMinor: 500 }, "differs"],
     ["agree below zero", { lastSequence: 7, balanceMinor: -3 }, { sequence: 7, balanceMinor: -3 }, "agrees"],
     [
-      "are not compared before all is booked",
+      "are not compared before the ledger is booked up to the server's sequence",
       { lastSequence: 6, balanceMinor: 1 },
       { sequence: 7, balanceMinor: 2 },
       "behind",
     ],
     [
-      "are compared at the server's sequence, also if more events were booked since",
+      "are compared at the server's sequence, also if the ledger has booked later events",
       { lastSequence: 9, balanceMinor: 5 },
       { sequence: 7, balanceMinor: 5 },
       "agrees",
@@ -30,7 +30,12 @@ describe("ledger and trading server", () => {
       null,
       "missing",
     ],
-    ["agree about an unknown account without money", { lastSequence: 1, balanceMinor: 0 }, null, "agrees"],
+    [
+      "agree if the server never had the account and the ledger has no money on it",
+      { lastSequence: 1, balanceMinor: 0 },
+      null,
+      "agrees",
+    ],
   ] as const)("%s", (_name, ledger, server, finding) => {
     expect(compareBalances(ledger, server)).toBe(finding);
   });

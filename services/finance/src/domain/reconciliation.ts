@@ -20,10 +20,11 @@ export interface LedgerSide extends AccountRef {
 }
 
 /**
- * `agrees`: equal balances, or no money on an account that the trading server never had; `differs`:
- * different balances at the same sequence; `missing`: the ledger has money on
- * an account that the trading server never had; `behind`: not booked up to the server's sequence
- * yet, so not comparable. Logs and metrics call it `finding`.
+ * Logs and metrics call this result `finding`.
+ * - `agrees`: equal balances, or no money on an account that the trading server never had.
+ * - `differs`: different balances at the same sequence.
+ * - `missing`: the ledger has money on an account that the trading server never had.
+ * - `behind`: not booked up to the server's sequence yet, so not comparable.
  */
 export type ComparisonResult = "agrees" | "differs" | "missing" | "behind";
 
@@ -44,8 +45,8 @@ export interface Difference extends AccountRef {
   /** Null if the trading server never had the account. */
   readonly serverBalanceMinor: number | null;
   /**
-   * The sequence at which the balances were compared; without the account on the trading server,
-   * that of the last booked event.
+   * The sequence at which the balances were compared. If the trading server never had the account:
+   * the sequence of the last booked event.
    */
   readonly sequence: number;
 }

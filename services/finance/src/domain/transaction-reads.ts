@@ -11,11 +11,11 @@ export type TransactionFilter = Omit<ListTransactionsQuery, "page" | "limit" | "
 export interface PageRange {
   readonly offset: number;
   readonly limit: number;
-  /** Only transactions with a lower sequence; null: all. */
+  /** Only transactions whose sequence is below this number; null: all. */
   readonly below: number | null;
 }
 
-/** Transactions, newest first. `total` counts all that match, in the same snapshot. */
+/** Transactions, newest first. `total` counts all matching rows, as of the same time. */
 export interface TransactionPage {
   readonly standing: AccountStanding;
   readonly total: number;
@@ -52,7 +52,7 @@ export interface TransactionReader {
    * 8601); 0 before the first transaction, null if the account was deleted.
    */
   balanceAt(account: AccountRef, at: string): Promise<number | null>;
-  /** How far the account is booked, and whether the ledger knows it. */
+  /** How far the account is booked, and whether the ledger knows the account. */
   bookedSoFar(account: AccountRef): Promise<BookedSoFar>;
 }
 

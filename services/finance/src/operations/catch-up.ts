@@ -11,7 +11,7 @@ import type { TransactionReader } from "../domain/transaction-reads.ts";
 
 /** Maximum wait of a read (decisions, 4.11). */
 const CATCH_UP_DEADLINE_MS = 2_000;
-/** Pause after no progress, while another process books the same account. */
+/** Pause after a page that booked nothing: perhaps another process books the same account. */
 const RETRY_DELAY_MS = 50;
 
 interface CatchUpOptions {
@@ -24,7 +24,8 @@ interface CatchUpOptions {
 /**
  * Resolves when the account is booked up to the trading server's sequence at the start of the call.
  * An account that the server does not know has nothing to book. Rejects with {@link
- * BehindTradingServer} after 2 s. Rejects with the client's error if the server does not answer.
+ * BehindTradingServer} after 2 s. Rejects with the client's error if the server does not answer, or
+ * if too many calls of the organization wait for the server.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountRef): Promise<void> {
   const end = new AbortController();

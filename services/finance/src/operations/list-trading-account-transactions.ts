@@ -12,7 +12,7 @@ import type { TransactionReader } from "../domain/transaction-reads.ts";
 
 /**
  * What reads of the ledger need. A list catches up only for an account that the ledger has never
- * seen; the newest transactions and the balance always do.
+ * seen. The reads of the newest transactions and of the balance always catch up.
  */
 export interface TransactionDependencies {
   readonly reader: TransactionReader;

@@ -3,7 +3,7 @@
  * server, and reports differences. Differences are never corrected automatically: an operator has
  * to find the cause of each one.
  *
- * A pass starts some time after the end of the last one. It reads the accounts in key order, in
+ * A pass starts some time after the end of the previous one. It reads the accounts in key order, in
  * batches. An account that is not booked up to the server's sequence is compared again at the end
  * of the pass, with the same snapshot.
  */
@@ -20,7 +20,7 @@ const BATCH_ACCOUNTS = 100;
 const MAX_CALLS = 4;
 /** Pause after a batch: limits the load to a thousand accounts a second. */
 const BATCH_PAUSE_MS = 100;
-/** After this many unanswered calls the server's remaining accounts wait for the next pass. */
+/** After this many failed calls, the server's other accounts count as unreachable in this pass. */
 const MAX_SERVER_FAILURES = 3;
 /** Maximum number of accounts to compare again; further ones count as behind. */
 const MAX_RECHECKS = 1_000;
@@ -64,7 +64,7 @@ export function startReconciler(options: ReconcilerOptions): Started<Repetition>
     round: (signal) => new Pass(options, signal).run(),
     pauseMs: intervalMs,
     firstPauseMs: intervalMs,
-    // A pass is expensive: a failed one is not repeated sooner.
+    // A pass is expensive, so a failed pass is not repeated sooner.
     backOff: { firstMs: intervalMs },
     logger,
   });

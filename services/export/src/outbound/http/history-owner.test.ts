@@ -28,9 +28,9 @@ async function ownerThat(answer: () => unknown): Promise<HistoryOwner> {
 }
 
 it.each([
-  ["is above the organization's share of calls to its trading server", tooManyConcurrentRequests()],
+  ["answers 429, because too many calls of the organization wait for its trading server", tooManyConcurrentRequests()],
   ["is unavailable", new ApiError("DEPENDENCY_UNAVAILABLE")],
-])("an export is tried again while an owner %s", async (_state, error) => {
+])("an owner counts as unavailable while it %s", async (_state, error) => {
   const owner = await ownerThat(() => {
     throw error;
   });

@@ -16,8 +16,10 @@ export function createHistoryOwner(client: InternalClient): HistoryOwner {
       try {
         const { status, body } = await callRouteRaw(client, HISTORY_ROUTE, asked);
         if (status === NOT_FOUND) return null;
-        // Too many calls of the organization wait for its trading server (decisions, 1.7).
-        if (status === TOO_MANY_REQUESTS) throw new OwnerUnavailable("above the organization's share of calls");
+        // Above the organization's share of calls to the trading server (decisions, 1.7).
+        if (status === TOO_MANY_REQUESTS) {
+          throw new OwnerUnavailable("too many calls of the organization wait for its trading server");
+        }
         if (status !== OK) throw unexpectedStatus(pathOf(HISTORY_ROUTE, asked), status);
         return HISTORY_ROUTE.answer.parse(JSON.parse(body.toString("utf8"))).records;
       } catch (error) {

@@ -12,8 +12,8 @@ import type { OutboxMessage } from "@kapi/outbox";
 import type { LedgerAccount, LedgerTransaction } from "../../domain/ledger.ts";
 
 /**
- * The message of `finance.events` for a committed transaction. Its event id is the transaction's
- * id; `command`: the command that moved the money.
+ * The message of `finance.events` for a booked ledger transaction. The event id is the id of this
+ * transaction. `command`: the deposit or withdrawal that moved the money, if any.
  */
 export function toEventMessage(
   account: LedgerAccount,

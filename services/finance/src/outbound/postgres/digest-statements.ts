@@ -77,8 +77,8 @@ export const DAYS_WITH_DIGEST: Statement<{ day: string }> = statement(
 /**
  * $1 server, $2 now; arrays: $3 day, $4 account number, $5 currency, $6 count, $7 amount, $8 hash,
  * $9 closing balance, $10 settled sequence, $11 the revision that a new digest gets. A digest whose
- * content differs gets the next revision, and keeps its settled sequence, which stays true. A
- * digest with equal content stays as it is.
+ * content differs gets the next revision. Its settled sequence stays: late records have higher
+ * sequences. A digest with equal content stays as it is.
  */
 export const WRITE_DIGESTS: Statement<{ day: string; is_new: boolean }> = statement(
   "finance_write_digests",

@@ -172,9 +172,9 @@ function existing(
 }
 
 /**
- * Whether the account existed on the day: from the day of its opening, or of its first transaction,
- * to the day of its deletion. If its opening is not stored, because an earlier release booked it:
- * every day until its deletion.
+ * Whether the account existed on the day: from the day of its opening, or of its first transaction
+ * if that day is earlier, to the day of its deletion. An account that an earlier release booked has
+ * no stored time of opening: it counts as existing on every day up to its deletion.
  */
 function existedOn(account: DigestAccountRow, { day, hasBegun }: AccountDay): boolean {
   const { opened_at: openedAt, deleted_at: deletedAt, settled_sequence: settled } = account;
