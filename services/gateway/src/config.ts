@@ -19,9 +19,9 @@ export const ConfigSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
-   * header gives the caller's address. The request log, the audit log and the check of keys that are
-   * limited to networks use this address. Absent: the header is ignored, and the caller's address is
-   * that of the connection; behind a proxy it is the proxy's address.
+   * header gives the caller's address. The request log, the audit log and the check of keys that
+   * are limited to networks use this address. Absent: the header is ignored, and the caller's
+   * address is that of the connection; behind a proxy it is the proxy's address.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,

@@ -117,7 +117,8 @@ export interface Accounts {
   readonly orders: ReadRecords<ListOrdersQuery>;
   /**
    * With `status=open` never stale. If fresh positions cannot be read, throws: ApiError
-   * TOO_MANY_CONCURRENT_REQUESTS when too many calls of the organization wait, else DependencyError.
+   * TOO_MANY_CONCURRENT_REQUESTS when too many calls of the organization wait, else
+   * DependencyError.
    */
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<ListDealsQuery>;
