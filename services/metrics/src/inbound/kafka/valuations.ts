@@ -18,8 +18,8 @@ const BUSY_INTERVAL_MS = 10;
 /** Number of valuations after which the reader of `metrics.samples` gets a turn. */
 const VALUATIONS_PER_TURN = 50;
 /**
- * Larger than any offset. Stands for the missing entry in `reached` at a partition's first batch, so
- * that this batch checks the topics.
+ * Larger than any offset. Stands for the missing entry in `reached` at a partition's first batch,
+ * so that this batch checks the topics.
  */
 const MAX_OFFSET = 2n ** 63n - 1n;
 

@@ -77,7 +77,7 @@ class LiveWebSocket extends WebSocket {
    */
   beforeClose = (): void => undefined;
 
-  /** The code that the last call of `close` requested; null before, and after a call without code. */
+  /** The code that the last call of `close` requested; null before, or if the call had no code. */
   closeCode: number | null = null;
 
   override close(code?: number, reason?: string | Buffer): void {
