@@ -1,4 +1,4 @@
-// Adds what needs a script: tabs, copy buttons, and the search. Without it every page is complete.
+// Adds tabs, copy buttons and the search. Without this script a page still shows its whole text.
 "use strict";
 
 const CHOICE = "kapi-docs-language";
@@ -15,7 +15,7 @@ function store(language) {
   try {
     localStorage.setItem(CHOICE, language);
   } catch {
-    // Storage is off: the choice holds for this page.
+    // The browser blocks storage: the choice is lost when the reader leaves the page.
   }
 }
 

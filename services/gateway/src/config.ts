@@ -19,9 +19,9 @@ export const ConfigSchema = z.object({
   LOG_LEVEL: configFields.logLevel,
   /**
    * Addresses or networks of the proxies before the API, separated by commas. Their X-Forwarded-For
-   * header gives the caller's address, for keys that are limited to networks, the request log and
-   * the audit log. Absent: the header is ignored, and the caller's address is that of the
-   * connection; behind a proxy it is the proxy's address.
+   * header gives the caller's address. The request log, the audit log and the check of keys that
+   * are limited to networks use this address. Absent: the header is ignored, and the caller's
+   * address is that of the connection; behind a proxy it is the proxy's address.
    */
   TRUSTED_PROXIES: configFields.proxies.optional(),
   ...connectionFields.kafka,
@@ -65,8 +65,9 @@ export const ConfigSchema = z.object({
    */
   SEARCHES_PER_ORGANIZATION: configFields.integer(1, 256).default(4),
   /**
-   * Maximum number of concurrent requests with `?wait=` of one organization in one process, of
-   * 1,000 in all. One more is answered at once with the current state.
+   * Maximum number of concurrent requests with `?wait=` of one organization in one process. For all
+   * organizations together, the maximum is 1,000. One more request is answered at once with the
+   * current state.
    */
   WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
   /**

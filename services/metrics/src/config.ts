@@ -38,9 +38,9 @@ export const ConfigSchema = z
     LIVE_PORT: configFields.httpPort.optional(),
     /**
      * Addresses or networks of the proxies before the live stream, separated by commas. Their
-     * X-Forwarded-For header gives the caller's address, for keys that are limited to networks and
-     * for the request log. Absent: the header is ignored, and the caller's address is that of the
-     * connection; behind a proxy it is the proxy's address.
+     * X-Forwarded-For header gives the caller's address. The request log and the check of keys that
+     * are limited to networks use this address. Absent: the header is ignored, and the caller's
+     * address is that of the connection; behind a proxy it is the proxy's address.
      */
     TRUSTED_PROXIES: configFields.proxies.optional(),
     ...connectionFields.kafka,

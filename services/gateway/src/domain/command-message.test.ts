@@ -52,7 +52,7 @@ describe("the message of a command", () => {
     expect(commandMessageOf(draft(), KEYS)).not.toHaveProperty("callerAddress");
   });
 
-  it("of a creation has the managed account id; that of an existing account is added later", () => {
+  it("of a creation has the managed account id; the message for an existing account has null", () => {
     expect(commandMessageOf(draft(), KEYS).managedAccountId).toBe(managedAccountIdOf(draft().commandId));
     const deposit = draft({
       operation: "finance.deposit",

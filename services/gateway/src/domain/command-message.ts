@@ -69,8 +69,8 @@ export function commandMessageOf(draft: CommandDraft, keys: PasswordKeys): Comma
 }
 
 /**
- * Operation and payload of a command, with the amount in minor units, which all services use from
- * here on.
+ * Operation and payload of a command, with the payload's amount in minor units. All services use
+ * the minor units.
  */
 function commandRequestOf(operation: CommandOperation, payload: Readonly<Record<string, unknown>>): CommandRequest {
   const amountMinor = moneyOf(operation, payload);

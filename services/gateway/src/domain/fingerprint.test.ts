@@ -41,7 +41,7 @@ describe("the fingerprint of a request", () => {
     ["another operation", of({ operation: "account.update" })],
     ["another path", of({ path: `${REQUEST.path}/bulk` })],
     ["another value", of({}, { leverage: 200 })],
-    ["a field more", of({}, { password: "correct horse" })],
+    ["one more field", of({}, { password: "correct horse" })],
   ])("differs for %s", (_what, other) => {
     expect(other).not.toBe(of());
   });
@@ -115,7 +115,7 @@ describe("the fingerprint of a request", () => {
   });
 });
 
-it("an earlier request is equal by its fingerprint, or for a limited time by its fingerprint of release 0.1.0", () => {
+it("equalFingerprint accepts the current fingerprint at any age, and that of release 0.1.0 for an hour", () => {
   const message = commandMessage({ operation: "account.password_reset" });
   const earlierFingerprint = "e".repeat(64);
   const proposed = { message, earlierFingerprint };

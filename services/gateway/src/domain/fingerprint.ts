@@ -5,9 +5,9 @@ import { canonicalJson, passwordFingerprint } from "@kapi/kernel";
 
 /**
  * How long after its creation a password reset of release 0.1.0 can be repeated, in milliseconds.
- * The fingerprint does not include the management key, so any key can repeat the reset. One hour is
- * as long as Redis keeps the idempotency record of a final command (decisions, 2.5). Later repeats
- * are IDEMPOTENCY_KEY_REUSED.
+ * Its fingerprint does not include the management key, so every key of the organization can repeat
+ * the reset. Redis keeps the idempotency record of a final command for one hour too (decisions,
+ * 2.5). Later repeats are IDEMPOTENCY_KEY_REUSED.
  */
 export const EARLIER_RESET_REPEATABLE_MS = 3_600_000;
 
@@ -38,7 +38,7 @@ function nameOf(actor: Actor): string | null {
   return actor.type === "key" ? actor.id : actorToText(actor);
 }
 
-/** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
+/** The fingerprint that release 0.1.0 gave this request; null if equal to {@link fingerprintOf}. */
 export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): string | null {
   return isPasswordReset(input.operation) ? hash("sha256", canonicalTextOf(input, key), "hex") : null;
 }
@@ -46,13 +46,14 @@ export function earlierFingerprintOf(input: FingerprintInput, key: Buffer): stri
 /** A request that is compared with an earlier one. */
 interface ComparedRequest {
   readonly message: { readonly fingerprint: string };
-  /** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
+  /** As {@link earlierFingerprintOf} returns it. */
   readonly earlierFingerprint: string | null;
 }
 
 /**
- * The fingerprint of an earlier request if the requests are equal, else null. A fingerprint of
- * release 0.1.0 counts for {@link EARLIER_RESET_REPEATABLE_MS}.
+ * Returns `fingerprint`, that of an earlier request, if the two requests are equal; else null. A
+ * fingerprint of release 0.1.0 is accepted until {@link EARLIER_RESET_REPEATABLE_MS} after
+ * `createdAt`, the creation time of the earlier command.
  */
 export function equalFingerprint(
   { message, earlierFingerprint }: ComparedRequest,

@@ -31,7 +31,7 @@ import type { z } from "zod";
 export interface KnownCommand {
   readonly fingerprint: string;
   readonly organizationId: string;
-  /** Id of the key that derives its generated passwords; null if it has none. */
+  /** Id of the derivation key of its generated passwords; null without a generated password. */
   readonly derivationKeyId: string | null;
   readonly command: Command;
 }
@@ -50,8 +50,9 @@ export interface CommandStatus {
    */
   readonly read: (organizationId: string, commandId: string) => Promise<Buffer | null>;
   /**
-   * Like `read`, once the command is final, or after `timeoutMs` (an integer). Returns "no room" if
-   * too many requests wait at command-status. Aborting `signal` ends the wait there and rejects.
+   * Like `read`, but resolves when the command is final, or after `timeoutMs` (an integer). Returns
+   * "no room" if too many requests wait at command-status. If `signal` is aborted, the wait in
+   * command-status ends, and the promise rejects.
    */
   readonly wait: (
     organizationId: string,
@@ -115,8 +116,9 @@ export interface Accounts {
   readonly countSelected: (serverId: string, selection: RiskTemplateSelection) => Promise<number>;
   readonly orders: ReadRecords<ListOrdersQuery>;
   /**
-   * With `status=open` never stale. If positions cannot be read fresh, throws ApiError
-   * TOO_MANY_CONCURRENT_REQUESTS if too many calls of the organization wait, or DependencyError.
+   * With `status=open` never stale. If fresh positions cannot be read, throws: ApiError
+   * TOO_MANY_CONCURRENT_REQUESTS when too many calls of the organization wait, else
+   * DependencyError.
    */
   readonly positions: ReadRecords<ListPositionsQuery>;
   readonly deals: ReadRecords<ListDealsQuery>;
@@ -175,8 +177,8 @@ export type ReadCreditUsage = (organizationId: string, query: ListCreditUsageQue
 export type DealDigestsOfAccounts = Extract<DealDigests, { state: "made" }>;
 
 /**
- * The two parts of daily digests, of finance and of the account service. Throws DependencyError if
- * the service is unavailable.
+ * The two parts of daily digests: transactions from finance, deals from the account service. Each
+ * function throws DependencyError if its service is unavailable.
  */
 export interface Digests {
   transactions(serverId: string, query: ListDigestsQuery): Promise<TransactionDigests>;

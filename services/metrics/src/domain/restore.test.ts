@@ -49,7 +49,7 @@ describe("the starting point of an account", () => {
     });
   });
 
-  it("is after the sample of its checkpoint if the log is read from a later offset; a recent window start is kept", () => {
+  it("is after its checkpoint's sample if the log is read from an offset after the window start; a recent window start is kept", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
     expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });
     expect(startingPoint(checkpoint(650, 550), 900, 550)).toEqual({ ...point, keepsWindowStart: true });

@@ -36,7 +36,7 @@ export interface StartingPoint {
   readonly restoreFrame: boolean;
   /**
    * Whether new checkpoints keep the window start of the restored checkpoint. This process reads
-   * only a part of the window, but other processes can still restore the whole window from it.
+   * only a part of the window. Other processes can still restore the whole window from that start.
    */
   readonly keepsWindowStart: boolean;
 }
@@ -50,15 +50,18 @@ export const WITHOUT_CHECKPOINT: StartingPoint = {
 };
 
 /**
- * The offset of `metrics.samples` from which a partition is read: 0 without a marker. Otherwise it
- * is the lowest of: the marker's `samplesOffset` (checkpoints include every sample before it),
- * `windowOffset`, and the window start of each recently active account: its checkpoint's sample is
- * at or after `windowOffset`. `windowOffset` is the start of the replay window. For a takeover,
- * which does not read the window, it is the offset of the current time.
+ * Returns the offset of `metrics.samples` from which a partition is read: 0 without a marker,
+ * otherwise the lowest of these offsets:
+ * - the marker's `samplesOffset`: checkpoints include every sample before this offset
+ * - `windowOffset`: the start of the replay window. A takeover does not read the window: then
+ *   `windowOffset` is the offset of the current time
+ * - the window start of each recently active account. An account is recently active if the sample
+ *   of its checkpoint is at or after `windowOffset`
+ * - the window start of each checkpoint that may be stale
  *
  * A checkpoint may be stale if its record is at or after the marker's `latestOffset`, but its
  * sample is before the marker's `samplesOffset`: a writer that had lost the partition may have
- * replaced a newer checkpoint. The log is then read from the start of this checkpoint's window.
+ * replaced a newer checkpoint.
  */
 export function readStart(restored: RestoredPartition, windowOffset: number): number {
   const { marker, accounts } = restored;

@@ -9,8 +9,8 @@ import { frameHeaderBytes, writeFrameHeader } from "./websocket-frame.ts";
  * Samples of all accounts are stored in slabs of raw memory in log order, each with its WebSocket
  * frame header. A window has only the addresses of its samples. So a sample costs its bytes, 40
  * bytes before them and an address of 8 bytes, but no object. Above the budget the oldest slabs
- * are freed as a whole, so that every account keeps the same period. Before that, newest samples of
- * accounts in these slabs are copied to the newest slab.
+ * are freed as a whole, so that every account keeps the same period. Before a slab is freed, each
+ * sample in it that is the newest of its account is copied to the newest slab.
  *
  * Invariants: the samples kept of an account are consecutive, [first, last]; all their addresses
  * are in existing slabs; a slab without kept samples is freed at once, unless it is the newest.
@@ -24,8 +24,8 @@ const RECORD_FIELDS = 5;
 const RECORD_BYTES = RECORD_FIELDS * 8;
 const INITIAL_ADDRESSES = 4;
 /**
- * Maximum number of slabs that are freed when a new one is added. Each may fill another slab with
- * newest samples, so one freed slab is not always enough.
+ * Maximum number of slabs that are freed when a new one is added. The newest samples of a freed
+ * slab may fill another slab, so one freed slab is not always enough.
  */
 const MAX_FREED_PER_NEW_SLAB = 4;
 
@@ -58,7 +58,8 @@ export interface LoggedSample {
 }
 
 /**
- * The kept samples of one account. Made by {@link SampleWindows.open}; only that class changes it.
+ * The kept samples of one account. {@link SampleWindows.open} creates a window, and only
+ * {@link SampleWindows} changes it.
  */
 export interface SampleWindow {
   /** Lowest sequence kept; `last + 1` when nothing is kept. */
@@ -141,9 +142,7 @@ export class SampleWindows {
     this.#freeIds.push(window.id);
   }
 
-  /**
-   * Adds a sample. If its sequence is not the last one + 1, all earlier samples are dropped first.
-   */
+  /** Adds a sample. If its sequence is not `last + 1`, all kept samples are dropped first. */
   append(given: SampleWindow, sample: LoggedSample, nowMs: number): void {
     const window = owned(given);
     if (sample.sequence !== window.last + 1) {
@@ -258,7 +257,7 @@ export class SampleWindows {
 
   /**
    * Frees the oldest slabs when a new one is added above the budget. The newest samples of accounts
-   * move from the oldest slab to the newest slab, and to a further slab when that one is full.
+   * move from the oldest slab to the newest slab. When the newest slab is full, a slab is added.
    */
   #makeRoom(nowMs: number): void {
     if (this.#makingRoom) return;
@@ -292,7 +291,7 @@ export class SampleWindows {
     this.#setAddress(window, window.last, target.slab, target.at);
   }
 
-  /** Drops the window's samples up to the sample at this address, if that one is still kept. */
+  /** Drops the window's samples up to this address. Does nothing if all kept samples are later. */
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
       const address = this.#addressOf(window, sequence);

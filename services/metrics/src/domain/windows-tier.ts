@@ -6,7 +6,7 @@ export interface TierSettings {
   readonly instance: number;
   /** Number of windows processes. */
   readonly count: number;
-  /** Whether each process also holds the partitions of the next one. */
+  /** Whether each process also holds the own partitions of the next process. */
   readonly replica: boolean;
 }
 
@@ -19,7 +19,8 @@ export class WindowsTier {
   }
 
   /**
-   * Returns the instances that hold a partition: partition modulo count first, then its replica.
+   * Returns the numbers of the processes that hold a partition. The first is the process that has
+   * it as an own partition (partition modulo count), the second is the replica, if there is one.
    */
   holdersOf(partition: number): readonly number[] {
     const { count, replica } = this.#settings;

@@ -121,9 +121,9 @@ async function refund({ admission, refunds, logger }: AnswerDependencies, call: 
 }
 
 /**
- * Ends a streamed response at its deadline. A response that its owner, or the stop of this process,
- * interrupts is refunded. A response whose caller disconnects, or reads for too long, is charged as
- * a read (decisions, 1.7).
+ * Ends a streamed response at its deadline. If the owner or the stop of this process interrupts the
+ * response, the request is refunded. If the caller disconnects or reads for too long, the request
+ * is charged as a read (decisions, 1.7).
  */
 function watchStream(dependencies: AnswerDependencies, call: Call, body: Readable): void {
   const { logger, isStopping, maxStreamMs } = dependencies;

@@ -16,8 +16,8 @@ interface RequestLogging {
 
 /**
  * Logs the request of an authenticated caller when its response ends, or when its connection closes
- * before. Returns the part of the log entry that the handler fills in. Call it before the request
- * is handled: the address is unknown once the caller has disconnected.
+ * before. Returns the part of the log entry that the handler fills in. Call this function before
+ * the request is handled: the address is unknown after the caller has disconnected.
  */
 export function logWhenAnswered(
   { requestLog, clock }: RequestLogging,

@@ -52,7 +52,7 @@ describe("the reference", () => {
     expect(routes.filter((route) => route.includes(" /api/")).toSorted()).toEqual(described.toSorted());
   });
 
-  it("is 304 for a current copy", async () => {
+  it("answers 304 to a client that has the current copy", async () => {
     const app = gateway(() => undefined);
     registerReferenceRoutes(app);
     for (const url of ["/openapi.json", "/asyncapi.json", "/docs/reference/js/scalar.js"]) {

@@ -22,7 +22,10 @@ import type { UnreadableRecords } from "../../operations/unreadable-records.ts";
 import type { Checkpoints } from "../../operations/write-checkpoints.ts";
 
 const RECORDS_PER_TURN = 300;
-/** Minimum time between fetches under load: delays samples by at most this, in larger batches. */
+/**
+ * Minimum time between fetches under load. It makes batches larger, and delays samples by at most
+ * this time.
+ */
 const BUSY_INTERVAL_MS = 5;
 /** Maximum time of an empty fetch: an added partition waits for the end of the running fetch. */
 const IDLE_WAIT_MS = 250;
@@ -61,8 +64,8 @@ export interface SampleReader {
   readonly reader: LogReader;
   /**
    * Restores the accounts of partitions from `metrics.latest`, and reads the partitions of
-   * `metrics.samples` until `drop`. Resolves when all records that they had at the call have been
-   * handled. If the promise rejects, none of the partitions is read.
+   * `metrics.samples` until `drop`. Resolves when all records that the partitions had at the call
+   * have been handled. If the promise rejects, none of the partitions is read.
    */
   readonly restore: (partitions: readonly number[]) => Promise<void>;
   /** Stops reading partitions and forgets their accounts. */
@@ -103,7 +106,8 @@ export async function startSampleReader(options: SamplesOptions): Promise<Sample
     try {
       const starts = await restoreAccounts(options, latest, restoring, partitions);
       if (checkpoints === null) await latest.remove(partitions);
-      // A recreated `metrics.latest` lacks checkpoints: no sample may be numbered without them.
+      // A recreated `metrics.latest` lacks checkpoints, and no sample may be numbered without them.
+      // Then the check rejects.
       await allEnded(watch.check(), reader.add(starts));
     } catch (error) {
       await drop(partitions);

@@ -10,13 +10,16 @@ import type { TopicWatch } from "../../operations/topic-watch.ts";
 
 /** The consumer group of the sequencers. */
 export const SEQUENCER_GROUP = "metrics-sequencer";
-/** Minimum time between fetches under load: delays samples by at most this, in larger batches. */
+/**
+ * Minimum time between fetches under load. It makes batches larger, and delays samples by at most
+ * this time.
+ */
 const BUSY_INTERVAL_MS = 10;
 /** Number of valuations after which the reader of `metrics.samples` gets a turn. */
 const VALUATIONS_PER_TURN = 50;
 /**
- * Larger than any offset. Used as the last offset before a partition's first batch, so that the
- * topics are checked then.
+ * Larger than any offset. Stands for the missing entry in `reached` at a partition's first batch,
+ * so that this batch checks the topics.
  */
 const MAX_OFFSET = 2n ** 63n - 1n;
 
@@ -51,7 +54,7 @@ export function startValuationConsumer(options: {
     maxBatchMessages: VALUATIONS_PER_TURN,
     onBatch: async ({ partition, messages }) => {
       await setImmediate();
-      // An offset is lower than the last one only if the topic was recreated.
+      // The first batch checks the topics. Later offsets go back only if the topic was recreated.
       if ((messages[0]?.offset ?? 0n) < (reached.get(partition) ?? MAX_OFFSET)) await checked(watch);
       const { commitOffset } = await sequencer.addValuations(
         partition,

@@ -55,9 +55,9 @@ export function requestIdOf(request: IncomingMessage, clock: Clock): string {
 }
 
 /**
- * Checks a handshake, and charges the price of a live connection. Unlike an HTTP request, a
- * handshake to another path gets 404 before its key is checked, and a request that is not a
- * WebSocket handshake gets 400 before 429 and 402 (decisions, 10.3).
+ * Checks a handshake, and charges the price of a live connection. The order of the checks is that
+ * of decisions, 10.3. Unlike the 400 of an HTTP request, the 400 of a request that is not a
+ * WebSocket handshake comes before 429 and 402.
  * @throws ApiError, or the error of the call to Redis. {@link rejectHandshake} answers both.
  */
 export async function admitHandshake(

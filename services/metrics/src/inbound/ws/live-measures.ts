@@ -15,7 +15,7 @@ export interface LiveLoad {
   /** Sockets that get no samples until their buffer has drained. */
   readonly stalled: number;
   readonly bufferedBytes: number;
-  /** Unsent bytes of the socket with the most. */
+  /** Unsent bytes of the socket that has the most unsent bytes. */
   readonly mostBufferedBytes: number;
 }
 

@@ -32,7 +32,7 @@ const CLOSE_TIMEOUT_MS = 45_000;
  * limit for the stop of one component (`STOP_DEADLINE_MS`).
  */
 const CLOSE_SPREAD_MS = 5_000;
-/** Maximum time between two closes, for few sockets. */
+/** Time between two closes if few sockets are open; with many sockets the time is shorter. */
 const CLOSE_INTERVAL_MS = 20;
 /** Time limit of a stopping process for the last close frames. */
 const STOP_TIMEOUT_MS = 2_000;
@@ -77,7 +77,7 @@ class LiveWebSocket extends WebSocket {
    */
   beforeClose = (): void => undefined;
 
-  /** The code of the close frame that was last requested; null before. */
+  /** The code that the last call of `close` requested; null before, or if the call had no code. */
   closeCode: number | null = null;
 
   override close(code?: number, reason?: string | Buffer): void {
@@ -202,9 +202,7 @@ class LiveConnections implements LiveServer {
     }
   }
 
-  /**
-   * The connection counts for its organization from its admission until the raw socket closes.
-   */
+  /** Opens the WebSocket. The slot of the connection is released when the raw socket closes. */
   #open(request: IncomingMessage, socket: Duplex, head: Buffer, { key, headers }: Admittance): void {
     const release = (): void => this.#releaseSlot(key.organizationId);
     if (socket.destroyed) return release();

@@ -16,7 +16,7 @@ const RETRY_TEXTS: Readonly<Record<RetryAdvice, string>> = {
   corrected: "Yes, after the correction.",
   "new key":
     "Yes, after the cause is removed, with a new idempotency key such as `payout-4711-2`. The earlier key stays bound to the failed command.",
-  "same key": "Yes, with the same idempotency key. The TypeScript client does it for you.",
+  "same key": "Yes, with the same idempotency key. The TypeScript client repeats the request for you.",
   reconnect: "Yes: connect again, and subscribe with your stored sequences.",
   later: "Later, after the cause is removed.",
 };
@@ -46,8 +46,8 @@ export function errorCodes(): string[] {
 }
 
 /**
- * Returns the Markdown of the page of a code. A code can come as an HTTP error, as a command's
- * error and on the live stream, and the page has a part for each.
+ * Returns the Markdown of the page of a code. The page has a part for each use of the code: HTTP
+ * error, error of a command, message of the live stream, close code of the live stream.
  */
 export function errorPage(code: string): string {
   const parts = [`# ${code}`];

@@ -34,7 +34,7 @@ export interface RenderedPage {
   readonly texts: readonly { readonly anchor: string; readonly heading: string; readonly text: string }[];
 }
 
-/** Returns the address of a link on the site; null for a file that is not part of it. */
+/** Returns the address of a link on the site; null: the link becomes plain text. */
 export type ResolveLink = (target: string) => string | null;
 
 /** Names of languages of code blocks, and how they are shown and highlighted. */

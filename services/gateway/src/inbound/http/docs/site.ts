@@ -46,8 +46,8 @@ export interface BrokenLink {
 }
 
 /**
- * Serves files by their path below `/docs`. One for each process: rendered pages and the search
- * index are kept for its life.
+ * Serves files by their path below `/docs`. A process needs only one object of this class, which
+ * keeps all rendered pages and the search index.
  */
 export class DocsSite {
   readonly #pages = new Map<string, RenderedPage>();
@@ -113,7 +113,7 @@ export class DocsSite {
     this.#searchIndex ??= JSON.stringify(
       this.paths().flatMap((wanted) => {
         const { title, texts } = this.page(wanted);
-        // These pages have the same headings, so the code is the heading of the whole page.
+        // All pages of codes have the same headings, so each page is one entry under its code.
         if (wanted.startsWith(`${ERRORS_PATH}/`)) {
           const text = texts.map((section) => section.text).join("");
           return [
@@ -137,7 +137,7 @@ export class DocsSite {
   }
 }
 
-/** Paths of all examples, below `docs`, which are their paths on the site too. */
+/** Paths of all examples below `docs`. They have the same paths below `/docs` on the site. */
 function exampleFiles(): ReadonlySet<string> {
   const found = readdirSync(path.join(FOLDER, EXAMPLES), { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
@@ -161,8 +161,8 @@ function sourceOf(wanted: string): { readonly file: string; readonly text: strin
 }
 
 /**
- * Rewrites a link between Markdown files to an address of the site. Null: the file is not part of
- * it.
+ * Rewrites a link between Markdown files to an address of the site. Null: the file is not on the
+ * site, or the target has a scheme other than https.
  */
 function resolve(from: string, target: string, examples: ReadonlySet<string>): string | null {
   if (/^(https:|#|\/)/.test(target)) return target;
