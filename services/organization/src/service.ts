@@ -44,7 +44,7 @@ const SCHEMA: ServiceSchema = {
   service: SERVICE,
   schema: "organization",
   directory: fileURLToPath(new URL("../migrations", import.meta.url)),
-  // Written by builds between 0.1.0 and this release.
+  // Only builds between 0.1.0 and this release write this table.
   appendOnly: ["audit_log"],
 };
 const INTERNAL_CALL_TIMEOUT_MS = 4_000;
@@ -54,15 +54,15 @@ const INTERNAL_CALL_TIMEOUT_MS = 4_000;
  */
 const USAGE_PAUSE_MS = 1_000;
 /**
- * Number of concurrent loops that record usage, each of its own part of the shards: one loop
- * prepares a batch while PostgreSQL writes the batch of another.
+ * Number of concurrent loops that record usage, each for its own part of the shards: one loop
+ * prepares a batch while PostgreSQL writes the batch of another loop.
  */
 const USAGE_PARTS = 2;
 /** Number of entries. After a batch of at least this size, the next batch begins at once. */
 const LARGE_USAGE_BATCH = 1_000;
 /** Minimum time between batches of settlements. */
 const SETTLEMENT_INTERVAL_MS = 500;
-/** Pause between two looks for unsynced shards. */
+/** Pause between two checks for unsynced shards. */
 const SYNC_PAUSE_MS = 250;
 const PENDING_PAUSE_MS = 500;
 const ORPHANS_PAUSE_MS = 60_000;

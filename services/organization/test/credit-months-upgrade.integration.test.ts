@@ -138,7 +138,7 @@ async function expectSums(sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("both releases record until the months begin; then the older one fails, and no entry counts twice", async () => {
+test("both releases record until the months begin; then recording fails in the older release, and no entry counts twice", async () => {
   const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",

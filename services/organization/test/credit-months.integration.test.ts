@@ -96,7 +96,7 @@ async function expectSums(organizationId: string, sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("an entry recorded before and after a month's end counts once", async () => {
+test("an entry that is recorded before the end of a month and again after it counts once", async () => {
   const organizationId = await organizationWith(harness, 100);
   const entries = someEntries(organizationId);
   await record(entries);
@@ -120,7 +120,7 @@ test("an entry counts once when several transactions record it at the end of a m
   }
 });
 
-test("a reservation repeated months later reserves no credits again", async () => {
+test("a reservation that is recorded again months later reserves its credits only once", async () => {
   const organizationId = await organizationWith(harness, 100);
   const reservation = entryOf(organizationId, "reserve", { credits: 9 });
   await record([reservation]);
@@ -161,7 +161,7 @@ async function epochMs(organizationId: string): Promise<number> {
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("an entry of weeks ago is looked for in all months, and refused if a dropped month may have had it", async () => {
+test("an entry of weeks ago is looked for in all kept months, and refused if a dropped month may have had it", async () => {
   const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
   const entries = someEntries(organizationId);
@@ -210,7 +210,7 @@ test("a settlement uses the price and operation of a reservation whose month was
   expect(days).toMatchObject([{ operation: "getCommand", requests: 2, credits: 5 }]);
 });
 
-test("a purchase id adds its credits once, also after the month of the purchase was dropped", async () => {
+test("a purchase adds its credits once, also if it is repeated after its month was dropped", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 10);
   const bought = { organizationId, credits: 25, purchaseId: randomUUID() };
@@ -226,7 +226,7 @@ test("a purchase id adds its credits once, also after the month of the purchase 
   expect(await redisSums(context, organizationId)).toEqual(kept);
 });
 
-test("after months are dropped, wallets keep their sums and the list has the kept months", async () => {
+test("after months are dropped, wallets keep their sums, and the usage list has only the lines of kept months", async () => {
   const { context, database } = harness;
   const context2 = { ...context, checks: createWalletChecks(database), comparisonPauseMs: 1 };
   const old = await organizationWith(harness, 100);

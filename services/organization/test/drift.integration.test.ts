@@ -89,7 +89,7 @@ test("correct wallets do not drift, also while they are used", async () => {
   expect(logged).toEqual([]);
 });
 
-test("a settlement on its way from the ledger to Redis is no drift", async () => {
+test("a settlement that the ledger has and Redis does not have yet is no drift", async () => {
   const organizationId = await usedWallet();
   const commandId = await reserve(context, organizationId, 6);
   const { promise: secondLook, resolve } = Promise.withResolvers<void>();
@@ -148,7 +148,7 @@ test("a wallet drifts if its entries give other sums, also after an earlier chec
   await harness.database.query(changeWallet, [organizationId, -1]);
 });
 
-test("an entry that is lost after its check is noticed a day after the check", async () => {
+test("the loss of an entry that was checked before is noticed a day after the check", async () => {
   const organizationId = await usedWallet();
   expect(await checkDrift(context)).toEqual([]);
   await harness.database.query(deletePurchases, [organizationId]);

@@ -58,7 +58,7 @@ test("every charge is in the ledger once, also with two concurrent readers", asy
   expect([...replies.values()].flat()).toEqual([]);
 });
 
-test("a command's entries give the same wallet, recorded together, one after the other, or repeatedly", async () => {
+test("a command's entries give the same wallet, whether they are recorded together, one after the other, or repeatedly", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const early = await reserve(context, organizationId, 5);
@@ -121,7 +121,7 @@ test("an empty Redis is synced with the same wallets, and nothing is charged twi
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 23, reserved: 0, available: 77 });
 });
 
-test("a change recorded while the shard was unsynced is in the synced wallet once", async () => {
+test("a change that is recorded while the shard is unsynced counts once in the synced wallet", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -135,7 +135,7 @@ test("a change recorded while the shard was unsynced is in the synced wallet onc
   await expectWallet(harness, organizationId, { purchased: 150, consumed: 5, reserved: 0, available: 145 });
 });
 
-test("a settlement recorded after a sync read the ledger is applied to the synced wallet", async () => {
+test("a settlement that is recorded after the sync of its shard is applied to the synced wallet", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -161,7 +161,7 @@ test("two concurrent syncs set the wallets once", async () => {
   await expectWallet(harness, organizationId, { purchased: 100, consumed: 5, available: 95 });
 });
 
-test("reservations of unpublished commands are released minutes after their deadline; other reservations stay", async () => {
+test("reservations of unpublished commands are released minutes after the commands' deadline; reservations of published commands stay", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const orphan = await reserve(context, organizationId, 5);
@@ -200,7 +200,7 @@ test("a release reaches Redis although the process dies after recording it", asy
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a settlement uses the reserved price, not the price in the final event, also if recorded with its reservation", async () => {
+test("a settlement uses the reserved price, not the price in the final event, also if both are recorded together", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);

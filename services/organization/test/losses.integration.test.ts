@@ -37,7 +37,10 @@ const steps = fc.array(fc.record({ kind: kinds, afterMs: fc.integer({ min: 0, ma
   maxLength: MAX_STEPS,
 });
 
-/** Runs a command: it is reserved, published (then command-status knows it), and final. */
+/**
+ * Runs a command: reserves its credits, publishes it, and ends it. Between the publication and the
+ * end, command-status has the command as open.
+ */
 async function command(organizationId: string, action: "consume" | "release"): Promise<void> {
   const { context, commands } = harness;
   const commandId = await reserve(context, organizationId, PRICE);

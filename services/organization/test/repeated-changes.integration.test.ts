@@ -1,5 +1,5 @@
 /**
- * Releases of reservations, refunds, and changes that Redis may have applied already: each counts
+ * Refunds, releases of reservations, and changes that Redis may have applied already: each counts
  * once, in the ledger and in Redis.
  */
 import { randomUUID } from "node:crypto";
@@ -123,7 +123,7 @@ async function releaseLater(): Promise<void> {
   await applyPending(context);
 }
 
-test("a reservation after a release stays while its command waits, and is released if the command is unknown", async () => {
+test("a second reservation of a command stays while the command is open, and is released if the command is unknown", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const waiting = await reservedAgain(organizationId);
@@ -142,7 +142,7 @@ const forgetCommand = statement<Record<string, never>>(
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
-test("a reservation after a release is released if its command is final with the first reservation", async () => {
+test("a second reservation of a command is released if the final event settles the first reservation", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const { commandId } = await reservedAgain(organizationId);
@@ -150,7 +150,7 @@ test("a reservation after a release is released if its command is final with the
   await recordAllUsage(context, ALL_SHARDS);
   await harness.database.query(forgetCommand, [first]);
   commands.known = new Set([commandId, first]);
-  // The message with the first reservation was published all the same.
+  // The message with the first reservation was published, although the reservation was released.
   await finish(context, organizationId, commandId, 5);
   await releaseLater();
   await expectWallet(harness, organizationId, { available: 83, reserved: 12, consumed: 5 });
@@ -206,7 +206,7 @@ test.each([
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a settlement that first reaches Redis much later, and whose reply is lost, is applied once", async () => {
+test("a settlement that reaches Redis long after it was recorded, and whose reply is lost, is applied once", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -229,8 +229,8 @@ test("a settlement that first reaches Redis much later, and whose reply is lost,
 });
 
 /**
- * A ledger whose second recording waits for `others`: the first recording of another ledger. It
- * calls `made` after its own first recording.
+ * Returns a ledger that calls `made` after its first recording. Its second recording waits for
+ * `others`: the end of the first recording of another ledger.
  */
 function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["context"] {
   const { context } = harness;
@@ -251,7 +251,7 @@ function pausing(others: Promise<unknown>, made: () => void): LedgerHarness["con
   return { ...context, store: { ...context.store, transaction } };
 }
 
-test("two processes concurrently consume commands that were executed after their reservations were released", async () => {
+test("two processes that concurrently settle commands with released reservations do not deadlock, and each command is consumed once", async () => {
   const { context } = harness;
   const one = await organizationWith(harness, 100);
   const other = await organizationWith(harness, 100);
@@ -323,7 +323,7 @@ async function recordAndSync(organizationId: string): Promise<void> {
   await applyPending(context);
 }
 
-test("a charge is refunded once over a failover, also if only the ledger has the refund", async () => {
+test("a charge is refunded once although a failover follows the refund, also if only the ledger has the refund", async () => {
   const { context } = harness;
   for (const isRefundLost of [false, true]) {
     const organizationId = await organizationWith(harness, 100);

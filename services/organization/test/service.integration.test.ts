@@ -109,7 +109,7 @@ async function walletOf(organizationId: string, keyId: string): Promise<WalletSt
   return reply.wallet;
 }
 
-test("a new key reaches every reader of the directory, and is rejected everywhere once revoked", async () => {
+test("a new key reaches every reader of the directory, and is rejected everywhere after it is revoked", async () => {
   const { organizationId, keyId, managementKey } = await organizationWith(10);
   await eventually(() => directory.key(keyId) !== undefined);
   const entry = authenticate(directory, systemClock, `Management ${managementKey}`);
@@ -137,7 +137,7 @@ test("registering a server again announces it again; another organization cannot
   expect(refused.status).toBe(403);
 });
 
-test("a server's token is announced sealed, never shown, and bound to its address", async () => {
+test("a server's token is announced only in sealed form, is never shown, and must be given again for a new URL", async () => {
   const { organizationId } = await organizationWith(0);
   const path = `/internal/organizations/${organizationId}/servers`;
   const { configuration } = serverEntry();
@@ -199,7 +199,7 @@ test("a billed request is soon in the organization's usage list", async () => {
   expect((await client.request("GET", path.replace("page=1", "page=0"))).status).toBe(400);
 });
 
-test("a purchase id adds its credits once", async () => {
+test("two purchases with the same id add the credits once", async () => {
   const { organizationId, keyId } = await organizationWith(5);
   const purchase = { credits: 20, purchaseId: randomUUID() };
   const path = `/internal/organizations/${organizationId}/credits`;
@@ -281,7 +281,7 @@ function finalEvent(organizationId: string, commandId: string): CommandEvent {
   };
 }
 
-test("an organization has at most 100 usable keys, also with concurrent creations; revoking one makes room", async () => {
+test("an organization has at most 100 usable keys, also with concurrent creations; a revoked key no longer counts", async () => {
   const { organizationId } = await client.json(
     "POST",
     "/internal/organizations",

@@ -46,8 +46,8 @@ export interface LedgerHarness {
 }
 
 /**
- * A ledger on its own PostgreSQL and Redis, all shards unsynced. `before` changes the schema
- * `organization` before its migrations.
+ * Starts a ledger on its own PostgreSQL and Redis. All shards are unsynced. `before` runs before
+ * the migrations of the schema `organization`.
  */
 export async function startLedger(before?: (connectionString: string) => Promise<void>): Promise<LedgerHarness> {
   const scope = new Scope();
@@ -110,7 +110,7 @@ function commandStatusOf(commands: KnownCommands): CommandStatus {
 /** The author of changes in tests. */
 export const NOBODY = { actor: null, address: null };
 
-/** A new organization with `credits`, its shard ready. */
+/** Creates an organization with `credits`, and syncs its wallet shard. Returns the new id. */
 export async function organizationWith(
   harness: LedgerHarness,
   credits: number,
@@ -132,7 +132,7 @@ export function read(
   return admit(context.redis, { ...request(organizationId, price), traceparent });
 }
 
-/** Reserves `credits` for a command, by default a new one; returns its id. */
+/** Reserves `credits` for a command, by default a new command; returns the command's id. */
 export async function reserve(
   context: LedgerContext,
   organizationId: string,
@@ -183,8 +183,8 @@ export function requestOf(organizationId: string, chargeId: string) {
 }
 
 /**
- * The charge id of a command's reservation, which the gateway puts into the message: that of the
- * idempotency record, or else the command id.
+ * Returns the charge id of a command's reservation: the charge id in the idempotency record, or the
+ * command id if the record has none. The gateway puts this charge id into the command message.
  */
 export async function reservationOf(
   { redis }: LedgerContext,
@@ -276,7 +276,7 @@ export async function ledgerSums(
   return { kept, derived };
 }
 
-/** Expects Redis, the sums of the ledger and its entries to give the same wallet. */
+/** Expects `sums` in the ledger's wallet, and the same wallet in Redis and from the entries. */
 export async function expectWallet(harness: LedgerHarness, organizationId: string, sums: object): Promise<void> {
   const { kept, derived } = await ledgerSums(harness, organizationId);
   expect(kept).toMatchObject(sums);

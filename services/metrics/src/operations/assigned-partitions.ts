@@ -19,8 +19,8 @@ export interface ReadPartitions {
   /** Whether the partition is read, or will be read once it is restored. */
   isRead(partition: number): boolean;
   /**
-   * Resolves when the accounts of the partition are restored. Rejects after `timeoutMs`, when the
-   * partition is dropped before that, or at once if it is not assigned.
+   * Resolves when the accounts of the partition are restored. Rejects if they are not restored
+   * within `timeoutMs`, or if the partition is dropped first. Rejects at once if `isRead` is false.
    */
   restored(partition: number, timeoutMs: number): Promise<void>;
   /** Resolves when every assigned partition is restored. */

@@ -175,7 +175,10 @@ export class FollowedSamples implements SampleSource {
     followed.followedAt = null;
   }
 
-  /** Follows the account at its own process; at a replica while that process is not connected. */
+  /**
+   * Follows the account at the connected process whose own partitions include it. If there is no
+   * such process, follows the account at a connected replica.
+   */
   #followAtHolder(followed: Followed): void {
     if (followed.state === "ended") return;
     const link = this.#linkFor(followed.key);

@@ -7,9 +7,9 @@ import { KEPT_DAYS } from "./store-snapshots.ts";
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the body of listAccountMetrics (decisions, 9): stored snapshots, newest first, those of
- * one minute by account number. Omits snapshots past their retention, even if they are not dropped
- * yet. Returns none for another organization's server.
+ * Returns the body of listAccountMetrics (decisions, 9): stored snapshots, newest first. Snapshots
+ * of the same minute are in the order of their account numbers. Omits snapshots past their
+ * retention, even if they are not dropped yet. Returns none for another organization's server.
  */
 export async function listAccountMetrics(
   dependencies: {

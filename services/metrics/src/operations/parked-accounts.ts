@@ -12,8 +12,8 @@ export const MAX_PARKED_ACCOUNTS = 1_000;
 /** Maximum number of valuations of one parked account; above it they become one sample. */
 export const MAX_PARKED_VALUATIONS = 500;
 /**
- * Maximum number of valuations of all parked accounts of a partition, of about 200 bytes each. If a
- * valuation exceeds it, the valuations of the same account become one sample.
+ * Maximum number of waiting valuations of all parked accounts of a partition, of about 200 bytes
+ * each. When one more valuation arrives, the waiting valuations of its account become one sample.
  */
 const MAX_PARKED_VALUATIONS_PER_PARTITION = 20_000;
 /** Pause before the next call to the account service if a call has failed. */
@@ -29,7 +29,7 @@ export interface ParkedAccount extends AccountRef {
   readonly key: string;
   /** Number of valuations received. */
   valuations: number;
-  /** The valuations after the first one, in log order; null once there were too many. */
+  /** The valuations after the first one, in log order; null after there were too many. */
   waiting: ValuationRecord[] | null;
   /** Whether the account is known to exist; its valuations are then being sequenced. */
   exists: boolean;
@@ -76,9 +76,9 @@ export class ParkedAccounts {
 
   /**
    * Keeps a valuation of a parked account.
-   * @returns the valuations to pass to the account's writer now. The account's first one is passed
-   * at once. Later ones wait, and are passed together when there are too many; from then on, each
-   * further one is passed at once.
+   * @returns the valuations to pass to the account's writer now. The first valuation is passed at
+   * once. Later valuations wait. When too many wait, they are passed together. After that, each
+   * valuation is passed at once.
    */
   keep(account: ParkedAccount, valuation: ValuationRecord): readonly ValuationRecord[] {
     account.valuations += 1;

@@ -120,7 +120,10 @@ export class PartitionSequencer {
     return null;
   }
 
-  /** Passes a parked account's valuation to the writer; reports a rejection without its value. */
+  /**
+   * Passes a parked account's valuation to the writer. If it is rejected, the rejection is reported
+   * without the value of the record.
+   */
   #addParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
     const rejection = this.#addToWriter(writer, valuation, nowMs);
     const record = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
@@ -248,8 +251,8 @@ export class PartitionSequencer {
 
   /**
    * Recovers from a send with an unknown outcome. Once all sends to the partition have ended, the
-   * reader reads to the partition's end. Samples that are in the log by then are final; the
-   * valuations of all other samples wait for the next samples.
+   * reader reads to the partition's end. Samples that are in the log by then are final. All other
+   * samples that were sent are dropped, and their valuations become part of the next samples.
    */
   async #recover(): Promise<void> {
     if (this.#recovering || this.#closed) return;

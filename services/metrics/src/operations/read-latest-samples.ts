@@ -3,12 +3,15 @@ import { assertDefined } from "@kapi/kernel";
 
 import type { SampleLog } from "./sample-log.ts";
 
-/** Returns the newest sample of each account, in order; null: none, or it cannot be decoded. */
+/**
+ * Returns the newest sample of each account, in the order of `accounts`; null for an account
+ * without samples, or if its newest sample cannot be decoded.
+ */
 export type LatestSamples = (accounts: readonly AccountRef[]) => Promise<readonly (AccountMetricsFrame | null)[]>;
 
 /**
- * Returns the newest sample of each account in this process, in order; null for an account without
- * samples, or if its sample does not have the shape of the contract.
+ * Returns the newest sample of each account in this process, in the order of `accounts`; null for
+ * an account without samples, or if its sample does not have the shape of the contract.
  */
 export function readLatestSamples(log: SampleLog, accounts: readonly AccountRef[]): (AccountMetricsFrame | null)[] {
   return accounts.map(({ serverId, accountNumber }) => {
@@ -20,8 +23,8 @@ export function readLatestSamples(log: SampleLog, accounts: readonly AccountRef[
 
 /**
  * For a windows process: reads the samples that this process holds, and asks the other windows
- * processes for the rest. If a process does not answer, the next one that holds the account is
- * asked. Rejects if none of them answers.
+ * processes for the samples that they hold. If a process does not answer, asks the next process
+ * that holds the account. Rejects if no process that holds an account answers.
  */
 export function gatherLatestSamples(options: {
   readonly log: SampleLog;

@@ -51,7 +51,7 @@ describe("a restart", () => {
     expect(withTombstone.log.isDeleted(moved.key)).toBe(false);
   });
 
-  it("continues the sequence of an account that moved to this partition, with its first valuation there", () => {
+  it("continues the sequence of an account that moved to this partition; its samples include no valuation of this partition yet", () => {
     const { log, start } = restored([account(1, movedCheckpoint(whole))]);
     expect(log.find(`${SERVER}/10000001`)).toMatchObject({ sequence: 9, to: -1 });
     expect(start).toBe(10n);
@@ -63,7 +63,7 @@ describe("a restart", () => {
     expect(start).toBe(700n);
   });
 
-  it("uses the highest sequence if a writer that had lost the partition wrote last, and returns its record as stale", () => {
+  it("uses the highest sequence if a writer that had lost the partition wrote last, and returns this writer's record as stale", () => {
     const older = account(1, { ...whole, sequence: 5, to: 50 });
     const { log, stale } = restored([account(1, whole), older, account(2, whole), marker]);
     expect(log.find(older.key)).toMatchObject({ sequence: 9, to: 90, checkpointed: 9 });

@@ -12,7 +12,7 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
-/** The content of the records of a partition of `metrics.latest` that were read so far. */
+/** What was read so far from one partition of `metrics.latest`. */
 interface PartitionRecords {
   /** The newest marker; null if there is none or it cannot be decoded. */
   marker: CheckpointAt<PartitionCheckpoint> | null;

@@ -109,8 +109,8 @@ export class SampleLog {
   }
 
   /**
-   * Whether the accepted sample of this sequence is the record at this offset; false if it is no
-   * longer kept.
+   * Whether the accepted sample of this sequence is the record at this offset; false if the sample
+   * is no longer kept.
    */
   isAccepted(key: string, sequence: number, offset: number): boolean {
     const stream = this.#streams.get(key);
@@ -146,7 +146,8 @@ export class SampleLog {
 
   /**
    * Returns the sample from which this account can be restored: {@link AccountStream.windowStart}
-   * if it is not null, otherwise the oldest kept sample with a known `from`.
+   * if it is not null, otherwise the oldest kept sample with a known `from`. If no kept sample has
+   * a known `from`, returns the newest sample with -1 as `from`.
    */
   windowStartOf(account: AccountStream): SampleCheckpoint["window"] {
     if (account.windowStart !== null) return account.windowStart;
@@ -158,7 +159,7 @@ export class SampleLog {
     return { sequence: account.sequence, from: -1, offset: account.offset };
   }
 
-  /** Sets the offset from which a partition is read. Called before any of its records. */
+  /** Sets the offset from which a partition is read. Called before its first record is applied. */
   begin(partition: number, offset: number): void {
     this.#positions.set(partition, offset);
   }

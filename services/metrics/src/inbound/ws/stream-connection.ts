@@ -12,7 +12,10 @@ export interface StreamConnectionOptions {
   readonly source: SampleSource;
   readonly hub: SubscriptionHub;
   readonly writer: SocketWriter;
-  /** The position of `metrics.samples` before which every sample of an account was applied. */
+  /**
+   * Returns a position of `metrics.samples`. This process has applied every sample of the account
+   * before this position.
+   */
   readonly positionOf: (key: string) => number;
 }
 

@@ -45,7 +45,7 @@ export interface Subscription {
   sendReplay(replay: Replay): void;
   /** Sends samples from `from` on, as the hub read them. */
   sendSamples(bytes: Buffer, from: number): void;
-  /** Sends the message that the account was deleted. The subscription has ended. */
+  /** Sends the message that the account was deleted. Called after the subscription has ended. */
   sendDeleted(): void;
 }
 
@@ -172,9 +172,7 @@ export class SubscriptionHub {
     }, OPEN_INTERVAL_MS);
   }
 
-  /**
-   * Flushes before the interval ends, so that no sample is dropped from the window unsent.
-   */
+  /** Flushes before the interval ends, so that no sample leaves the window before it is sent. */
   #flushSoon(): void {
     if (this.#urgent) return;
     this.#urgent = true;

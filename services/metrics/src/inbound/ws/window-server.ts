@@ -39,7 +39,10 @@ export interface WindowServerOptions {
   readonly hub: SubscriptionHub;
   /** The partitions that this process holds. */
   readonly holding: WindowsHolding;
-  /** The position of `metrics.samples` before which every sample of an account was applied. */
+  /**
+   * Returns a position of `metrics.samples`. This process has applied every sample of the account
+   * before this position.
+   */
   readonly positionOf: (key: string) => number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -108,7 +111,7 @@ export function startWindowServer(options: WindowServerOptions): Started<null> {
   }, CHECK_INTERVAL_MS);
   const endFollowed = observed(
     "metrics.windows.followed",
-    "Accounts that stream processes follow at this windows process; two followers of an account count twice",
+    "Accounts that stream processes follow at this windows process; an account with two followers counts twice",
     "{account}",
     () => [{ value: [...connections.keys()].reduce((sum, { followed }) => sum + followed, 0) }],
   );

@@ -16,8 +16,8 @@ import { perTable, tablesOf } from "./ledger-positions.ts";
 import { raiseEpochExclusively } from "./wallets.ts";
 
 /**
- * A statement sums up at most this many entries, and for each wallet also the other entries of the
- * epoch at which it stops.
+ * Maximum number of entries that a statement sums up, in equal parts for its wallets. A part
+ * exceeds its size only by the other entries of its last epoch.
  */
 const MAX_ENTRIES_PER_STATEMENT = 100_000;
 const NOTHING: EntrySums = { entries: 0, sums: { purchased: 0, reserved: 0, consumed: 0 } };

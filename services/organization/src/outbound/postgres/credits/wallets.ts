@@ -65,8 +65,8 @@ const RAISE_EPOCH = statement<PositionRow>(
    returning epoch, previous_epoch, (select months_from from credit_ledger) as months_from`,
   { answerTimeoutMs: RAISE_ANSWER_TIMEOUT_MS },
 );
-// `offset 0` makes PostgreSQL find the reservations of each wallet by their index. Otherwise, if
-// one wallet has most reservations, all are read again for every wallet.
+// `offset 0` makes PostgreSQL find the reservations of each wallet by their index. Without it, if
+// one wallet has most reservations, PostgreSQL reads all reservations again for every wallet.
 const SELECT_FOR_SYNC = statement<SyncRow>(
   "wallets_select_for_opening",
   `select ${WALLET_COLUMNS}, wallets.purchased, wallets.reserved, wallets.consumed, wallets.available,
@@ -154,7 +154,7 @@ export async function readForSync<T>(
   shard: Shard,
   sync: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
-  // A second connection: the first one's commit would close the cursor.
+  // The stream has its own connection: the commit of the transaction would close its cursor.
   const batches = database.stream(SELECT_FOR_SYNC, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
   try {
     const [epoch, first] = await database.transaction(async (tx) => {

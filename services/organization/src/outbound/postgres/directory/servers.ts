@@ -20,7 +20,7 @@ const LOCK_SERVER_ROW = statement<ServerRow>(
   "directory_lock_server",
   `select ${ROW} from servers where server_id = $1 for update`,
 );
-// A server id belongs to one organization for good. Without a new token, the server keeps its token
+// A server id never moves to another organization. Without a new token, the server keeps its token
 // only if its URL stays the same.
 const UPSERT_SERVER_ROW = statement<ServerRow>(
   "directory_upsert_server",
