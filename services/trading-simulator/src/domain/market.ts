@@ -110,8 +110,8 @@ export class Market implements Prices {
   }
 
   /**
-   * Sets and rounds the price of a symbol. Unless `held`, a random walk continues from there, and a
-   * recording with its next quote.
+   * Sets and rounds the price of a symbol. Unless `held`, a seeded symbol continues its random walk
+   * from this price, and a recorded symbol continues with its next recorded quote.
    */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);
