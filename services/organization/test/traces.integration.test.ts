@@ -38,7 +38,7 @@ const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter(
 /** The last message that was published under a key. */
 const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
-test("a charge and the messages it causes are recorded in the trace of its request; an untraced charge is not", async () => {
+test("a charge and its message are recorded in the trace of the request; a charge without a trace makes no span", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 10, 9), await organizationWith(harness, 10, 9)];
   const { traceId, traceparent } = requestSpan();
@@ -77,7 +77,7 @@ test("a reservation that is recorded with its settlement is in the trace of its 
   expect(ofTrace(traceId)).toMatchObject([{ name: "process usage", parentId: REQUEST_SPAN, ended: true }]);
 });
 
-test("a change of the directory is published in the trace of its request; while it waits, its age is measured", async () => {
+test("a change of the directory is published in the trace of its request; the age of a waiting change is measured", async () => {
   const { context, database, kafka } = harness;
   const organizationId = await organizationWith(harness, 0);
   await eventually(async () => expect(await outboxAge(database)).toBe(0));

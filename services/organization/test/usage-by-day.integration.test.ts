@@ -164,7 +164,7 @@ test("each day and operation is the sum of its lines, also with refunds, repeats
   );
 });
 
-test("a release recorded before its reservation's request moves to that request's operation, and stays on its day", async () => {
+test("a release that is recorded before the request later counts for the request's operation, and stays on its day", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
@@ -180,7 +180,7 @@ test("a release recorded before its reservation's request moves to that request'
   ]);
 });
 
-test("a sync records a reservation; its usage entry and its release, recorded together, count for the request's operation", async () => {
+test("a reservation that a sync recorded counts for the request's operation after request and release were recorded together", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);

@@ -29,15 +29,15 @@ describe("a trading day", () => {
     ]);
   });
 
-  it("whose start the clocks skip starts at the first instant after the gap", () => {
+  it("starts at the first instant after the gap if the clocks skip its start", () => {
     // 02:00 CET is followed by 03:00 CEST.
     expect(dayAt("Europe/Berlin", "02:30", "2026-03-29T12:00:00Z")[1]).toBe("2026-03-29T01:00:00.000Z");
     expect(dayAt("America/Sao_Paulo", "00:00", "2018-11-04T12:00:00Z")[1]).toBe("2018-11-04T03:00:00.000Z");
   });
 
-  it("whose start the clocks repeat starts at the first occurrence", () => {
+  it("starts at the first occurrence if the clocks repeat its start", () => {
     expect(dayAt("Europe/Berlin", "02:30", "2026-10-25T12:00:00Z")[1]).toBe("2026-10-25T00:30:00.000Z");
-    // Between the two occurrences the new day is under way.
+    // Between the two occurrences the new day has already started.
     expect(dayAt("Europe/Berlin", "02:30", "2026-10-25T01:10:00Z")[0]).toBe("2026-10-25");
   });
 

@@ -9,8 +9,9 @@ import { assert, assertDefined } from "@kapi/kernel";
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /**
- * Days to search before and after a local time that is read as UTC. Its instant is less than one
- * day away, because time zones are at most 14 hours ahead of UTC and 12 behind it.
+ * Days to search before and after a local time that is read as UTC. The true instant of the local
+ * time is less than one day away, because time zones are at most 14 hours ahead of UTC and 12 hours
+ * behind UTC.
  */
 const SEARCH_DAYS = 2;
 
@@ -22,7 +23,7 @@ export interface TradingDay {
   readonly endMs: number;
 }
 
-/** Computes the days of one time zone and start. Keeps the last day: times mostly rise. */
+/** Computes the days of one time zone and start. Keeps the day of the last call. */
 export class DayCalendar {
   readonly #startMinutes: number;
   readonly #format: Intl.DateTimeFormat;
@@ -51,8 +52,8 @@ export class DayCalendar {
   /** The day that contains the instant `ms`. */
   dayOf(ms: number): TradingDay {
     if (this.#last !== null && ms >= this.#last.startMs && ms < this.#last.endMs) return this.#last;
-    // Begins with the day after the local date (in days since 1970): this day has already started
-    // if the clocks went back over midnight.
+    // The search begins with the day after the local date (in days since 1970). That day has
+    // already started if the clocks went back over midnight.
     let day = Math.floor(this.#localMs(ms) / DAY_MS) + 1;
     while (this.#startOf(day) > ms) day -= 1;
     const startMs = this.#startOf(day);
@@ -73,7 +74,10 @@ export class DayCalendar {
     return this.#endOfGap(wanted - SEARCH_DAYS * DAY_MS, wanted + SEARCH_DAYS * DAY_MS, wanted);
   }
 
-  /** The first instant in (from, to] whose local time is at least `wanted`, which is skipped. */
+  /**
+   * The first instant in (from, to] whose local time is at least `wanted`, a local time that the
+   * clocks skip.
+   */
   #endOfGap(from: number, to: number, wanted: number): number {
     let [low, high] = [from, to];
     assert(this.#localMs(low) < wanted && this.#localMs(high) >= wanted, "the gap is not within the searched days");
@@ -100,7 +104,7 @@ export class DayCalendar {
   }
 }
 
-/** Maximum number of calendars in memory; the oldest is forgotten. */
+/** Maximum number of calendars in memory; above it, the calendar that was made first is deleted. */
 const MAX_CALENDARS = 1_000;
 
 /** The calendars of all rules. Rules of many accounts share one. */

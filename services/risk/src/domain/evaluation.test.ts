@@ -85,7 +85,7 @@ describe("a daily loss limit", () => {
     expect(thresholds).toEqual([9_500_00, 11_400_00, 11_400_00]);
   });
 
-  it("is not breached by a withdrawal, and not saved by a deposit", () => {
+  it("is not breached by a withdrawal, and a deposit does not prevent a breach", () => {
     const payout = values(1, 8_000, { netDepositsMinor: -2_000_00 });
     const loss = values(2, 7_500, { netDepositsMinor: -2_000_00 });
     expect(run([DAILY], [values(0, 10_000), payout]).found).toEqual([]);
@@ -125,7 +125,7 @@ describe("a maximum loss", () => {
     expect(run([named], [funded, lost]).found).toMatchObject([{ thresholdMinor: 45_000_00 }]);
   });
 
-  it("trails the highest equity, and stops at the level where it locks", () => {
+  it("trails the highest equity, but its threshold does not rise above `lockAt`", () => {
     const trailing: RiskRule = { ...MAX, limit: { amount: 1_000 }, trailing: "equity", lockAt: 10_000 };
     expect(run([trailing], [values(0, 10_000), values(1, 10_600), values(2, 9_600)]).found).toMatchObject([
       { referenceMinor: 10_600_00, thresholdMinor: 9_600_00 },

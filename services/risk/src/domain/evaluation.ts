@@ -4,8 +4,8 @@
  * the same log finds the same breaches.
  *
  * Deposits and withdrawals are neither profit nor loss. So a reference is stored without the net
- * deposits of its time, and the net deposits of a valuation are added before the two are compared:
- * the reference moves with later deposits.
+ * deposits of its time. Before a comparison, the net deposits of the valuation are added to the
+ * reference: the reference moves with later deposits.
  */
 import type { DayCalendar } from "./day.ts";
 import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
@@ -60,7 +60,7 @@ export interface RuleState {
 
 /** The state of the rules of an account; JSON. */
 export interface AccountState {
-  /** The newest values; null before the first valuation. */
+  /** The newest values, of a seed or a valuation; null before the first of them. */
   last: AccountValues | null;
   readonly rules: Record<string, RuleState>;
 }
@@ -102,8 +102,8 @@ export function emptyState(): AccountState {
  * Compares a valuation with the rules, and updates the state.
  * @returns at most one alert for each rule, in the order of the rules. It is a breach if the values
  * are the first of the period that reach the limit. Otherwise it is a warning if they are the first
- * that reach the rule's share of the limit. Empty for a valuation that was measured before the last
- * one: trading servers repeat valuations.
+ * that reach the rule's share of the limit. Empty for a valuation that was measured before
+ * `state.last`: trading servers repeat valuations.
  */
 export function evaluate(
   state: AccountState,
@@ -204,8 +204,8 @@ function begin(
   const open = { depositsMinor: netDeposits(values), breached: false, warned: false };
   if (rule.type === "dailyLoss") {
     const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(values.measuredAtMs);
-    // The values in force when the day started are those of the last valuation before it. On the
-    // day on which the rule is set, they are the values at that moment.
+    // The loss of a day counts from the last values before the day. On the day on which the rule
+    // becomes active, it counts from the newest values at that moment.
     const start = state.last ?? values;
     const baseMinor = valueOf(rule.basis, start);
     const referenceMinor = baseMinor - netDeposits(start);
@@ -243,7 +243,7 @@ export interface LimitDistance {
   readonly rule: Rule;
   readonly thresholdMinor: number;
   readonly valueMinor: number;
-  /** The distance between the two in percent of the limit. */
+  /** The distance between value and threshold in percent of the limit. */
   readonly leftPercent: number;
   /** End of the rule's period; null: it does not end. */
   readonly untilMs: number | null;
@@ -251,7 +251,8 @@ export interface LimitDistance {
 
 /**
  * The distances from all limits that are not breached, as of the newest values. A limit whose
- * period has ended since is included. A percentage of a reference that is not positive is left out.
+ * period ended after these values is included. A limit that is a percentage of a reference is left
+ * out if the reference is not positive.
  */
 export function distancesOf({ last, rules }: AccountState, { rules: set }: RuleSet): LimitDistance[] {
   if (last === null) return [];

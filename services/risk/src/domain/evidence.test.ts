@@ -168,7 +168,7 @@ describe("the samples after the topic of the valuations was recreated", () => {
     expect(chosen.missing).toEqual([{ what: "samples", reason: "unavailable", from: at(5), to: null }]);
   });
 
-  it("have none of the deleted topic, also if none of the new topic is written yet", () => {
+  it("leave out samples of the deleted topic, even if the new topic has no samples yet", () => {
     for (const to of [0, 3, 350]) {
       const [before] = former;
       if (before === undefined) throw new TypeError("there is a former sample");
@@ -179,7 +179,7 @@ describe("the samples after the topic of the valuations was recreated", () => {
     }
   });
 
-  it("are those of the new topic if an interval has both; the missing parts are named", () => {
+  it("are those of the new topic if an interval has samples of both topics; the missing parts are named", () => {
     const both = chooseRecords(records({ valuations: VALUATIONS, samples }), range(-20, 11));
     expect(both.samples.map(({ sequence }) => sequence)).toEqual([7, 8]);
     expect(both.missing).toEqual([unavailable("valuations", at(0)), unavailable("samples", at(5))]);
@@ -188,7 +188,7 @@ describe("the samples after the topic of the valuations was recreated", () => {
     expect(older.missing).toEqual([unavailable("valuations", null), unavailable("samples", at(5))]);
   });
 
-  it("are those of the deleted topic if it was recreated after the interval", () => {
+  it("are those of the deleted topic if the topic was recreated after the interval", () => {
     const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(-20, -5));
     expect(rangesOf(chosen)).toEqual(former.map((one) => one.range));
     expect(chosen.missing).toEqual([unavailable("valuations", null)]);
@@ -242,7 +242,7 @@ describe("the extreme value since a breach", () => {
   });
 });
 
-it("evidence says that a rule was active from the latest valuation before the offset of its activation, or else from the seed", () => {
+it("evidence says that a rule was active from the latest valuation before the offset of its activation; without such a valuation, from the seed", () => {
   const valuations = [logged(0), logged(1, 9_000_00), logged(2), logged(3, 9_500_00)];
   const activeFrom = (ruleActiveFromOffset: number | null): string => {
     const chosen = chooseRecords(records({ valuations }), range(0, 9));

@@ -72,11 +72,11 @@ export interface UnprovenBreach {
   readonly ruleActiveFromOffset: number | null;
   /**
    * The offset of the valuation that reached the limit. Null: the seed of the rules reached it, or
-   * the offset is not known. If rules were changed, it can be the newest valuation from before they
-   * became active, because new rules are compared with the newest values at once.
+   * the offset is not known. New rules are compared with the newest values at once. So after a
+   * change of rules, the offset can be that of the newest valuation before the change.
    */
   readonly valuationOffset: number | null;
-  /** Whether a valuation reached the limit, in a topic that was deleted. */
+  /** Whether the valuation that reached the limit was in a topic that is deleted now. */
   readonly isOfDeletedTopic: boolean;
 }
 
@@ -102,17 +102,22 @@ export interface ChosenRecords {
 /** The most extreme value since a breach. */
 export interface Extreme {
   readonly valueMinor: number;
-  /** When the value was measured, as the trading server wrote the time. */
+  /**
+   * When the value was measured. The time is as the trading server wrote it, except for a breaching
+   * value whose valuation was not read.
+   */
   readonly at: string;
 }
 
 /**
- * Chooses the records of a document: the valuations that were measured in the interval, both ends
- * inclusive, and the samples that include one of them. Without such a valuation, all samples that
- * follow each other are chosen. Of too many valuations, those around the one at the offset `around`
- * are chosen, or the first ones if none has this offset. Of too many samples, the first ones are
- * chosen. Samples of a deleted topic are chosen only without such a valuation, and if no sample of
- * the interval is of a newer topic: offsets of two topics cannot be compared.
+ * Chooses the records of a document:
+ * - the valuations that were measured in the interval, both ends inclusive. Of too many valuations,
+ *   those around the offset `around` are chosen, or the first ones if none has this offset.
+ * - the samples of one chain ({@link chainOf}) that include a chosen valuation; without a chosen
+ *   valuation, the whole chain. Of too many samples, the first ones are chosen.
+ *
+ * Samples of a deleted topic are chosen only if no valuation is chosen, and no sample of the
+ * interval is of a newer topic. Offsets of two topics cannot be compared.
  */
 export function chooseRecords(
   { valuations, samples, isCut, isFull }: AccountRecords,
@@ -159,7 +164,7 @@ export function chooseRecords(
   return { from: toIso(fromMs), to: toIso(toMs), valuations: kept, samples: chosen, missing };
 }
 
-/** Whether the samples include the last valuation: the live stream has come that far. */
+/** Whether the samples include the last valuation. */
 export function hasAllSamples({ valuations, samples }: ChosenRecords): boolean {
   const last = valuations.at(-1);
   return last === undefined || (samples.at(-1)?.to ?? -1) >= last.evidence.offset;
@@ -177,8 +182,8 @@ function nearest(valuations: readonly LoggedValuation[], around: number | null):
 
 /**
  * The samples that follow each other without a gap. The log may have samples of a writer that lost
- * its partition, which follow nothing (architecture, 3.5). Of several chains, the one with the
- * valuation at `around` is chosen, or the longest.
+ * its partition; they follow no valid sample (architecture, 3.5). Of several chains, the one that
+ * includes the offset `around` is chosen, or the longest if no chain includes it.
  */
 function chainOf(samples: readonly SampleEvidence[], around: number | null): readonly SampleEvidence[] {
   const chains: SampleEvidence[][] = [];
@@ -256,7 +261,10 @@ export function sequenceOf({ valuationOffset }: UnprovenBreach, samples: readonl
   return samples.find((sample) => includes(sample, valuationOffset))?.sequence ?? null;
 }
 
-/** When the value that reached the threshold was measured, as the trading server wrote it. */
+/**
+ * When the value that reached the threshold was measured. The time is as the trading server wrote
+ * it if `valuations` include the breaching valuation.
+ */
 export function breachedAt(
   { valuationOffset, measuredAtMs }: UnprovenBreach,
   valuations: readonly LoggedValuation[],

@@ -130,10 +130,10 @@ export interface EvaluationStore {
   /** The token of each partition that ever had an owner. */
   tokens(): Promise<ReadonlyMap<number, number>>;
   /**
-   * Makes this process the owner of a partition, if the present owner's generation is the same or
-   * an earlier one. A later generation counts only if the token has changed since this process
-   * joined: Kafka counts generations from 1 again after it has deleted a group.
-   * @throws NotOwner if a member of a later generation has acquired the partition since then.
+   * Makes this process the owner of a partition, unless a member of a later generation has acquired
+   * the partition since this process joined the group. If the token has not changed since then, a
+   * later generation is ignored: Kafka counts from 1 again after it has deleted a group.
+   * @throws NotOwner if such a member has acquired the partition.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
@@ -278,7 +278,7 @@ export interface LimitPlace extends AccountRef {
 /** A query of accounts by the distance from their limits of losses. */
 export interface NearLimitQuery {
   readonly serverIds: readonly string[];
-  /** Null: the nearest of all types. */
+  /** Null: the nearest limit of any type. */
   readonly type: LossRuleType | null;
   /** Maximum distance in percent of the limit; null: any. */
   readonly within: number | null;

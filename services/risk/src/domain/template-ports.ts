@@ -73,9 +73,9 @@ export interface WaitingAccount extends AccountRef {
   /** Number of failed attempts. */
   readonly attempts: number;
   /**
-   * Its newest rules. `own`: a command set or removed them on the account. `uncertain`: such a
-   * version that is not active yet, and may be discarded. Null: the account never had rules, or
-   * they come from a template.
+   * Where the account's newest rules come from. `own`: a command set or removed them on the
+   * account. `uncertain`: as `own`, but their version is not active yet and may still be discarded.
+   * Null: the account never had rules, or its rules come from a template.
    */
   readonly rules: "own" | "uncertain" | null;
 }

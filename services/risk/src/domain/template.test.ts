@@ -65,14 +65,14 @@ describe("the rules that an account gets from templates", () => {
     );
   });
 
-  it("come from a template without newAccounts only while it is applied", () => {
+  it("change to those of a template without newAccounts only while this template is applied", () => {
     const existing = template("a", { newAccounts: false });
     expect(given(null, [existing])).toBeNull();
     expect(given(null, [existing], "a")).toBe("a/1 1");
     expect(given({ name: "a", version: 1 }, [existing, template("b")], "b")).toBeNull();
   });
 
-  it("follow the template that they came from while no other matches; its deletion keeps or removes them", () => {
+  it("follow the template that they came from while no other matches; a deletion of that template keeps or removes the rules", () => {
     const elsewhere = { appliesTo: { nameStartsWith: "Funded" }, version: 2 };
     const from = { name: "a", version: 1 };
     expect(given(from, [template("a", elsewhere)])).toBe("a/2 1");
@@ -82,7 +82,7 @@ describe("the rules that an account gets from templates", () => {
     expect(given({ name: "a", version: 2 }, [template("a", { state: "removed", version: 2 })])).toBeNull();
   });
 
-  it("have no tie to a template of the same name that was deleted before", () => {
+  it("do not follow a new template that has the name of their deleted template", () => {
     const again = template("a", { version: 3, firstVersion: 3, appliesTo: { nameStartsWith: "Funded" } });
     expect(given({ name: "a", version: 1 }, [again], "a")).toBeNull();
   });
@@ -113,7 +113,7 @@ describe("the rules that an account gets from templates", () => {
   });
 });
 
-it("the first template that selects an account can be one that is not for new accounts, but no deleted one", () => {
+it("the first template that selects an account is found whatever its newAccounts, but is never a deleted one", () => {
   const templates = [
     template("deleted", { state: "deleted" }),
     template("other", { appliesTo: { nameStartsWith: "Other" } }),

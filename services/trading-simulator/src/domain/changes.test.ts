@@ -86,7 +86,7 @@ describe("the life of an account", () => {
     expect(account.status).toBe(outcome === "account.status_changed" ? status : from);
   });
 
-  it("archives and deletes only without open positions; archiving cancels pending orders", () => {
+  it("rejects archiving, and deletion without `closePositions`, while positions are open; archiving cancels pending orders", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order({ orderType: "limit", price: 1 }));

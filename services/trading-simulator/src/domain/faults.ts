@@ -32,11 +32,11 @@ export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 export interface Fault {
   readonly id: string;
   readonly kind: FaultKind;
-  /** null: every one. */
+  /** Null: any reference, or none. */
   readonly reference: string | null;
-  /** null: every one. */
+  /** Null: any account, or none. */
   readonly accountNumber: string | null;
-  /** null: every one. */
+  /** Null: any operation. */
   readonly operation: FaultOperation | null;
   /** Remaining occurrences; null: until cleared. */
   remaining: number | null;

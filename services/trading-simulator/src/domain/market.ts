@@ -1,7 +1,7 @@
 /**
  * The market of one server: a quote for each symbol. A symbol follows a random walk from the seed,
- * or plays a recording. The same seed and number of ticks give the same prices. The state is plain
- * data, so a restart continues without a price gap.
+ * or plays a recording. If no caller sets a price, the same seed and number of ticks give the same
+ * prices of random walks. The state is plain data, so a restart continues without a price gap.
  */
 import { assertDefined } from "@kapi/kernel";
 
@@ -110,8 +110,8 @@ export class Market implements Prices {
   }
 
   /**
-   * Sets and rounds the price of a symbol. Unless `held`, a random walk continues from there, and a
-   * recording with its next quote.
+   * Sets and rounds the price of a symbol. Unless `held`, a seeded symbol continues its random walk
+   * from this price, and a recorded symbol continues with its next recorded quote.
    */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);

@@ -67,7 +67,7 @@ describe("the quotes of a symbol", () => {
     for (let n = 90; n < 100; n += 1) expect(history.at(START_MS + n * slowMs)).toMatchObject(quote(n));
   });
 
-  it("of the fastest market are bounded, and still kept for the 5 minutes of the contract", () => {
+  it("are limited in number in the fastest market, but still kept for the 5 minutes of the contract", () => {
     const count = 1.5 * MAX_QUOTES_PER_SYMBOL;
     const lastMs = START_MS + count - 1;
     const history = new QuoteHistory();
@@ -81,7 +81,7 @@ describe("the quotes of a symbol", () => {
     }
   });
 
-  it("of a time that the clock repeats are the new ones", () => {
+  it("are replaced by the new ones if the clock goes back and repeats a time", () => {
     const history = historyOf(10, 100);
     history.record(START_MS + 450, quote(100));
     expect(history.at(START_MS + 449)).toMatchObject(quote(4));

@@ -24,7 +24,7 @@ export interface TimedQuote extends Quote {
 
 /**
  * The last quotes of one symbol: a ring in time order, which grows up to its maximum and then drops
- * the oldest. It is in memory only. Of several quotes in one millisecond the last one counts.
+ * the oldest quote. It is in memory only. Of several quotes in one millisecond the last one counts.
  */
 export class QuoteHistory {
   /** Index of the oldest quote. */

@@ -14,7 +14,7 @@ const TICK_HEADER = "time,bid,ask";
 const BAR_HEADER = "time,bidOpen,bidHigh,bidLow,bidClose,askOpen,askHigh,askLow,askClose";
 /** A bar of a minute is played as four quotes with this interval. */
 const BAR_QUOTE_STEP_MS = 15_000;
-/** Pause between the end of a recording and its next beginning. */
+/** Recorded time between the last quote of a round and the first quote of the next round. */
 const ROUND_GAP_MS = 1_000;
 
 /**

@@ -20,8 +20,8 @@ type WithoutEnvelope<T> = T extends TradingEvent ? Omit<T, EnvelopeField> : neve
 export type EventBody = WithoutEnvelope<TradingEvent>;
 
 /**
- * The environment of trading rules: current prices, current time, and a record of events. A rule
- * changes the account and records each event right after its change.
+ * What the trading rules work with: current prices, the current time, and functions that record
+ * events. A rule changes the account and records each event right after its change.
  */
 export interface TradingContext {
   readonly prices: Prices;

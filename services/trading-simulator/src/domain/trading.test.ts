@@ -138,7 +138,7 @@ describe("margin call and stop-out", () => {
     expect(at(1.0955)).toEqual(["margin.call"]);
   });
 
-  it("closes largest losses first at 50 %, only until the level is above", () => {
+  it("closes the largest losses first at 50 % or less, only until the level is above 50 %", () => {
     const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.25, ask: 1.25 } });
     const account = testAccount(300_000);
     const small = opened(placeOrder(context, account, order({ volume: 100 })));

@@ -10,8 +10,8 @@ const MAX_DELAY_MS = 600_000;
 const MAX_TICKS = 10_000;
 
 /**
- * Operations whose requests have no account number, with the error for a fault that has one: it
- * would never match.
+ * Operations whose requests have no account number. The text is the error for a fault that has an
+ * account number: such a fault would never match.
  */
 const WITHOUT_ACCOUNT: Partial<Record<FaultOperation, string>> = {
   settle: "a settle request has no account number: give the `reference`, which is the command id",
