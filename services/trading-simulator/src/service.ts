@@ -89,7 +89,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   );
   const late = await scope.start("late changes", () => LateChanges.start(bridge, warn));
 
-  // The last process possibly ended before it published the newest valuations of these accounts.
+  // The previous process possibly ended before it published the newest valuations of these
+  // accounts.
   for (const account of restored.unpublishedAccounts) {
     if (account.status === "deleted") continue;
     const server = engine.server(account.serverId);
@@ -103,7 +104,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   if (!servesControl) {
     logger.info(
       { host: config.HTTP_HOST },
-      "the control API is off: set CONTROL_TOKEN to serve it beyond this machine",
+      "the control API is off: HTTP_HOST is not a loopback address, and CONTROL_TOKEN is not set",
     );
   }
   logger.info({ accounts: countAccounts(engine), seed: config.MARKET_SEED }, "trading servers are restored");
@@ -120,7 +121,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
   });
 }
 
-/** Whether the control API is served. Without a token it is for callers on this machine only. */
+/** The control API is served on a loopback address, and on any other address only with a token. */
 function isControlServed(config: Config): boolean {
   const isLoopback =
     config.HTTP_HOST === "localhost" || config.HTTP_HOST === "::1" || config.HTTP_HOST.startsWith("127.");

@@ -48,7 +48,7 @@ async function balanceMinor(): Promise<number | undefined> {
 }
 
 describe("a change whose answer is dropped", () => {
-  it("has applied, and settling returns the outcome", async () => {
+  it("is applied, and `settle` returns the outcome", async () => {
     await inject({ kind: "drop_answer", accountNumber: account, operation: "deposit" });
     const change = deposit(account, 700);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
@@ -59,21 +59,21 @@ describe("a change whose answer is dropped", () => {
   });
 });
 
-describe("a change that applies late", () => {
-  it("applies after its delay if it is not settled", async () => {
+describe("a change that a fault delays", () => {
+  it("is applied after its delay if its reference is not settled before", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     await expect(running.client.change(serverId, [deposit(account, 700)])).rejects.toThrow(TradingServerUnreachable);
     expect(await balanceMinor()).toBe(0);
     await eventually(async () => expect(await balanceMinor()).toBe(700));
   });
 
-  it("never applies after its reference is settled", async () => {
+  it("is never applied after its reference is settled", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     const change = deposit(account, 700);
     const later = deposit(account, 5);
     await expect(running.client.change(serverId, [change])).rejects.toThrow(TradingServerUnreachable);
     expect(await running.client.settle(serverId, [change.reference])).toMatchObject([{ status: "closed" }]);
-    // `later` has a longer delay. When it has applied, the delay of `change` is over.
+    // `later` has a longer delay. When `later` is applied, the delay of `change` is over.
     await inject({ kind: "apply_late", reference: later.reference, delayMs: 2 * LATE_MS });
     await expect(running.client.change(serverId, [later])).rejects.toThrow(TradingServerUnreachable);
     await eventually(async () => expect(await balanceMinor()).toBe(5));
@@ -81,7 +81,7 @@ describe("a change that applies late", () => {
     expect(await balanceMinor()).toBe(5);
   });
 
-  it("applies only one time if it is sent again before its delay ends", async () => {
+  it("is applied only once, also if the caller sends the change again before the delay ends", async () => {
     await inject({ kind: "apply_late", accountNumber: account, delayMs: LATE_MS });
     const change = deposit(account, 700);
     const later = deposit(account, 5);
@@ -94,7 +94,7 @@ describe("a change that applies late", () => {
 });
 
 describe("other faults", () => {
-  it("reject one change for good with the requested code, and not the next change", async () => {
+  it("reject one change permanently with the requested code, but not the next change", async () => {
     await inject({ kind: "refuse", operation: "deposit", code: "ACCOUNT_DISABLED" });
     const change = deposit(account, 700);
     const refused = [{ reference: change.reference, status: "refused", code: "ACCOUNT_DISABLED" }];
@@ -141,7 +141,7 @@ describe("a request to the contract", () => {
   });
 });
 
-it("is not ready while PostgreSQL does not answer", async () => {
+it("the service is not ready while PostgreSQL does not answer", async () => {
   const ready = (): Promise<Response> => fetch(`${running.url}/readyz`);
   await postgres.blackhole();
   await eventually(async () => expect(await (await ready()).json()).toHaveProperty("reasons.postgres"));

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe("a recording", () => {
-  it("is the live price of its symbol: equity follows it, also when the recording starts again", async () => {
+  it("sets the live price of its symbol, and equity follows the price, also after the recording starts again", async () => {
     const { csv, bids } = anyRecording(20);
     const file = path.join(environment.stateDir, "EURUSD-recorded.csv");
     await writeFile(file, csv);
@@ -46,7 +46,7 @@ describe("a recording", () => {
 });
 
 describe("quotes at a time", () => {
-  it("give the values that the trading server measured at that time", async () => {
+  it("are the prices from which the trading server calculated the equity at that time", async () => {
     const topics = await followTopics(environment);
     const { serverId, account, openPrice, balanceMinor } = await openGbpUsd();
     const ofAccount = () =>
@@ -62,7 +62,7 @@ describe("quotes at a time", () => {
     }
   });
 
-  it("are those since the start of the process: a restart loses the earlier ones", async () => {
+  it("are available only since the start of the process: a restart loses earlier quotes", async () => {
     const serverId = await configuredServer(running);
     const now = (): string => new Date().toISOString();
     const before = now();

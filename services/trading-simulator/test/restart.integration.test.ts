@@ -136,7 +136,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("waits for pending writes of the last process, and continues after them", async () => {
+  it("waits for pending writes of the previous process, and continues after them", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = anyAccountNumber();
@@ -171,7 +171,7 @@ describe("a restart", () => {
     await pool.stop();
   });
 
-  it("in the middle of many deposits books each exactly once", async () => {
+  it("in the middle of many deposits books each deposit exactly once", async () => {
     const doomed = await startTradingServer(environment, {
       FAULT_POINT: "trading-simulator.stored",
       FAULT_POINT_AFTER: "12",
@@ -204,7 +204,7 @@ describe("a restart", () => {
     await second.kill("SIGTERM");
   });
 
-  it("keeps every outcome for good: applied with or without an effect, refused and closed", async () => {
+  it("keeps every outcome permanently: applied with or without an effect, refused and closed", async () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = anyAccountNumber();
@@ -244,11 +244,12 @@ describe("a restart", () => {
     const serverId = await configuredServer(older);
     const account = anyAccountNumber();
     await older.client.change(serverId, [creation(account)]);
-    // Deposits are stored without the account's state, which a stop stores.
+    // The deposit is stored without the account's state. The older process stores the state only
+    // when it stops.
     await older.client.change(serverId, [deposit(account, 100)]);
     const newer = await startTradingServer(environment);
     await newer.client.change(serverId, [deposit(account, 10)]);
-    // Meanwhile the newer process stores the account's state and its checkpoint.
+    // Meanwhile the newer process stores the account's state, and a checkpoint.
     await delay(STARTED_WITHIN_MS);
     await older.kill("SIGTERM");
     await newer.client.change(serverId, [deposit(account, 1)]);

@@ -16,7 +16,7 @@ export const NOON_MS = Date.UTC(2026, 2, 2, 12);
 
 export const SERVER_ID = "11111111-1111-4111-8111-111111111111";
 
-/** A trading context over its own market. Every symbol has the given quote, or 1. */
+/** A trading context with its own market. A symbol that `quotes` lacks has bid and ask 1. */
 export class TestTradingContext implements TradingContext {
   readonly prices = new Market({ seed: "test", recording: null, recordingSpeed: 1 }, null);
   readonly events: TradingEvent[] = [];
@@ -41,13 +41,13 @@ export class TestTradingContext implements TradingContext {
     this.touched += 1;
   }
 
-  /** Types of the events since the last call, in order. */
+  /** Types of the events since the previous call, in order. */
   takeTypes(): string[] {
     return this.events.splice(0).map((event) => event.type);
   }
 }
 
-/** An active account with `balanceMinor`; in USD and with leverage 100 unless `fields` differ. */
+/** An active account in USD with leverage 100, unless `fields` has other values. */
 export function testAccount(
   balanceMinor: number,
   fields: Partial<Pick<Account, "currency" | "leverage">> = {},
@@ -64,7 +64,7 @@ export function testAccount(
   });
 }
 
-/** A market order of one lot of EURUSD, with these changes. */
+/** A market order to buy one lot of EURUSD. `fields` replaces fields of the order. */
 export function order(fields: Partial<OrderRequest> = {}): OrderRequest {
   return {
     symbol: "EURUSD",

@@ -220,7 +220,7 @@ describe("passwords", () => {
   });
 });
 
-it("only events that a change makes or causes name who requested it", async () => {
+it("only events that a change causes name the actor that requested the change", async () => {
   const createdBy = { type: "key", id: "mfrggzdfmztwq2lk" } as const;
   const accountNumber = anyAccountNumber();
   await running.client.change(serverId, [{ ...creation(accountNumber, 1_000_000), createdBy }]);

@@ -6,7 +6,7 @@ import { z } from "zod";
 
 const HTTPS_PORT = "443";
 const MAX_PORT = 65_535;
-/** Time that a lease needs beyond the attempt itself, to record it, in milliseconds. */
+/** The part of a lease that is reserved for recording the attempt, in milliseconds. */
 export const RECORDING_MARGIN_MS = 1_000;
 
 const ports = z.string().transform((text, context): readonly number[] => {
@@ -68,7 +68,7 @@ export const ConfigSchema = z
     WEBHOOK_TIMEOUT_MS: configFields.integer(100, 60_000).default(15_000),
     /**
      * How long a process holds a delivery, in milliseconds. At least 2,000 more than
-     * WEBHOOK_TIMEOUT_MS. A delivery of a killed process waits this long.
+     * WEBHOOK_TIMEOUT_MS. A delivery of a killed process waits at most this long.
      */
     WEBHOOK_LEASE_MS: configFields.integer(1_000, 600_000).default(60_000),
     /**

@@ -24,7 +24,7 @@ interface EngineOptions {
 /** A trading context that also has the text of the last event. */
 export interface RecordingContext extends TradingContext {
   readonly lastEventText: string;
-  /** Span of the current change, if traced: its events are in that trace. */
+  /** Span of the current change, if traced. It is recorded with each event of the change. */
   traceparent: string | undefined;
   /** Who requested the current change, if known. */
   createdBy: Actor | undefined;

@@ -5,8 +5,9 @@ import type { Started } from "@kapi/runtime";
 const MAX_LATE_CHANGES = 10_000;
 
 /**
- * Changes that an injected fault delays. A due change goes through the contract, so a change whose
- * reference was settled meanwhile does not apply. A stop discards them, as a crash does.
+ * Changes that an injected fault delays. After its delay, a change goes through the contract. So a
+ * change is not applied if its reference was settled meanwhile. A stop discards the delayed
+ * changes, as a crash does.
  */
 export class LateChanges {
   readonly #contract: Pick<ContractOperations, "change">;
@@ -24,8 +25,8 @@ export class LateChanges {
   }
 
   /**
-   * Applies `change` after `lateMs`. Above the limit the change is discarded: its caller got no
-   * answer, so the caller cannot rely on it.
+   * Applies `change` after `lateMs`. Above {@link MAX_LATE_CHANGES} the change is discarded: no
+   * answer has confirmed the change to its caller.
    */
   hold(serverId: string, change: SubmittedChange, lateMs: number): void {
     if (this.#timers.size >= MAX_LATE_CHANGES) return;

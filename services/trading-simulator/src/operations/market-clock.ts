@@ -29,8 +29,8 @@ export function startMarketClock(
 }
 
 /**
- * Each call of the result returns the servers whose market ticked since the previous call. The
- * first call returns all servers.
+ * Each call of the result returns the servers that are new, or whose market ticked, since the
+ * previous call. The first call returns all servers.
  */
 export function changedMarkets(engine: Engine): () => TradingServer[] {
   const ticks = new WeakMap<TradingServer, number>();

@@ -6,7 +6,7 @@ import { type Account, fromState } from "../domain/account.ts";
 import type { Feed } from "../domain/market.ts";
 import { TradingServer } from "./server.ts";
 
-/** State that the last process left. */
+/** The state that the previous process stored. */
 export interface Restored {
   readonly servers: Map<string, TradingServer>;
   readonly lastPosition: number;

@@ -50,7 +50,7 @@ export function applyMovedPrices(engine: Engine, server: TradingServer, symbols:
   }
 }
 
-/** Books one night's swap on all open positions; returns the number of their accounts. */
+/** Books one night's swap on all open positions. Returns the number of accounts with positions. */
 export function rollOver(engine: Engine, server: TradingServer): number {
   const context = engine.context(server);
   let accounts = 0;

@@ -47,7 +47,7 @@ describe("an attempt", () => {
     expect(classifyReply(reply(503, String(400 * 24 * 3_600)), at).pausedUntilMs).toBe(2_000 + MAX_RETRY_AFTER_MS);
   });
 
-  it("that is the tenth failure is the last one", () => {
+  it("that is the tenth failure fails the delivery", () => {
     expect(classifyReply(reply(500), { ...at, failures: 9 })).toMatchObject({ status: "failed", dueAtMs: null });
   });
 });

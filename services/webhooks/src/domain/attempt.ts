@@ -26,10 +26,11 @@ export interface AttemptOutcome {
   /** Whether the receiver answered 410: it wants no more deliveries. */
   readonly gone: boolean;
   /**
-   * End of the pause that the receiver requested by Retry-After of 429 or 503 (24 h at most), in
-   * milliseconds since 1970: this process starts no delivery to the endpoint before, unless the
-   * result of a delivery under way ends the pause. The retry of this delivery may be later. Null
-   * without such a request.
+   * End of the pause that the receiver requested by Retry-After of 429 or 503, in milliseconds
+   * since 1970; null without a request. A pause lasts 24 h at most. During the pause this process
+   * starts no delivery to the endpoint. If a running delivery succeeds, the pause ends. If a
+   * running delivery gets another Retry-After, the pause gets a new end. The retry of this delivery
+   * may be later than the end of the pause.
    */
   readonly pausedUntilMs: number | null;
   readonly attempt: DeliveryAttempt;

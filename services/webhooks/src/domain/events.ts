@@ -127,8 +127,8 @@ export function fromCreditsEvent(event: CreditsEvent): IncomingEvent {
 }
 
 /**
- * Maps a command's final state; null for any other state. A command has one final state, so its id
- * and that state name the event.
+ * Maps a command's final state; null for any other state. A command has only one final state, so
+ * the event id is derived from the command id and the final state.
  */
 export function fromCommandEvent(event: CommandEvent): IncomingEvent | null {
   const { commandId, status, result } = event;

@@ -172,8 +172,8 @@ export interface EndpointStore {
     by: ChangedBy,
   ): Promise<Endpoint | null>;
   /**
-   * Disables an enabled endpoint; for the reason `failing` only if it has failed since
-   * `failingBeforeMs` or longer. Returns whether it did.
+   * Disables an enabled endpoint; for the reason `failing` only if its `failingSinceMs` is at or
+   * before `failingBeforeMs`. Returns whether this call disabled the endpoint.
    */
   disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
 }

@@ -147,8 +147,8 @@ interface SourceQueue {
    */
   readonly overdueUpTo: number;
   /**
-   * Newest sequence that has waited longer than {@link MAX_OTHER_SOURCE_WAIT_MS}, for whichever
-   * event. Up to this sequence, no event waits only for the other source any longer.
+   * Newest sequence that has waited longer than {@link MAX_OTHER_SOURCE_WAIT_MS}, for events of any
+   * source. An event up to this sequence is ready if only events of the other source are missing.
    */
   readonly otherOverdueUpTo: number;
   /** Number of ready events, at the start of `sorted`: they have left the queue. */
@@ -240,8 +240,8 @@ function lacksOther({ source, sequence, after }: SourcePlace, recorded: Recorded
 
 /**
  * Whether the event waits only for the other source, and therefore briefly. False until
- * `account.created` is recorded, because it is the first event of every account. An event waits for
- * it as long as for an event of the own source.
+ * `account.created`, the first event of every account, is recorded. An event waits for
+ * `account.created` as long as for an event of its own source.
  */
 function isForOtherSource(place: SourcePlace, recorded: RecordedSequences): boolean {
   const isCreated = recorded.account.sequence !== 0;

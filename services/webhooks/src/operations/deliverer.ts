@@ -26,7 +26,7 @@ const MAX_BATCH_ATTEMPTS = 500;
  * their deliveries are released.
  */
 const STOP_TIMEOUT_MS = 8_000;
-/** Delay before recording an attempt is retried, in milliseconds, while the lease lasts. */
+/** Delay before the service tries again to record an attempt, in milliseconds. */
 const RECORD_RETRY_MS = 500;
 const SECOND_MS = 1_000;
 /** Retried like any other failure: the sealing key may be restored, or the secret rotated. */
@@ -56,7 +56,7 @@ interface DelivererOptions {
   readonly endpoints: Pick<EndpointStore, "disable">;
   /** Maximum duration of an attempt, in milliseconds. */
   readonly timeoutMs: number;
-  /** Time that a lease needs beyond the attempt itself, to record it, in milliseconds. */
+  /** The part of a lease that is reserved for recording the attempt, in milliseconds. */
   readonly marginMs: number;
   /** Called when an endpoint may have free capacity. */
   readonly onCapacity: (endpointId: string) => void;
@@ -115,7 +115,8 @@ export class Deliverer {
   }
 
   /**
-   * Releases waiting deliveries, waits for running ones until a deadline, and releases the rest.
+   * Releases waiting deliveries, waits for running deliveries until a deadline, and releases those
+   * that still run.
    */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -136,7 +137,7 @@ export class Deliverer {
         work.catch((error: unknown) => {
           this.#options.logger.error(
             { err: error, delivery: delivery.id },
-            "a delivery was interrupted; unless its attempt was recorded, it is retried after its lease",
+            "a delivery was interrupted; if its attempt is not recorded, the delivery is retried after the lease",
           );
         }),
       );
@@ -240,8 +241,8 @@ export class Deliverer {
   }
 
   /**
-   * A lost record means a repeated delivery. So recording is retried while the lease lasts, unless
-   * the process is stopping.
+   * If an attempt is not recorded, the delivery is sent again. So recording is retried while the
+   * lease lasts. It is not retried while the process stops.
    */
   async #recordWithinLease(attempt: AttemptRecord): Promise<void> {
     const { clock, logger } = this.#options;
@@ -250,7 +251,10 @@ export class Deliverer {
       backOff: { firstMs: RECORD_RETRY_MS },
       isRetryable: () => !this.#stopping && clock.nowMs() + RECORD_RETRY_MS < leaseUntilMs,
       onFailure: (error) =>
-        logger.warn({ err: error, delivery: id }, "an attempt could not be recorded; recording it is tried again"),
+        logger.warn(
+          { err: error, delivery: id },
+          "an attempt could not be recorded; the service tries again to record it",
+        ),
     });
   }
 

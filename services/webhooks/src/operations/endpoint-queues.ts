@@ -14,7 +14,7 @@ const MAX_WAITING_PER_ENDPOINT = 256;
 const MAX_WAITING = 10_000;
 /**
  * Idle queues are remembered if their endpoint failed or is slow. Above this number of queues, idle
- * or not, the idle queue whose last delivery is oldest is dropped.
+ * or not, the least recently used idle queue is dropped.
  */
 const MAX_IDLE_QUEUES = 10_000;
 /** Maximum number of waiting deliveries of one organization in memory. */
@@ -28,11 +28,7 @@ const HORIZON_MS = 10_000;
 const FIRST_GUESS_MS = 250;
 /** Weight of the newest attempt in the average duration. */
 const NEWEST_WEIGHT = 0.2;
-/**
- * Once this share of all slots, or of an organization's slots, is in use, further slots go only to
- * endpoints without a slot. While failing endpoints use this share of all slots, no failing
- * endpoint gets a further slot.
- */
+/** The fraction of slots that is not reserved: see {@link EndpointQueues}. */
 const SHARED_FRACTION = 0.5;
 
 /** The waiting and running deliveries of one endpoint. */
@@ -41,8 +37,8 @@ interface EndpointQueue {
   readonly waiting: LeasedDelivery[];
   running: number;
   /**
-   * Consecutive failures. After the first failure, only one attempt runs at a time until one
-   * succeeds.
+   * Consecutive failures. While there are any, the endpoint has one slot. Attempts that already run
+   * continue.
    */
   failures: number;
   /** Smoothed duration of an attempt, in milliseconds. */
@@ -92,14 +88,9 @@ export class EndpointQueues {
   readonly #turns = new Set<string>();
   readonly #limits: DeliveryLimits;
   readonly #random: () => number;
-  /**
-   * From this number of used slots on, each endpoint gets only its first slot. While failing
-   * endpoints together use this number, no failing endpoint gets a further slot.
-   */
+  /** {@link SHARED_FRACTION} of all slots. */
   readonly #sharedSlots: number;
-  /**
-   * From this number of used slots of an organization on, its endpoints get only their first slot.
-   */
+  /** {@link SHARED_FRACTION} of the slots of one organization. */
   readonly #sharedOfOrganization: number;
   /** Running and waiting deliveries by organization. */
   readonly #runningOf = new Counts();

@@ -24,7 +24,10 @@ import {
 
 const MAX_BATCH_MESSAGES = 500;
 const MAX_CONCURRENT_PARTITIONS = 8;
-/** From the start of a batch to the next fetch: fewer and larger transactions record the events. */
+/**
+ * Minimum time from the start of a batch to the next fetch, in milliseconds. It makes transactions
+ * larger and fewer.
+ */
 const MIN_INTERVAL_MS = 200;
 
 /** Maps a record's value to an event; null if receivers are not notified of it. */
@@ -52,7 +55,8 @@ interface EventConsumerDependencies {
 
 /**
  * Records the events of all services. The offset of a batch is committed after its events and the
- * rows of their deliveries are committed in PostgreSQL. It does not wait for a delivery to be sent.
+ * rows of their deliveries are committed in PostgreSQL. The commit of the offset does not wait for
+ * deliveries to be sent.
  */
 export function startEventConsumer({
   kafka,
