@@ -50,11 +50,12 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** Interval at which overdue events are read. An event may wait this much longer than its limit. */
+/** Interval at which overdue events are read. An event can wait this much longer than its limit. */
 const OVERDUE_INTERVAL_MS = 1_000;
 /**
- * Maximum number of overdue events per transaction. The same transaction records the events that
- * wait for them: at most 500 of each account and source, or more after one call added many at once.
+ * Maximum number of overdue events per transaction. The same transaction also records the later
+ * events that waited for an overdue event: at most 500 of each account and source, or more if one
+ * call added more than 500.
  */
 const OVERDUE_BATCH = 20;
 /**
@@ -64,8 +65,8 @@ const OVERDUE_BATCH = 20;
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 
 /**
- * Dependencies that tests replace: name resolution, name servers, jitter, and the clock, which is
- * by default the database's.
+ * Dependencies that tests replace: name resolution, name servers, jitter, and the clock. The
+ * default clock is the database's.
  */
 export interface ServiceOverrides {
   /** Replaces the DNS resolver. */

@@ -54,7 +54,7 @@ async function tested(): Promise<{ id: string; secret: string; eventId: string }
 }
 
 describe("a receiver with the standardwebhooks package", () => {
-  it("verifies deliveries of account, finance and credits events, and rejects a changed byte or an old timestamp", async () => {
+  it("verifies deliveries of account, finance and credits events, and rejects a changed body or an old timestamp", async () => {
     const { secret } = await harness.createEndpoint({ url: receiver.url });
     const of = owner();
     const published = [position("position.closed", of), account("account.password_changed", of)];
@@ -101,7 +101,7 @@ describe("a receiver with the standardwebhooks package", () => {
     expect(counted.toSorted()).toEqual(["command.failed null", "position.closed 2", "position.closed 3"]);
   });
 
-  it("gets an account's transactions numbered in ledger order, in any order of arrival", async () => {
+  it("gets an account's transactions numbered in ledger order, even if kapi receives them in another order", async () => {
     await harness.createEndpoint({ url: receiver.url });
     const of = owner();
     // A publisher that lost the reply to its commit publishes the first transaction later.
@@ -317,7 +317,7 @@ describe("an endpoint", () => {
       },
       { timeoutMs: 20_000 },
     );
-    // Eight run concurrently; after they failed, one runs at a time.
+    // First, eight attempts run concurrently. After these have failed, one attempt runs at a time.
     const afterwards = Math.ceil((performance.now() - startedMs) / TIMEOUT_MS);
     expect(receiver.idsAt("/hanging").length).toBeLessThanOrEqual(8 + afterwards);
     const expected = published.map(({ eventId }) => eventId).toSorted();

@@ -26,7 +26,7 @@ afterAll(() => server.stop());
 const open = async () => shareLookups(await createDnsResolver([server.address]));
 
 describe("while many names get no answer", () => {
-  it("other names resolve at once, slow names resolve when answered, and endpoints can be saved", async () => {
+  it("other names resolve immediately, slow names resolve when answered, and endpoints can be saved", async () => {
     names.set("quick.example", { address: PUBLIC });
     names.set("slow.example", { address: PUBLIC, afterMs: 1_500 });
     const resolve = await open();

@@ -24,7 +24,7 @@ const HOOK = `https://${NAME}/hook`;
 
 let harness: Harness;
 let receiver: Receiver;
-/** Names with this suffix are never answered. */
+/** A look-up of a name with this suffix never ends. */
 const SILENT = ".silent.example";
 /** Current addresses by name. */
 const names = new Map<string, string[]>();
@@ -180,7 +180,7 @@ describe("an organization's endpoints", () => {
     }
   });
 
-  it("write an audit entry for each change, with caller and address and without secrets", async () => {
+  it("have an audit entry for each change, with the caller and the caller's IP address, but without secrets", async () => {
     const by = { "x-kapi-actor": "key/mfrggzdfmztwq2lk", "x-kapi-address": "203.0.113.7" };
     const url = `${HOOK}/secret-token?key=secret`;
     const made = WebhookSecretAnswer.parse((await harness.call("POST", "/webhooks", { url }, by)).body);

@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(event.deliveries.map(({ endpointId }) => endpointId)).not.toContain(other.id);
   });
 
-  it("of another organization, an unknown one and a malformed id are 404", async () => {
+  it("of another organization, an unknown event and a malformed event id are 404", async () => {
     const foreign = account("account.enabled");
     await harness.publish(TOPICS.accountEvents, foreign);
     const own = account("account.enabled", { organizationId: harness.organizationId });

@@ -101,7 +101,7 @@ const MAKE_OVERDUE = statement<never>(
   "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
 );
 
-it("the store records early events in source order, and gives up a missing event after a while", async () => {
+it("the store records events in the order of their source; after the maximum wait, it records them although an older event is missing", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -126,7 +126,7 @@ it("the store records early events in source order, and gives up a missing event
   expect(await store.overdue(10)).toEqual([]);
 });
 
-it("the feed keeps the order of the trading server between two sources, in any order of arrival", async () => {
+it("the feed has the events of two sources in the order of the trading server, even if they arrive in another order", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000003" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });
@@ -144,7 +144,7 @@ it("the feed keeps the order of the trading server between two sources, in any o
   expect(await readAll(organizationId, 10)).toEqual(all.map(({ eventId }) => eventId));
 });
 
-it("the feed has exact pages by kind, from now, and from any cursor", async () => {
+it("the feed returns exact pages: by kind, after `now`, and after any cursor", async () => {
   const organizationId = randomUUID();
   expect(await page(organizationId)).toEqual({ events: [], next: "e0" });
   const kinds: WebhookKind[] = ["deal.executed", "margin.call"];
@@ -181,23 +181,29 @@ const TODAY = NOW.slice(0, "2026-01-01".length);
 
 it.each([
   [
-    "recording",
+    "recording attempts",
     "the primary key of deliveries",
     RECORD,
     [[TODAY], [ID], [0], ["failed"], [null], [1], ["{}"], NOW],
     [BY_NAME],
   ],
-  ["leasing", "the index of open deliveries, then keys", LEASE, [[ID], [5], NOW, NOW], [BY_OPEN, BY_NAME, BY_EVENT]],
+  [
+    "leasing",
+    "the index of open deliveries, then primary keys",
+    LEASE,
+    [[ID], [5], NOW, NOW],
+    [BY_OPEN, BY_NAME, BY_EVENT],
+  ],
   ["finding due endpoints", "the index of open deliveries", DUE_ENDPOINTS, [NOW], [BY_OPEN]],
   ["redelivering", "the primary key of deliveries", REDELIVER, [ID, ID, NOW], [BY_NAME]],
   [
-    "the list",
+    "the list of deliveries",
     "the index by creation time",
     LIST,
     [ID, null, null, NOW, null, null, null, "infinity", ID, 10, 0],
     [BY_LIST],
   ],
-  ["finding repeats", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
+  ["finding repeated events", "the primary key of events", KNOWN_EVENTS, [[ID], [ID], TODAY], [BY_EVENT]],
   ["the feed", "the index by position", FEED, [ID, 0, 9, ["deal.executed"], 10], [BY_PLACE]],
 ] as const)(
   "%s uses %s, even before PostgreSQL has statistics of the day's partition",
@@ -237,7 +243,7 @@ const OF_DAY = statement<{ events: number }>(
   "select count(*)::integer as events from events where day = $1::date",
 );
 
-it("dropping days skips a day in use until the next run, and blocks no reader", async () => {
+it("dropping days blocks no reader; a day that a transaction reads is dropped by a later run", async () => {
   const organizationId = randomUUID();
   const kept = event(organizationId);
   await recordEvents([kept]);

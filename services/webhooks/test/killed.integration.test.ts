@@ -73,7 +73,7 @@ it("two processes send each event once to each endpoint", async () => {
   await Promise.all(published.map((event) => harness.publish(TOPICS.accountEvents, event, 2, event.eventId)));
   const expected = published.map(({ eventId }) => eventId).toSorted();
   await eventually(() => expect(receiver.received.length).toBeGreaterThanOrEqual(900), { timeoutMs: 20_000 });
-  // A repeated delivery would arrive before this one.
+  // A repeated delivery would arrive before the delivery of this last event.
   const last = position("position.closed", owner);
   await harness.publish(TOPICS.accountEvents, last);
   for (const name of ["/a", "/b", "/c"]) {

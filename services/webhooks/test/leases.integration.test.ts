@@ -83,7 +83,7 @@ it("each due delivery is leased by one process, although many processes lease co
   expect(await lease(endpointId, 5)).toEqual([]);
 });
 
-it("a process does not block another process that leases the rest", async () => {
+it("while a process leases deliveries, another process can lease the other due deliveries without waiting", async () => {
   const endpointId = await endpointWithDue(5);
   const [now, until] = [clock.nowMs(), clock.nowMs() + LEASE_MS].map((ms) => new Date(ms).toISOString());
   await database.transaction(async (tx) => {
@@ -94,7 +94,7 @@ it("a process does not block another process that leases the rest", async () => 
   });
 });
 
-it("any process may lease a delivery whose lease expired; the first recorded attempt counts", async () => {
+it("any process can lease a delivery whose lease expired; the first recorded attempt counts", async () => {
   const endpointId = await endpointWithDue(1);
   const [stalled] = await lease(endpointId, 5);
   clock.advance(LEASE_MS - 1);

@@ -51,7 +51,7 @@ async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> 
   await harness.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
 }
 
-it("an account waits once for an unavailable source, not with each event, and waits again when the source is back", async () => {
+it("after one wait for an unavailable source, later events do not wait for it; when the source is back, events wait for it again", async () => {
   const of = eventsOfAccount();
   const [created, initial] = [of("account", 1, 1, 0), of("finance", 1, 1, 1)];
   await harness.recordEvents([created, initial]);
@@ -155,7 +155,7 @@ const RECORD_BESIDE = statement<never>(
    values (current_date, now(), $1::uuid, $2::uuid, $3, 'margin.call', $4::uuid, '{}')`,
 );
 
-it("an account does not wait again for missing events if the event after them was recorded meanwhile", async () => {
+it("an account does not wait again for missing events if another process recorded the event after them", async () => {
   const of = eventsOfAccount();
   const [created, waiting, next] = [of("account", 1, 1, 0), of("account", 3, 3, 0), of("account", 4, 4, 0)];
   await harness.recordEvents([created]);

@@ -16,8 +16,8 @@ function bucket(le: string, values: string, operation = DEPOSIT): Readonly<Recor
 }
 
 /**
- * Requests that take longer than 10 s during the fault, because they wait for a command. The alert
- * ignores these operations.
+ * Requests of an operation that waits for a command. During the fault, all of them take longer than
+ * 10 s. The alert must ignore this operation.
  */
 function waits(operation: string): Readonly<Record<string, string>> {
   return { ...bucket("10", rising(10, 0), operation), ...bucket("+Inf", rising(10, 10), operation) };
@@ -43,7 +43,7 @@ export const API: readonly AlertCase[] = [
   },
   {
     alert: "KapiApiSlow",
-    when: "half of the requests take between one and two and a half seconds",
+    when: "half of the requests take 1 to 2.5 s",
     series: {
       ...bucket("1", rising(10, 5)),
       ...bucket("2.5", rising(10, 10)),

@@ -1,5 +1,3 @@
-/** The shape of a case of an alert. */
-
 type Labels = Readonly<Record<string, string>>;
 
 /** One fault, and the alert that must fire. */

@@ -21,7 +21,7 @@ export const COMMANDS: readonly AlertCase[] = [
     when: "a deposit is open two minutes after its deadline",
     series: {
       [kapi("commands_inbox_overdue", { ...FIRST, worker: "finance" })]: level(0, 120),
-      // A command of a breach. It is two hours old, and its deadline is not over.
+      // The alert must ignore this command: it is two hours old, but its deadline is not over.
       [kapi("commands_inbox_age", { ...FIRST, job: "account", worker: "account" })]: level(0, 7_200),
       [kapi("commands_inbox_overdue", { ...FIRST, job: "account", worker: "account" })]: level(0, 0),
     },
@@ -31,7 +31,7 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiCommandsExpire",
-    when: "the first commands ever expire",
+    when: "commands expire for the first time",
     series: {
       [kapi("commands_duration_count", { ...FIRST, operation: "finance.deposit", status: "expired" })]: rising(0, 0.1),
     },
@@ -73,7 +73,7 @@ export const COMMANDS: readonly AlertCase[] = [
   },
   {
     alert: "KapiDeletionUnannounced",
-    when: "an account is deleted without announcing its last events, for the first time",
+    when: "for the first time, an account is deleted and its last events are not announced",
     series: { [kapi("account_deletions_unannounced_total", { ...FIRST, job: "account" })]: appearing(1) },
     labels: {},
     severity: "warning",

@@ -5,7 +5,7 @@ import { type AlertCase, kapi } from "./case.ts";
 export const KAFKA: readonly AlertCase[] = [
   {
     alert: "KapiConsumerLag",
-    when: "12,000 messages wait in two partitions",
+    when: "6,000 messages wait in each of two partitions",
     series: Object.fromEntries(
       ["0", "1"].map((partition) => [
         kapi("kafka_consumer_lag", { group: "finance", topic: "commands.finance", partition }),
@@ -48,7 +48,7 @@ export const KAFKA: readonly AlertCase[] = [
   },
   {
     alert: "KapiDeadLetters",
-    when: "the first messages go to the dead letters",
+    when: "messages go to the dead letters for the first time",
     series: {
       [kapi("kafka_dead_letters_total", { group: "webhooks.facts", topic: "account.events" })]: rising(0, 0.01),
     },

@@ -1,7 +1,7 @@
 import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/** Two metrics processes with two partitions each. During the fault one writes no partition. */
+/** Two metrics processes with two partitions each. During the fault, `b` writes no partition. */
 const SEQUENCERS: Readonly<Record<string, string>> = {
   [kapi("metrics_partitions_written", { instance: "a" })]: level(2, 2),
   [kapi("metrics_partitions_written", { instance: "b" })]: level(2, 0),

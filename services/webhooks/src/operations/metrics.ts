@@ -35,8 +35,8 @@ export function countEvents(recorded: number): void {
 }
 
 /**
- * Counts missing events that later events no longer wait for. Those of the other source are counted
- * as 1, because their number is unknown.
+ * Counts missing events that later events no longer wait for. The number of missing events with the
+ * reason `other_source` is unknown, so they are counted as 1.
  */
 export function countMissing({ first, last, reason }: MissingEvents): void {
   missing.add(reason === "other_source" ? 1 : last - first + 1, { reason });

@@ -24,8 +24,8 @@ interface EventRecorderOptions {
 
 /**
  * Returns the function that records events and starts their deliveries. Deliveries within the
- * capacity are sent at once. Concurrent calls share a transaction: they would wait for the lock of
- * an organization anyway.
+ * deliverer's capacity are sent immediately, the others through `due`. Concurrent calls share a
+ * transaction, because each transaction locks its organizations.
  */
 export function createEventRecorder(
   options: EventRecorderOptions,

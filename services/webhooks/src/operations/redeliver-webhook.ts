@@ -3,7 +3,7 @@ import { ApiError } from "@kapi/http";
 
 import { enabledEndpoint, type EndpointName, type WebhookDependencies } from "./webhook-dependencies.ts";
 
-/** Restarts a delivery with the same `webhook-id`. A running delivery is unchanged. */
+/** Starts a delivery again; its `webhook-id` stays the same. A running delivery is unchanged. */
 export async function redeliverWebhook(
   dependencies: WebhookDependencies,
   name: EndpointName,

@@ -36,8 +36,8 @@ export function createAddressGuard(rules: AddressRules, resolve: Resolve): Addre
 
 /**
  * The look-up of every connection. Unless `allowInsecure` is set, one private address of a name
- * rejects the connection. The connection uses exactly the checked addresses, so a name cannot
- * change in between.
+ * rejects the connection. The connection uses exactly the checked addresses, so a change of the
+ * name's addresses after the check has no effect.
  */
 export function connectionLookup({ allowInsecure }: AddressRules, resolve: Resolve): LookupFunction {
   const addressesOf = callbackify((name: string) => (allowInsecure ? resolve(name) : resolvePublic(name, resolve)));

@@ -130,7 +130,7 @@ async function askNameServers(name: string, nameServers?: readonly string[]): Pr
   throw new Error(`${name} cannot be resolved: ${codes.join(", ")}`);
 }
 
-/** Parses the format of hosts(5). The keys are lower-case names, always with `localhost`. */
+/** Parses the format of hosts(5). The keys are lower-case names; `localhost` is always a key. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly LookupAddress[]> {
   const hosts = new Map<string, LookupAddress[]>();
   for (const line of text.split("\n")) {

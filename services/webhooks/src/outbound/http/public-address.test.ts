@@ -68,7 +68,7 @@ describe("an endpoint's address", () => {
     expect(rejectionOf(url, strict)).toBe(reason);
   });
 
-  it("may be local only if the operator allows it, and never has user information", () => {
+  it("can have http and a local host if the operator allows it, but never user information or another protocol", () => {
     const insecure = { ...strict, allowInsecure: true };
     expect(rejectionOf("http://localhost:3000/hook", insecure)).toBeNull();
     expect(rejectionOf("http://user@localhost:3000/hook", insecure)).toBe("it has user information");

@@ -11,7 +11,7 @@ import type { Resolve } from "./dns-resolver.ts";
 import { type AddressRules, rejectionOf } from "./public-address.ts";
 import { connectionLookup } from "./address-guard.ts";
 
-/** Maximum number of bytes read of a reply; then the connection is closed. */
+/** The connection is closed when more than this number of bytes of a reply is read. */
 const MAX_REPLY_BYTES = 64 * 1_024;
 /** Maximum number of idle connections per host. A host may have many endpoints. */
 const MAX_IDLE_CONNECTIONS = 256;
@@ -26,8 +26,8 @@ export interface SenderOptions {
   readonly rules: AddressRules;
   readonly resolve: Resolve;
   /**
-   * Time limit of an attempt to the end of the reply, with a repeat on a new connection, in
-   * milliseconds.
+   * Time limit of an attempt, to the end of the reply, in milliseconds. If the request is repeated,
+   * both requests share this time.
    */
   readonly timeoutMs: number;
 }

@@ -17,7 +17,7 @@ import type { DeliveryQuery, DeliveryStore, LeasedDelivery, AttemptRecord } from
 /** Maximum number of stored attempts per delivery; the oldest are dropped. */
 export const KEPT_ATTEMPTS = 20;
 
-/** A loose index scan: one step per endpoint with open deliveries, regardless of their number. */
+/** A loose index scan: it has one step per endpoint that has open deliveries. */
 export const DUE_ENDPOINTS = statement<{ endpoint_id: string; organization_id: string; due_at: Date }>(
   "webhooks_due_endpoints",
   `with recursive open (endpoint_id, organization_id, due_at) as (
@@ -66,10 +66,10 @@ export const LEASE = statement<LeasedRow>(
 
 /**
  * $1-$7 attempts, $8 now. The number of attempts is the fencing token: if two processes made the
- * same attempt, the second record changes neither the delivery nor the endpoint. The first failure
- * of an endpoint, without a success in the same call, sets `failing_since`; a success clears it.
- * The condition uses the status instead of `due_at`, so that no plan scans all open deliveries of
- * an endpoint.
+ * same attempt, the second call changes neither the delivery nor the endpoint. A success clears the
+ * endpoint's `failing_since`. If the call has only failures of the endpoint, `failing_since` is set
+ * unless it already has a value. The condition uses the status instead of `due_at`, so that no plan
+ * scans all open deliveries of an endpoint.
  */
 export const RECORD = statement<Record<string, never>>(
   "webhooks_record",

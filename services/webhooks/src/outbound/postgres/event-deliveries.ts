@@ -24,8 +24,9 @@ const GET_EVENT = statement<EventRow>(
 );
 
 /**
- * $1 organization, $2 and $3 account, $4 position (exclusive), $5 limit. Filters, each null if it
- * is not set: $6 kind, $7 earliest recording time, $8 latest recording time (exclusive).
+ * $1 organization, $2 and $3 account, $4 upper bound of the positions (exclusive), $5 limit.
+ * Filters, each null if it is not set: $6 kind, $7 earliest recording time, $8 end of the recording
+ * times (exclusive).
  */
 const LIST_OF_ACCOUNT = statement<Omit<EventRow, "payload"> & { position: number }>(
   "webhooks_list_events_of_account",
@@ -52,7 +53,7 @@ const LIST_DELIVERIES = statement<DeliveryRow>(
 const AFTER_ALL_EVENTS = Number.MAX_SAFE_INTEGER;
 const Payload = z.object({ data: z.object({ accountNumber: z.string().nullable() }) });
 
-/** Reads events. The id of a delivery follows from its endpoint and its event. */
+/** Reads events with their deliveries. The ids of endpoint and event give the delivery's id. */
 export function createEventDeliveries(database: Database): EventDeliveries {
   const deliveriesOf = async (
     events: readonly Pick<EventRow, "day" | "event_id">[],

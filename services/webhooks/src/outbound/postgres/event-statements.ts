@@ -133,7 +133,7 @@ export const FIRST_POSITION = statement<{ position: number }>(
   "select position from events where organization_id = $1 and position > $2 order by position limit 1",
 );
 
-/** $2 (exclusive) and $3 (inclusive): positions. */
+/** $1 organization, positions from $2 (exclusive) to $3 (inclusive), $4 kinds, $5 limit. */
 export const FEED = statement<{ position: number; event_id: string; payload: string }>(
   "webhooks_feed",
   `select position, event_id, payload from events

@@ -190,8 +190,8 @@ async function withContent(
 }
 
 /**
- * The earliest possible recording time: after the event, within the topic's retention. Clocks may
- * differ.
+ * The earliest time at which the event can have been recorded: CLOCK_SKEW_MS before its timestamp,
+ * but at most MAX_DUPLICATE_AGE_MS ago. A timestamp in the future is wrong, so it is not used.
  */
 function earliestRecording({ timestamp }: IncomingEvent, nowMs: number): number {
   const happenedMs = Date.parse(timestamp);
@@ -218,8 +218,8 @@ function accountsOf(events: readonly IncomingEvent[]): readonly AccountRef[] {
 }
 
 /**
- * How far the accounts are recorded, by account key. An account without a row starts with the first
- * event of each source.
+ * How far the accounts are recorded, by account key. For an account without a row, sequence 1 is
+ * the next event of each source.
  */
 async function accountSequences(
   tx: Transaction,
