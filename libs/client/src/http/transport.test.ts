@@ -191,7 +191,10 @@ describe("a request", () => {
 
 it("a malformed key or address is rejected at once", () => {
   expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
-  for (const baseUrl of ["", "kapi", "http://kapi.test/api/v1/management"]) {
+  for (const baseUrl of ["", "kapi", "localhost:8080", "ws://kapi.test", "http://kapi.test/api/v1/management"]) {
+    expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
+  }
+  for (const baseUrl of ["http://kapi.test?tenant=1", "http://kapi.test/#top", "http://kapi.test/?"]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
   }
 });
