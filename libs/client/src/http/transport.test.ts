@@ -158,21 +158,26 @@ describe("a request", () => {
     });
   });
 
-  it.each(["<html>", "null", '"text"', "[]", '{"error":{"message":"bad"},"code":502}', '{"issues":[null]}'])(
-    "that a proxy answers with 502 and the body %s throws a ServerError",
-    async (body) => {
-      const proxy = new Transport({
-        key: "kapi.a.b",
-        baseUrl: "http://kapi.test",
-        retry: { maxAttempts: 1 },
-        fetch: async () => new Response(body, { status: 502 }),
-      });
-      const bad = await proxy.request(DEPOSIT).catch((thrown: unknown) => thrown);
-      expect(bad).toBeInstanceOf(ServerError);
-      const expected = { status: 502, code: "HTTP_502", reason: "HTTP status 502", issues: [], retryable: true };
-      expect(bad).toMatchObject(expected);
-    },
-  );
+  it.each([
+    "<html>",
+    "null",
+    '"text"',
+    "[]",
+    '{"error":{"message":"bad"},"code":502}',
+    '{"issues":[null]}',
+    '{"issues":[{"path":[],"message":"an issue without a code"}]}',
+  ])("that a proxy answers with 502 and the body %s throws a ServerError", async (body) => {
+    const proxy = new Transport({
+      key: "kapi.a.b",
+      baseUrl: "http://kapi.test",
+      retry: { maxAttempts: 1 },
+      fetch: async () => new Response(body, { status: 502 }),
+    });
+    const bad = await proxy.request(DEPOSIT).catch((thrown: unknown) => thrown);
+    expect(bad).toBeInstanceOf(ServerError);
+    const expected = { status: 502, code: "HTTP_502", reason: "HTTP status 502", issues: [], retryable: true };
+    expect(bad).toMatchObject(expected);
+  });
 
   it("is not sent after the caller has aborted it", async () => {
     const { transport, sent } = scripted({ status: 500 });
