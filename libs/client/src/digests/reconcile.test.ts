@@ -116,6 +116,16 @@ it("the records of a deleted account are gone, and its digest still shows the di
   expect(found).toMatchObject({ field: "deals.count", record: null });
 });
 
+it("a book that has an account twice is rejected, also if kapi does not have the account", async () => {
+  const accountNumber = await tradedAccount();
+  for (const twice of [accountNumber, "99999999"]) {
+    const reconciled = differences([{ accountNumber: twice }, { accountNumber: twice }]);
+    await expect(reconciled, twice).rejects.toThrow(
+      new TypeError(`the book has the account ${twice} twice: give each account once`),
+    );
+  }
+});
+
 it("ends after the maximum number of differences", async () => {
   for (let count = 0; count < 3; count += 1) await openAccount();
   await tradedAccount();
