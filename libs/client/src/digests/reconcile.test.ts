@@ -149,6 +149,10 @@ it("hashes as the example in the documentation, with decimal text and with JSON 
     expect(recordsHash(kind, records)).toBe(exampleRecordsHash(kind, records));
     expect(recordsHash(kind, records.map(asJson) as never)).toBe(exampleRecordsHash(kind, records));
   }
+  for (const value of [1e-7, 1.2345678901234566e-7, 2e-21, -2e-21, 5e-324, 123456789.12345679, 1e21, 1.25e22]) {
+    const deals = book.deals.map((deal) => Object.assign({}, deal, { price: value, volume: value }));
+    expect(recordsHash("deals", deals), String(value)).toBe(exampleRecordsHash("deals", deals));
+  }
   const [digest] = await server().digests({ date: DAY }).toArray();
   if (digest === undefined) throw new Error("no digest");
   expect(digest.hash).toBe(digestHash(fake.serverId, digest));
