@@ -24,14 +24,13 @@ const MONEY = new Set([
 const DECIMAL = new Set(["volume", "price"]);
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-/** The number as text without an exponent: JavaScript writes 0.0000001 as 1e-7. */
-const decimal = (value: number): string =>
-  /e/.test(String(value)) ? value.toFixed(20).replace(/\.?0+$/, "") : String(value);
+/** Writes a number without an exponent as in 1e-7. A number has at most 17 significant digits. */
+const decimal = new Intl.NumberFormat("en-US", { useGrouping: false, maximumSignificantDigits: 17 });
 
 /** JSON without white space, with names in order; amounts, volumes and prices are decimal text. */
 function canonical(value: unknown, name = ""): string {
   if (MONEY.has(name)) return `"${Number(value).toFixed(2)}"`;
-  if (DECIMAL.has(name)) return `"${decimal(Number(value))}"`;
+  if (DECIMAL.has(name)) return `"${decimal.format(`${Number(value)}`)}"`;
   if (value === null || typeof value !== "object") return JSON.stringify(value);
   const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member, key)}`).join(",")}}`;

@@ -44,8 +44,7 @@ export class Kapi {
   /** @throws TypeError for a malformed key or address. */
   constructor(options: KapiOptions) {
     this.#transport = new Transport(options);
-    this.#liveUrl =
-      options.liveUrl === undefined ? null : new URL(LIVE_PATH, parseAddress("liveUrl", options.liveUrl)).href;
+    this.#liveUrl = options.liveUrl === undefined ? null : parseAddress("liveUrl", options.liveUrl) + LIVE_PATH;
     this.#socket = options.socket ?? connectSocket;
     this.commands = new CommandsResource(this.#transport);
     this.credits = new CreditsResource(this.#transport);

@@ -40,10 +40,13 @@ const DEAL: Deal = {
   executedAt: "2026-03-02T09:15:00.000123Z",
 };
 const cents = fc.integer({ min: -1e12, max: 1e12 }).map((value) => value / 100);
-/** Prices and volumes: the example writes at most 20 decimals. */
-const number = fc
-  .tuple(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 10 }))
-  .map(([digits, decimals]) => digits / 10 ** decimals);
+/** Prices and volumes: usual ones, and every other number. */
+const number = fc.oneof(
+  fc
+    .tuple(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 10 }))
+    .map(([digits, decimals]) => digits / 10 ** decimals),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
 
 function hashOf(texts: readonly string[]): string {
   const hashes = new RecordHashes();

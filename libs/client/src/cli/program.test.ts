@@ -225,6 +225,13 @@ test("a malformed key is a usage error", async () => {
   expect(ran).toMatchObject({ code: 2, out: "" });
 });
 
+test("an address without a scheme, typed at a login, is a usage error", async () => {
+  const write = { out: "", err: "" };
+  const surroundings = { ...surroundingsOf(write), ask: () => Promise.resolve("localhost:8080") };
+  expect(await runCommandLine(["login", "--key-stdin"], surroundings)).toBe(2);
+  expect(write.err).toContain('must be an address such as https://api.example.com: "localhost:8080"');
+});
+
 test("a login keeps the secret of listen, and only the owner can read the file", async () => {
   const store = new ProfileStore(surroundingsOf({ out: "", err: "" }));
   store.write({ baseUrl: fake.baseUrl, key: fake.key, webhookSecret: "whsec_kept" });

@@ -116,6 +116,16 @@ it("the records of a deleted account are gone, and its digest still shows the di
   expect(found).toMatchObject({ field: "deals.count", record: null });
 });
 
+it("a book that has an account twice is rejected, also if kapi does not have the account", async () => {
+  const accountNumber = await tradedAccount();
+  for (const twice of [accountNumber, "99999999"]) {
+    const reconciled = differences([{ accountNumber: twice }, { accountNumber: twice }]);
+    await expect(reconciled, twice).rejects.toThrow(
+      new TypeError(`the book has the account ${twice} twice: give each account once`),
+    );
+  }
+});
+
 it("ends after the maximum number of differences", async () => {
   for (let count = 0; count < 3; count += 1) await openAccount();
   await tradedAccount();
@@ -138,6 +148,10 @@ it("hashes as the example in the documentation, with decimal text and with JSON 
     expect(records.length).toBeGreaterThan(0);
     expect(recordsHash(kind, records)).toBe(exampleRecordsHash(kind, records));
     expect(recordsHash(kind, records.map(asJson) as never)).toBe(exampleRecordsHash(kind, records));
+  }
+  for (const value of [1e-7, 1.2345678901234566e-7, 2e-21, -2e-21, 5e-324, 123456789.12345679, 1e21, 1.25e22]) {
+    const deals = book.deals.map((deal) => Object.assign({}, deal, { price: value, volume: value }));
+    expect(recordsHash("deals", deals), String(value)).toBe(exampleRecordsHash("deals", deals));
   }
   const [digest] = await server().digests({ date: DAY }).toArray();
   if (digest === undefined) throw new Error("no digest");

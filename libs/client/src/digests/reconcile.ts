@@ -7,8 +7,8 @@ import { fieldText, HASHED_FIELDS, recordsHash, type RecordKind } from "./hash.t
 const MAX_DIFFERENCES = 100;
 
 /**
- * What your book has of an account on the day. Parts that are not given are not compared. Give each
- * account once: a second entry of an account is reported as an account that kapi does not have.
+ * What your book has of an account on the day. Parts that are not given are not compared. A book
+ * that has an account twice is rejected.
  */
 export interface BookDay {
   readonly accountNumber: string;
@@ -82,7 +82,8 @@ export interface DigestSource {
 
 /**
  * Compares the digests of a day with a book. Holds the digests of all accounts of the server in
- * memory, and one account of the book at a time.
+ * memory, the account numbers of the book, and the records of one account of the book at a time.
+ * @throws TypeError if the book has an account twice, or a text that is not an amount.
  */
 export async function reconcileDay(
   source: DigestSource,
@@ -93,21 +94,25 @@ export async function reconcileDay(
   const missing = new Map<string, AccountDigest>();
   for await (const digest of source.digests) missing.set(digest.accountNumber, digest);
   const differences: DigestDifference[] = [];
-  let accounts = 0;
+  const accounts = new Set<string>();
   for await (const day of book) {
-    if (differences.length >= maxDifferences) return { date, accounts, differences };
-    const digest = missing.get(day.accountNumber);
-    missing.delete(day.accountNumber);
-    accounts += 1;
-    const difference = digest === undefined ? oneSided(day.accountNumber, "book") : await compare(source, day, digest);
+    if (differences.length >= maxDifferences) return { date, accounts: accounts.size, differences };
+    const { accountNumber } = day;
+    if (accounts.has(accountNumber)) {
+      throw new TypeError(`the book has the account ${accountNumber} twice: give each account once`);
+    }
+    accounts.add(accountNumber);
+    const digest = missing.get(accountNumber);
+    missing.delete(accountNumber);
+    const difference = digest === undefined ? oneSided(accountNumber, "book") : await compare(source, day, digest);
     if (difference !== null) differences.push(difference);
   }
   for (const accountNumber of missing.keys()) {
     if (differences.length >= maxDifferences) break;
-    accounts += 1;
+    accounts.add(accountNumber);
     differences.push(oneSided(accountNumber, "kapi"));
   }
-  return { date, accounts, differences };
+  return { date, accounts: accounts.size, differences };
 }
 
 function oneSided(accountNumber: string, side: "book" | "kapi"): DigestDifference {

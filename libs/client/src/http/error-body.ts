@@ -29,6 +29,6 @@ function membersOf(text: string): { error?: unknown; code?: unknown; issues?: un
 }
 
 function isIssue(value: unknown): value is Issue {
-  const { path, message } = (value ?? {}) as Partial<Issue>;
-  return Array.isArray(path) && typeof message === "string";
+  const { path, code, message } = (value ?? {}) as Partial<Issue>;
+  return Array.isArray(path) && typeof code === "string" && typeof message === "string";
 }

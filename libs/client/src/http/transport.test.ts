@@ -158,21 +158,26 @@ describe("a request", () => {
     });
   });
 
-  it.each(["<html>", "null", '"text"', "[]", '{"error":{"message":"bad"},"code":502}', '{"issues":[null]}'])(
-    "that a proxy answers with 502 and the body %s throws a ServerError",
-    async (body) => {
-      const proxy = new Transport({
-        key: "kapi.a.b",
-        baseUrl: "http://kapi.test",
-        retry: { maxAttempts: 1 },
-        fetch: async () => new Response(body, { status: 502 }),
-      });
-      const bad = await proxy.request(DEPOSIT).catch((thrown: unknown) => thrown);
-      expect(bad).toBeInstanceOf(ServerError);
-      const expected = { status: 502, code: "HTTP_502", reason: "HTTP status 502", issues: [], retryable: true };
-      expect(bad).toMatchObject(expected);
-    },
-  );
+  it.each([
+    "<html>",
+    "null",
+    '"text"',
+    "[]",
+    '{"error":{"message":"bad"},"code":502}',
+    '{"issues":[null]}',
+    '{"issues":[{"path":[],"message":"an issue without a code"}]}',
+  ])("that a proxy answers with 502 and the body %s throws a ServerError", async (body) => {
+    const proxy = new Transport({
+      key: "kapi.a.b",
+      baseUrl: "http://kapi.test",
+      retry: { maxAttempts: 1 },
+      fetch: async () => new Response(body, { status: 502 }),
+    });
+    const bad = await proxy.request(DEPOSIT).catch((thrown: unknown) => thrown);
+    expect(bad).toBeInstanceOf(ServerError);
+    const expected = { status: 502, code: "HTTP_502", reason: "HTTP status 502", issues: [], retryable: true };
+    expect(bad).toMatchObject(expected);
+  });
 
   it("is not sent after the caller has aborted it", async () => {
     const { transport, sent } = scripted({ status: 500 });
@@ -191,7 +196,10 @@ describe("a request", () => {
 
 it("a malformed key or address is rejected at once", () => {
   expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
-  for (const baseUrl of ["", "kapi", "http://kapi.test/api/v1/management"]) {
+  for (const baseUrl of ["", "kapi", "localhost:8080", "ws://kapi.test", "http://kapi.test/api/v1/management"]) {
+    expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
+  }
+  for (const baseUrl of ["http://kapi.test?tenant=1", "http://kapi.test/#top", "http://kapi.test/?"]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
   }
 });

@@ -15,6 +15,11 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 const TOO_MANY_REQUESTS = 429;
 const API_PATH = "/api/v1";
+/** The options that give a base address: the accepted schemes, and an example for error texts. */
+const ADDRESSES = {
+  baseUrl: { schemes: /^https?:$/, example: "https://api.example.com" },
+  liveUrl: { schemes: /^(ws|http)s?:$/, example: "wss://live.example.com" },
+};
 
 /** The address of the API, the management key, and the limits of each request. */
 export interface TransportOptions {
@@ -79,7 +84,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     if (!options.key.startsWith("kapi.")) throw new TypeError("key must be a management key: kapi.<key_id>.<secret>");
-    this.baseUrl = withoutTrailingSlash(parseAddress("baseUrl", options.baseUrl).href);
+    this.baseUrl = parseAddress("baseUrl", options.baseUrl);
     this.authorization = `Management ${options.key}`;
     this.#retry = new RetryPolicy(options.retry);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -220,18 +225,21 @@ function isCertainlyNotDone({ status, code }: KapiError): boolean {
 }
 
 /**
- * Returns the address that an option of the client gives. @throws TypeError that names the option.
+ * Returns the base address that an option of the client gives, without a slash at its end.
+ * @throws TypeError that names the option.
  */
-export function parseAddress(option: string, value: string): URL {
-  if (!URL.canParse(value))
-    throw new TypeError(`${option} must be an address such as https://api.example.com: "${value}"`);
-  const address = new URL(value);
+export function parseAddress(option: keyof typeof ADDRESSES, value: string): string {
+  const { schemes, example } = ADDRESSES[option];
+  const address = URL.canParse(value) ? new URL(value) : null;
+  if (address === null || !schemes.test(address.protocol)) {
+    throw new TypeError(`${option} must be an address such as ${example}: "${value}"`);
+  }
   if (address.pathname.includes(API_PATH)) {
     throw new TypeError(`${option} must be an address without ${API_PATH}, which the client adds: "${value}"`);
   }
-  return address;
-}
-
-function withoutTrailingSlash(address: string): string {
-  return address.endsWith("/") ? address.slice(0, -1) : address;
+  // The client adds a path at the end.
+  if (/[?#]/.test(address.href)) {
+    throw new TypeError(`${option} must be an address without query and fragment (? and #): "${value}"`);
+  }
+  return address.href.replace(/\/$/, "");
 }

@@ -296,6 +296,31 @@ describe("connections", () => {
     await live.close();
   });
 
+  it("that are closing get no account: the next account has a connection at once", async () => {
+    publish(1, OTHER);
+    const live = open();
+    const { handler, seen } = collector();
+    live.follow(ACCOUNT, () => undefined);
+    await pass();
+    live.unfollow(ACCOUNT);
+    live.follow(OTHER, handler);
+    await pass();
+    expect(seen).toEqual(["1"]);
+    expect(stream.connectionCount).toBe(1);
+    expect(errors).toEqual([]);
+    await live.close();
+  });
+
+  it("are closed if their last account is unfollowed during the handshake", async () => {
+    const live = open();
+    live.follow(ACCOUNT, () => undefined);
+    live.unfollow(ACCOUNT);
+    await pass();
+    expect(stream.connectionCount).toBe(0);
+    expect(errors).toEqual([]);
+    await live.close();
+  });
+
   it("are not opened again if the last account is unfollowed before the reconnect", async () => {
     const live = open();
     live.follow(ACCOUNT, () => undefined);

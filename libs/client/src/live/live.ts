@@ -242,8 +242,12 @@ export class Live {
     if (known?.follower !== follower) return;
     this.#ended.set(key, follower);
     this.#followers.delete(key);
-    known.slot.followers.delete(follower);
-    if (known.slot.followers.size === 0) known.slot.connection?.close();
+    const { slot } = known;
+    slot.followers.delete(follower);
+    if (slot.followers.size > 0 || slot.connection === null) return;
+    // The connection closes: an account that is followed now needs another slot.
+    this.#slots.delete(slot);
+    slot.connection.close();
   }
 
   #countQueued(change: number): void {

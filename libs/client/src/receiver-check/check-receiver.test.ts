@@ -83,3 +83,14 @@ it("a receiver whose connection ends at an event fails at that event only", asyn
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a large event", statuses: [null] }]);
 });
+
+it("a receiver that ends the connection of a forgery must answer 4xx instead: kapi sends no forgery again", async () => {
+  const url = await receiver((body, headers) => (verified(body, headers) === 204 ? 204 : 0));
+  const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
+  expect(failed).toHaveLength(6);
+  for (const { statuses, problem } of failed) {
+    expect(statuses).toEqual([null]);
+    expect(problem).toContain("must be answered with 4xx");
+    expect(problem).not.toContain("again");
+  }
+});

@@ -114,9 +114,9 @@ function isExpected(status: number | null, expected: Expectation): boolean {
 }
 
 function problemOf(expected: Expectation, statuses: readonly (number | null)[]): string {
+  if (expected === "reject") return "a delivery that is not authentic must be answered with 4xx, and have no effect";
   if (statuses.includes(null))
     return `no answer within ${ANSWER_TIMEOUT_MS / 1_000} s, or a lost connection: kapi sends the event again`;
-  if (expected === "reject") return "a delivery that is not authentic must be answered with 4xx, and have no effect";
   if (statuses.includes(410)) return "410 disables the endpoint";
   if (statuses.some((status) => status !== null && status >= 300 && status < 400)) return "redirects are not followed";
   return "an answer that is not 2xx: kapi sends the event again, up to ten attempts in all";

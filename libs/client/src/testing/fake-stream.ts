@@ -39,6 +39,7 @@ interface Client {
   readonly listener: SocketListener;
   readonly subscriptions: Set<string>;
   isPaused: boolean;
+  isClosed: boolean;
   readonly waiting: string[];
 }
 
@@ -124,7 +125,7 @@ export class FakeStream {
   }
 
   #connect(listener: SocketListener): LiveSocket {
-    const client: Client = { listener, subscriptions: new Set(), isPaused: false, waiting: [] };
+    const client: Client = { listener, subscriptions: new Set(), isPaused: false, isClosed: false, waiting: [] };
     const rejection = this.#rejections.shift();
     const pings = setInterval(() => {
       if (!this.#clients.has(client)) clearInterval(pings);
@@ -132,6 +133,10 @@ export class FakeStream {
     }, PING_MS);
     pings.unref();
     queueMicrotask(() => {
+      if (client.isClosed) {
+        listener.onClose(ABNORMAL_CLOSURE);
+        return;
+      }
       if (rejection === undefined) {
         this.#clients.add(client);
         this.#deliver(client, JSON.stringify({ type: "connected", sessionId: randomUUID() }));
@@ -202,6 +207,7 @@ export class FakeStream {
   }
 
   #close(client: Client, code: number): void {
+    client.isClosed = true;
     if (this.#clients.delete(client)) queueMicrotask(() => client.listener.onClose(code));
   }
 }

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 
 import { connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
 import { address, withGlobalOptions, createKapi } from "../context.ts";
-import { UsageError } from "../exit.ts";
 import { Output } from "../output.ts";
 import type { Connection, Surroundings } from "../surroundings.ts";
 
@@ -43,8 +42,6 @@ async function login(surroundings: Surroundings, options: LoginOptions): Promise
   const liveUrl =
     options.liveUrl ?? (options.keyStdin === true ? "" : await ask("Address of the live stream (empty: none): "));
   const key = (options.keyStdin === true ? await readLine() : await ask("Management key: ", { isSecret: true })).trim();
-  if (!URL.canParse(baseUrl))
-    throw new UsageError(`${baseUrl} is not an address: give one such as https://api.example.com.`);
   const profile: Connection = {
     baseUrl,
     key,
