@@ -13,7 +13,7 @@ it("a path of an address is kept, for requests and for the live stream", async (
     return { send: ignore, pause: ignore, resume: ignore, close: ignore, terminate: ignore };
   };
   const answer = async (url: string | URL | Request): Promise<Response> => {
-    urls.push(String(url));
+    urls.push(url instanceof Request ? url.url : url.toString());
     return Response.json({});
   };
   for (const path of ["", "/", "/pre", "/pre/"]) {

@@ -337,8 +337,7 @@ class FetchingReader implements LogReader {
     const wanted =
       fresh[0] !== undefined && fresh[0].offset >= position ? fresh : fresh.filter((m) => m.offset >= position);
     if (wanted.length > 0) await this.#callHandler(partition, wanted);
-    const next = BigInt(last.offset) + 1n;
-    if (next > position) this.#positions.set(partition, next);
+    if (BigInt(last.offset) >= position) this.#positions.set(partition, BigInt(last.offset) + 1n);
   }
 
   /** Whether a record can be read. Logs an unreadable batch; no dead letter is written for it. */

@@ -21,5 +21,5 @@ it("ignores a topic that does not exist at the moment, and rejects a topic that 
   await assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map() });
   await expect(
     assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map([[TOPIC, "current"]]) }),
-  ).rejects.toThrow(/then remove its rows from command_status.positions/);
+  ).rejects.toThrow(/: remove its rows from command_status.positions, then check the ledger/);
 });
