@@ -1,4 +1,4 @@
-/** Tests the tabs of an account in a real browser, with all services of kapi. */
+/** Tests tabs and new passwords of an account in a real browser, with all services of kapi. */
 import { readFileSync } from "node:fs";
 
 import { eventually } from "@kapi/testkit";
@@ -37,6 +37,7 @@ beforeEach(async () => {
   number = await client.openAccount(1_000);
 });
 afterEach(async () => {
+  await user.page.unrouteAll({ behavior: "ignoreErrors" });
   await user.leave();
 });
 
@@ -179,4 +180,78 @@ it("the role read_only sees no action, and the role finance sees only deposit an
   await user.button("Sign out").click();
   await openAs("finance");
   expect(await actions.getByRole("button").allInnerTexts()).toEqual(["Deposit", "Withdraw"]);
+});
+
+/** Resets a password, and waits for the outcome. */
+async function reset(name: string, outcome: "done" | "failed"): Promise<void> {
+  await user.button(name).click();
+  await user.page.getByRole("dialog").getByRole("button", { name }).click();
+  await user.page.getByText(`${name}: ${outcome}.`, { exact: true }).waitFor();
+}
+
+it("a new password is shown to the person who reset it, and is neither in the storage of the browser nor in a command", async () => {
+  await openAs("owner");
+  await reset("Reset investor password", "done");
+  const password = await user.page.locator(".new-password code").innerText();
+  expect(password.length).toBeGreaterThan(7);
+  expect(await user.page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain(
+    password,
+  );
+  const { body } = await client.call("GET", client.server(`/commands?accountNumber=${number}`));
+  expect(JSON.stringify(body)).not.toContain(password);
+});
+
+it("a reset that failed shows no new password, and offers none after a reload", async () => {
+  await user.page.route("**/commands/*", async (route) => {
+    const response = await route.fetch();
+    const { command } = (await response.json()) as { command: object };
+    await route.fulfill({ response, json: { command: { ...command, status: "failed", errorCode: "INTERNAL" } } });
+  });
+  await openAs("owner");
+  await reset("Reset investor password", "failed");
+  expect(await user.page.locator(".new-password").count()).toBe(0);
+  await user.page.reload();
+  await user.page.getByText("Reset investor password: failed.", { exact: true }).waitFor();
+  expect(await user.button("Show the new password").count()).toBe(0);
+});
+
+it("the page says why a new password cannot be shown after a reload, and the next attempt shows the password", async () => {
+  await openAs("owner");
+  await reset("Reset password", "done");
+  const password = await user.page.locator(".new-password code").innerText();
+  await user.page.reload();
+  const held = Promise.withResolvers<void>();
+  await user.page.route("**/actions/reset-password", async (route) => {
+    await held.promise;
+    await route.fulfill({ status: 500, json: { error: "Internal error" } });
+  });
+  await user.button("Show the new password").click();
+  expect(await user.button("Sending…").isDisabled()).toBe(true);
+  held.resolve();
+  const reason = user.page.getByText("Something went wrong on our side.");
+  await reason.waitFor();
+  await user.page.unroute("**/actions/reset-password");
+  await user.button("Show the new password").click();
+  await eventually(async () => expect(await user.page.locator(".new-password code").innerText()).toBe(password));
+  expect(await reason.count()).toBe(0);
+});
+
+it("a message that was closed before a slow answer to “Show the new password” does not appear again", async () => {
+  await openAs("owner");
+  await reset("Reset password", "done");
+  await user.page.reload();
+  const held = Promise.withResolvers<void>();
+  await user.page.route("**/actions/reset-password", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await user.button("Show the new password").click();
+  await user.button("Close").click();
+  const answer = user.page.waitForResponse("**/actions/reset-password");
+  held.resolve();
+  await (await answer).finished();
+  // The browser tab would keep a message that appeared again.
+  await user.page.reload();
+  await user.fact("Balance").first().waitFor();
+  expect(await user.page.getByText("Reset password:").count()).toBe(0);
 });

@@ -101,7 +101,7 @@ describe("a deposit", () => {
     await user.page.route("**/commands**", (route) => route.abort());
     await fillDeposit("100");
     await user.button("Deposit 100.00 USD").click();
-    await user.page.getByText("Do not start it again.").waitFor();
+    await user.page.getByText("Do not start the same action again.").waitFor();
     await user.button("Send again").waitFor();
     expect(await user.button("Deposit").isDisabled()).toBe(true);
     // The first attempt, and two more.
@@ -175,59 +175,6 @@ it("a failed action says why", async () => {
   await user.page.getByText("The amount is above the balance or the free margin.").waitFor();
   await user.button("Close").click();
   expect(await user.page.getByText("Withdraw of").count()).toBe(0);
-});
-
-it("a new password is shown to the person who reset it, and is neither in the storage of the browser nor in a command", async () => {
-  await openAs("owner");
-  await user.button("Reset investor password").click();
-  await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
-  await done("Reset investor password: done.");
-  const password = await user.page.locator(".new-password code").innerText();
-  expect(password.length).toBeGreaterThan(7);
-  expect(await user.page.evaluate<string>("JSON.stringify({ ...sessionStorage, ...localStorage })")).not.toContain(
-    password,
-  );
-  const { body } = await client.call("GET", client.server(`/commands?accountNumber=${number}`));
-  expect(JSON.stringify(body)).not.toContain(password);
-});
-
-it("a reset that failed shows no new password, and offers none after a reload", async () => {
-  await user.page.route("**/commands/*", async (route) => {
-    const response = await route.fetch();
-    const { command } = (await response.json()) as { command: object };
-    await route.fulfill({ response, json: { command: { ...command, status: "failed", errorCode: "INTERNAL" } } });
-  });
-  await openAs("owner");
-  await user.button("Reset investor password").click();
-  await user.page.getByRole("dialog").getByRole("button", { name: "Reset investor password" }).click();
-  await done("Reset investor password: failed.");
-  expect(await user.page.locator(".new-password").count()).toBe(0);
-  await user.page.reload();
-  await done("Reset investor password: failed.");
-  expect(await user.button("Show the new password").count()).toBe(0);
-});
-
-it("the page says why a new password cannot be shown after a reload, and the next attempt shows the password", async () => {
-  await openAs("owner");
-  await user.button("Reset password").click();
-  await user.page.getByRole("dialog").getByRole("button", { name: "Reset password" }).click();
-  await done("Reset password: done.");
-  const password = await user.page.locator(".new-password code").innerText();
-  await user.page.reload();
-  const held = Promise.withResolvers<void>();
-  await user.page.route("**/actions/reset-password", async (route) => {
-    await held.promise;
-    await route.fulfill({ status: 500, json: { error: "Internal error" } });
-  });
-  await user.button("Show the new password").click();
-  expect(await user.button("Sending…").isDisabled()).toBe(true);
-  held.resolve();
-  const reason = user.page.getByText("Something went wrong on our side.");
-  await reason.waitFor();
-  await user.page.unroute("**/actions/reset-password");
-  await user.button("Show the new password").click();
-  await eventually(async () => expect(await user.page.locator(".new-password code").innerText()).toBe(password));
-  expect(await reason.count()).toBe(0);
 });
 
 it("the page of a command reads the command until it is final, also after a failed read", async () => {

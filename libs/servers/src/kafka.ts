@@ -60,7 +60,7 @@ const ROLES: Readonly<Record<string, string>> = {
 
 export const kafka: ServerKind = {
   name: "kafka",
-  title: `Kafka ${VERSION}`,
+  title: "Kafka",
   variable: "KAFKA_BROKERS",
   answers,
   container: (context) => startKafkaContainer(context),
@@ -262,11 +262,11 @@ function answers(address: string): Promise<boolean> {
   request.writeInt16BE(18, 4);
   request.writeInt32BE(1, 8);
   request.writeInt16BE(-1, 12);
-  return new Promise((resolve) => {
+  const answer = new Promise<boolean>((resolve) => {
     const socket = net.connect({ host: broker.slice(0, split), port: Number(broker.slice(split + 1)) });
-    const finish = (answer: boolean): void => {
+    const finish = (isAnswered: boolean): void => {
       socket.destroy();
-      resolve(answer);
+      resolve(isAnswered);
     };
     socket.setTimeout(PROBE_TIMEOUT_MS, () => finish(false));
     socket.once("connect", () => socket.write(request));
@@ -274,4 +274,6 @@ function answers(address: string): Promise<boolean> {
     socket.once("error", () => finish(false));
     socket.once("close", () => finish(false));
   });
+  // `net.connect` throws if the address has no valid port.
+  return answer.catch(() => false);
 }

@@ -40,7 +40,7 @@ const STATISTICS_SETTINGS = ["shared_preload_libraries=pg_stat_statements"];
 
 export const postgres: ServerKind = {
   name: "postgres",
-  title: "PostgreSQL 18",
+  title: "PostgreSQL",
   variable: "POSTGRES_URL",
   answers,
   container: (context) =>

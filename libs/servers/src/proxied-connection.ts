@@ -11,6 +11,7 @@ export class ProxiedConnection {
   readonly #client: net.Socket;
   readonly #connect: () => net.Socket;
   #server: net.Socket | null = null;
+  #directions: readonly Direction[] = [];
   #mode: ProxyMode = "pass";
   #delayMs = 0;
   /**
@@ -48,8 +49,7 @@ export class ProxiedConnection {
     }
     if (this.#isBroken && mode === "pass") return this.reset();
     this.#server ??= this.#join();
-    this.#client.resume();
-    this.#server.resume();
+    for (const direction of this.#directions) direction.release();
   }
 
   /** Resets both connections (RST). */
@@ -73,6 +73,7 @@ export class ProxiedConnection {
       if (this.#mode === "drop replies") this.#isBroken = true;
       else toClient.send(chunk, this.#delayMs);
     });
+    this.#directions = [toServer, toClient];
     this.#client.on("end", () => this.#sideEnded(toServer, false));
     server.on("end", () => this.#sideEnded(toClient, this.#mode === "drop replies"));
     return server;
@@ -117,6 +118,21 @@ class Direction {
     to.on("drain", () => this.#resume());
   }
 
+  /** If data flows, delivers the held chunks that are due, and reads on. */
+  release(): void {
+    if (!this.#flows()) return;
+    while (this.#held[0] !== undefined && this.#held[0].dueMs <= performance.now() + 1) {
+      const { chunk } = this.#held.shift() ?? { chunk: null };
+      if (chunk === null) this.#to.end();
+      else {
+        this.#heldBytes -= chunk.length;
+        this.#write(chunk);
+      }
+    }
+    this.#resume();
+    this.#schedule();
+  }
+
   send(chunk: Buffer, delayMs: number): void {
     if (delayMs === 0 && this.#held.length === 0) return this.#write(chunk);
     this.#hold(chunk, delayMs);
@@ -137,21 +153,11 @@ class Direction {
   #schedule(): void {
     const [first] = this.#held;
     if (first === undefined || this.#timer !== null) return;
-    this.#timer = setTimeout(() => this.#release(), Math.max(0, first.dueMs - performance.now()));
-  }
-
-  #release(): void {
-    this.#timer = null;
-    while (this.#held[0] !== undefined && this.#held[0].dueMs <= performance.now() + 1) {
-      const { chunk } = this.#held.shift() ?? { chunk: null };
-      if (chunk === null) this.#to.end();
-      else {
-        this.#heldBytes -= chunk.length;
-        this.#write(chunk);
-      }
-    }
-    this.#resume();
-    this.#schedule();
+    const release = (): void => {
+      this.#timer = null;
+      this.release();
+    };
+    this.#timer = setTimeout(release, Math.max(0, first.dueMs - performance.now()));
   }
 
   #write(chunk: Buffer): void {

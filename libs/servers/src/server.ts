@@ -39,6 +39,7 @@ export interface RunningServer {
 /** One kind of server, and the ways to start it. */
 export interface ServerKind {
   readonly name: ServerName;
+  /** Without a version: the version of a given server is not known. */
   readonly title: string;
   /** The environment variable with an address. */
   readonly variable: string;

@@ -62,9 +62,9 @@ describe("a TCP proxy", () => {
     await echo.stop();
   });
 
-  /** Expects that no further bytes arrive within {@link SILENT_MS}. */
-  async function nothingMoreThan(text: string): Promise<void> {
-    const end = Date.now() + SILENT_MS;
+  /** Expects that no further bytes arrive within `silentMs`. */
+  async function nothingMoreThan(text: string, silentMs = SILENT_MS): Promise<void> {
+    const end = Date.now() + silentMs;
     await expect.poll(() => Date.now() > end).toBe(true);
     expect(client.text).toBe(text);
     expect(client.ended).toBe(false);
@@ -118,6 +118,16 @@ describe("a TCP proxy", () => {
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(2 * SILENT_MS - 5);
   });
 
+  it.each(["blackhole", "freeze"] as const)("delivers delayed data only after the end of a %s", async (fault) => {
+    await proxy.delay(SILENT_MS);
+    client.say("b");
+    await expect.poll(() => echo.received).toEqual(["a", "b"]);
+    await proxy[fault]();
+    await nothingMoreThan("a", 2 * SILENT_MS);
+    await proxy.pass();
+    await expect.poll(() => client.text).toBe("ab");
+  });
+
   it("cuts: connections are reset, and new ones are accepted at once", async () => {
     proxy.cut();
     await expect.poll(() => client.error).toBe("ECONNRESET");
@@ -138,4 +148,10 @@ describe("a TCP proxy", () => {
     again.socket.destroy();
     await other.stop();
   });
+});
+
+it("a proxy in front of a URL without a port is an error, which does not show the password", async () => {
+  await expect(TcpProxy.inFrontOf("postgres://kapi:secret@db.example/kapi")).rejects.toThrow(
+    "The address of db.example has no port: add it, for example db.example:5432.",
+  );
 });

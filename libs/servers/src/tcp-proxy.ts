@@ -38,9 +38,15 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** Opens a proxy to the server of `url`. Returns the proxy and `url` with the proxy's address. */
+  /**
+   * Opens a proxy to the server of `url`, which must have a port. Returns the proxy and `url` with
+   * the proxy's address.
+   */
   static async inFrontOf(url: string): Promise<{ proxy: TcpProxy; url: string }> {
     const there = new URL(url);
+    if (there.port === "") {
+      throw new Error(`The address of ${there.host} has no port: add it, for example ${there.host}:5432.`);
+    }
     const proxy = await TcpProxy.open({ host: there.hostname, port: Number(there.port) });
     there.hostname = HOST;
     there.port = String(proxy.port);

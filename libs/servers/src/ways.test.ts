@@ -5,6 +5,9 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { DebianPackages } from "./machine/packages.ts";
+import { kafka } from "./kafka.ts";
+import { postgres } from "./postgres.ts";
+import { redis } from "./redis.ts";
 import { silentReport } from "./report.ts";
 import { StateRecord } from "./state/record.ts";
 import { generateSecrets } from "./state/secrets.ts";
@@ -55,6 +58,20 @@ describe("where a server comes from", () => {
   it("the address in the environment has precedence", async () => {
     const server = await startServer(kindThat(true), context({ REDIS_URL: "redis://example:1" }));
     expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
+  });
+
+  it("the report names a given server without a version: kapi does not check it", async () => {
+    const steps: string[] = [];
+    const report = { ...silentReport, done: (what: string) => steps.push(what) };
+    const given = {
+      REDIS_URL: "redis://:secret@example:1",
+      KAFKA_BROKERS: "one:1,two:2",
+      POSTGRES_URL: "postgres://p",
+    };
+    for (const kind of [redis, kafka, postgres]) {
+      await startServer({ ...kind, answers: () => Promise.resolve(true) }, { ...context(given), report });
+    }
+    expect(steps).toEqual(["Redis (given) on example:1", "Kafka (given) on one:1,two:2", "PostgreSQL (given) on p"]);
   });
 
   it("a malformed address is reported with its variable", async () => {

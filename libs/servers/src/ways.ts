@@ -17,9 +17,13 @@ const LOG_LINES = 5;
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();
   const server = await byFirstWay(kind, context);
-  const shown = new URL(server.address.includes("://") ? server.address : `kafka://${server.address}`);
-  context.report.done(`${kind.title} (${server.way}) on ${shown.host}`, beganMs);
+  context.report.done(`${kind.title} (${server.way}) on ${hostOf(server.address)}`, beganMs);
   return server;
+}
+
+/** The part of an address without a password. Addresses of Kafka are no URLs, and have none. */
+function hostOf(address: string): string {
+  return address.includes("://") ? new URL(address).host : address;
 }
 
 async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
@@ -46,7 +50,10 @@ async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<Run
 async function givenServer(kind: ServerKind, address: string): Promise<RunningServer> {
   if (kind.name !== "kafka" && !URL.canParse(address)) throw new LocalError(`${kind.variable} is no URL.`);
   if (!(await answersWithin(kind, address, GIVEN_DEADLINE_MS))) {
-    throw new LocalError(`${kind.variable} is set, but no ${kind.title} answers there.`);
+    throw new LocalError(
+      `${kind.variable} is set, but no ${kind.title} answers on ${hostOf(address)}. ` +
+        `Start it, or correct the host and the port in ${kind.variable}.`,
+    );
   }
   return { name: kind.name, way: "given", address, stop: () => Promise.resolve() };
 }

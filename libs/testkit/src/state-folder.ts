@@ -9,7 +9,8 @@ const NAME_CHARACTERS = 10;
 
 /**
  * The folder of all test runs, in the state folder of the checkout. Each run has a folder here, and
- * each test environment has a folder in the folder of its run.
+ * each test environment has a folder in the folder of its run. Without the global set-up, each test
+ * environment has a folder here, like a run.
  */
 export const TEST_STATE_ROOT = path.resolve(import.meta.dirname, "../../../.local/tests");
 
@@ -23,10 +24,10 @@ export function testName(): string {
 
 /**
  * The path of the folder `name` in the folder of this run. Without the global set-up, the path is
- * in the folder `alone`. Nothing is created.
+ * in {@link TEST_STATE_ROOT}. Nothing is created.
  */
 export function testFolder(name: string = testName()): string {
-  return path.join(process.env[STATE_VARIABLE] ?? path.join(TEST_STATE_ROOT, "alone"), name);
+  return path.join(process.env[STATE_VARIABLE] ?? TEST_STATE_ROOT, name);
 }
 
 /** The dependencies of servers that one test file starts. */

@@ -51,8 +51,8 @@ function copyFolder(from: string, to: string, isTop: boolean): void {
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
     if (entry.isDirectory()) {
       if (isTop && EMPTY_FOLDERS.has(entry.name)) emptyFolder(target);
-      else copyFolder(source, target, false);
-    } else if (!(isTop && OWN_FILES.has(entry.name))) copyFile(source, target);
+      else unlessDeleted(() => copyFolder(source, target, false));
+    } else if (!(isTop && OWN_FILES.has(entry.name))) unlessDeleted(() => copyFile(source, target));
   }
 }
 
@@ -64,13 +64,18 @@ function emptyFolder(folder: string): void {
   }
 }
 
-/** Ignores a file that was deleted during the copy: the replay of the WAL deletes the file too. */
 function copyFile(source: string, target: string): void {
+  copyFileSync(source, target);
+  giveToServer(target);
+}
+
+/**
+ * Runs `copy`. Ignores that its file or folder was deleted: the replay of the WAL deletes it too.
+ */
+function unlessDeleted(copy: () => void): void {
   try {
-    copyFileSync(source, target);
+    copy();
   } catch (error) {
     if ((error as { code?: unknown }).code !== "ENOENT") throw error;
-    return;
   }
-  giveToServer(target);
 }

@@ -2,7 +2,7 @@ import type * as Testcontainers from "testcontainers";
 
 import { messageOf } from "../local-error.ts";
 
-const GONE = /no such container|404|could not find a working container runtime/i;
+const GONE = /no such container|could not find a working container runtime/i;
 
 /**
  * Loads testcontainers when the first container is needed. The reaper of testcontainers is off by

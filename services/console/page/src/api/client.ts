@@ -10,6 +10,7 @@ const DEADLINE_MS = 20_000;
 const STREAM_IDLE_MS = 30_000;
 const NO_CONTENT = 204;
 const LINE_FEED = 0x0a;
+const QUOTE = 0x22;
 
 /** Called with the number of rows received so far, and of all rows if the server knows it. */
 export type DownloadProgress = (rows: number, total: number | null) => void;
@@ -65,9 +66,9 @@ export class Client {
   }
 
   /**
-   * Returns a file that the server streams. The first row has the column names, and `progress` does
-   * not count it. Throws a {@link Failure} on any error, also in the middle of the file, and if no
-   * byte arrives for 30 s.
+   * Returns a CSV file that the server streams. The first row has the column names, and `progress`
+   * does not count it. Throws a {@link Failure} on any error, also in the middle of the file, and
+   * if no byte arrives for 30 s.
    */
   async download(path: string, signal: AbortSignal, progress: DownloadProgress): Promise<Blob> {
     const idle = new AbortController();
@@ -82,12 +83,17 @@ export class Client {
       const total = response.headers.get("x-total-rows");
       const chunks: Uint8Array<ArrayBuffer>[] = [];
       let lines = 0;
+      let isQuoted = false;
       const reader = response.body.getReader();
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
         clearTimeout(timer);
         timer = setTimeout(abort, STREAM_IDLE_MS);
         chunks.push(read.value);
-        for (const byte of read.value) if (byte === LINE_FEED) lines += 1;
+        for (const byte of read.value) {
+          // A quote inside a quoted cell is doubled, so it changes `isQuoted` twice.
+          if (byte === QUOTE) isQuoted = !isQuoted;
+          else if (byte === LINE_FEED && !isQuoted) lines += 1;
+        }
         progress(Math.max(lines - 1, 0), total === null ? null : Number(total));
       }
       return new Blob(chunks, { type: response.headers.get("content-type") ?? "text/csv" });

@@ -67,7 +67,8 @@ function isErrorBody(body: unknown): body is ErrorBody {
   return typeof body === "object" && body !== null && "error" in body && typeof body.error === "string";
 }
 
-function sentence(text: string): string {
+/** The text with a capital letter and a full stop. */
+export function sentence(text: string): string {
   const first = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }

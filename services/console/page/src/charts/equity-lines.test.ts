@@ -61,7 +61,7 @@ describe("the lines of the equity of an account", () => {
     expect([at(rows, 0)?.equity, at(rows, 59)?.equity, at(rows, 60)?.equity]).toEqual([980, 1_000, 1_000]);
   });
 
-  it("have no row before the range, but keep the highest equity of a point before the range", () => {
+  it("have no row before the range, but begin with the equity of a point before the range", () => {
     const rows = equityRows({ before: null, points: [point(-2, 1_100), point(10, 1_050)] }, [], HOUR);
     expect(minutesOf(rows)[0]).toBe(0);
     expect(at(rows, 0)).toMatchObject({ equity: 1_100, peak: 1_100 });
@@ -85,6 +85,13 @@ describe("the summary of a range", () => {
     const points = [point(10, 1_000), point(20, 1_050, { lowest: 700, highest: 1_100, drawdown })];
     const rows = equityRows({ before: null, points }, [sample(59, 1_150)], HOUR);
     expect(summaryOf(rows)).toEqual({ change: 150, lowest: 700, highest: 1_150, drawdown });
+  });
+
+  it("has no extreme from stored points before the range", () => {
+    const high = { equity: 1_000, highest: 1_300, drawdown: { from: 1_300, to: 1_000 } };
+    const points = [point(-2, 1_000, high), point(10, 950, { drawdown: { from: 1_300, to: 950 } })];
+    const rows = equityRows({ before: null, points }, [sample(59, 940)], HOUR);
+    expect(summaryOf(rows)).toEqual({ change: -60, lowest: 940, highest: 1_000, drawdown: { from: 1_000, to: 940 } });
   });
 
   it("is null without a known equity", () => {

@@ -20,11 +20,11 @@ export interface EquityRow {
   readonly balance: number;
   /** The lowest equity since the row before. */
   readonly lowest: number;
-  /** The highest known equity up to this row, also from points before the range. */
+  /** The highest equity of the range up to this row. */
   readonly peak: number;
   /**
    * The deepest drawdown since the row before. `to` is an equity since that row. `from` is the
-   * highest equity before `to`, also in earlier rows.
+   * highest equity of the range before `to`, also in earlier rows.
    */
   readonly drawdown: EquityPoint["drawdown"];
 }
@@ -33,7 +33,6 @@ export interface EquityRow {
 export interface EquitySummary {
   readonly change: number;
   readonly lowest: number;
-  /** The highest known equity, also from points before the range. */
   readonly highest: number;
   readonly drawdown: EquityPoint["drawdown"];
 }
@@ -83,8 +82,10 @@ export function equityRows(
       if (segment.startMs > startMs) addPause(segment.startMs);
     }
     current = segment;
-    peak = Math.max(peak, segment.highest);
-    if (!isBefore) rows.push({ atMs, equity, balance, lowest, peak, drawdown });
+    peak = isBefore ? equity : Math.max(peak, segment.highest);
+    if (isBefore) continue;
+    // `drawdown.from` may lie before the range.
+    rows.push({ atMs, equity, balance, lowest, peak, drawdown: { ...drawdown, from: Math.min(drawdown.from, peak) } });
   }
   addUnchanged(startMs);
   addPause(endMs);

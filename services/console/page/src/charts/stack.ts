@@ -8,9 +8,9 @@ export interface DayUsage {
 /** One layer of a stacked chart. */
 export interface Layer {
   readonly name: string;
-  /** Credits of each day. */
+  /** Credits of each day; negative on a day with more refunds than usage. */
   readonly credits: readonly number[];
-  /** Upper edge of each day: the sum of this layer and the layers below it. */
+  /** Upper edge of each day: the heights of this layer and the layers below it. */
   readonly tops: number[];
 }
 
@@ -19,9 +19,8 @@ export const MAX_LAYERS = 6;
 const OTHERS = "other operations";
 
 /**
- * Layers of a stacked chart, the largest operation at the bottom. An operation with more refunds
- * than usage on a day counts as 0 on that day, because a layer cannot be negative. The table shows
- * exact numbers.
+ * Layers of a stacked chart, the largest operation at the bottom. A layer with more refunds than
+ * usage on a day has no height on that day.
  */
 export function stack(days: readonly DayUsage[]): readonly Layer[] {
   const totals = new Map<string, number>();
@@ -37,9 +36,9 @@ export function stack(days: readonly DayUsage[]): readonly Layer[] {
     const credits = days.map(({ operations }) =>
       operations
         .filter(({ operation }) => (known.has(operation) ? operation : OTHERS) === name)
-        .reduce((sum, used) => sum + Math.max(used.credits, 0), 0),
+        .reduce((sum, used) => sum + used.credits, 0),
     );
-    const tops = credits.map((amount, index) => (heights[index] = (heights[index] ?? 0) + amount));
+    const tops = credits.map((amount, index) => (heights[index] = (heights[index] ?? 0) + Math.max(amount, 0)));
     return { name, credits, tops };
   });
 }

@@ -56,7 +56,7 @@ export interface CurrentIntent {
    * attempt fails, rejects with a Failure.
    */
   readonly sendAgain: () => Promise<void>;
-  /** Forgets the intent. */
+  /** Forgets the intent, and ignores the answers of its running attempts. */
   readonly dismiss: () => void;
 }
 
@@ -99,18 +99,22 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
 
   const send = async (given: Intent): Promise<void> => {
     let { state } = given;
+    /** Whether the person has dismissed the intent or started another one during this attempt. */
+    const isForgotten = (): boolean => loadIntent(sessionStorage, storageKey)?.key !== given.key;
     for (let attempt = 0; ; attempt += 1) {
       const sent: Intent = { ...given, state, sentAtMs: Date.now() };
       // Kept before it is sent: the page may be closed at any moment.
       keep(sent);
       try {
         const answer = await target.send(sent);
+        if (isForgotten()) return;
         setFailure(null);
         setPassword(answer.password ?? null);
         show(answer.command);
         keep(acceptedAs(sent, answer.command));
         return;
       } catch (error) {
+        if (isForgotten()) return;
         const problem = asFailure(error);
         if (isRefused(problem, state)) {
           forget();
@@ -125,7 +129,7 @@ export function useIntent(target: IntentTarget, onDone: () => void): CurrentInte
       const pauseMs = ATTEMPT_PAUSES_MS[attempt];
       if (pauseMs === undefined) return;
       await pause(pauseMs);
-      if (isFound()) return;
+      if (isForgotten() || isFound()) return;
     }
   };
 

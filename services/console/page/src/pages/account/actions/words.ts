@@ -1,5 +1,6 @@
 /** Actions on accounts in words: their buttons, their effects and their results. */
 import type { AccountAction, AccountStatus, Command, ConsolePermission, TradingAccount } from "../../../api/shapes.ts";
+import { sentence } from "../../../api/failure.ts";
 import { credits as whole, money } from "../../../format.ts";
 
 /** The actions that have a button; risk rules have an editor. */
@@ -148,7 +149,10 @@ export function resultText({ result }: Pick<Command, "result">, currency: string
   ].join(" ");
 }
 
-/** Why commands fail, and what to do. */
+/**
+ * Why commands fail, and what to do. A code with several reasons, such as REJECTED_BY_SERVER, has
+ * no text here: the command says its reason.
+ */
 const ERROR_TEXTS: Readonly<Record<string, string>> = {
   ACCOUNT_NOT_FOUND: "The account does not exist any more.",
   ACCOUNT_NOT_READY: "The account is still being created. Try again in a minute.",
@@ -159,16 +163,14 @@ const ERROR_TEXTS: Readonly<Record<string, string>> = {
   INSUFFICIENT_FUNDS: "The amount is above the balance or the free margin.",
   SERVER_DISABLED: "The server is disabled or was removed. A disabled server can be enabled on the page Servers.",
   SERVER_UNAVAILABLE: "The trading server was removed.",
-  REJECTED_BY_SERVER: "The trading server refused the action.",
   INTERNAL: "The action failed on our side. Contact your provider with the command id.",
 };
 
 /** Why a command failed or expired, in sentences. */
 export function failureText({ operation, status, errorCode, errorMessage }: Command): string {
-  if (errorCode === "INVALID_STATE_TRANSITION" && operation.startsWith("risk.") && typeof errorMessage === "string") {
-    return `${errorMessage.charAt(0).toUpperCase()}${errorMessage.slice(1)}.`;
-  }
   if (status === "expired")
     return "The action was not carried out before its deadline, and will not be carried out later.";
-  return ERROR_TEXTS[errorCode ?? ""] ?? errorMessage ?? "It failed.";
+  const hasSeveralReasons = errorCode === "INVALID_STATE_TRANSITION" && operation.startsWith("risk.");
+  const text = hasSeveralReasons ? undefined : ERROR_TEXTS[errorCode ?? ""];
+  return text ?? sentence(errorMessage ?? "it failed");
 }
