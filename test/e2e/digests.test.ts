@@ -116,7 +116,7 @@ describe("daily digests", () => {
     ]);
   });
 
-  it("are refused for a day that is not over or does not exist, and missing for days before kapi began to make them", async () => {
+  it("are refused for a day that is not over or not in the calendar, and not found for a day before the first digests", async () => {
     const server = kapi.server(system.demo.serverId);
     const today = utcDay(Date.now());
     await expect(server.digests({ date: today }).toArray()).rejects.toThrow(InvalidRequestError);

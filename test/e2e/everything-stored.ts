@@ -28,7 +28,7 @@ export interface EverythingStored {
 
 const SCAN_COUNT = "1000";
 
-/** The command that reads a whole key of each type. */
+/** By type of Redis key: the command that reads the whole value of a key. */
 const REDIS_READS: Readonly<Record<string, (key: Buffer) => [string, ...(string | Buffer)[]]>> = {
   string: (key) => ["GET", key],
   hash: (key) => ["HGETALL", key],
@@ -158,8 +158,8 @@ function formsOf(text: string): Buffer[] {
 }
 
 /**
- * The base64 characters that depend only on `bytes`, if `before` bytes precede them in a longer
- * text.
+ * The base64 form of a longer text that has `before` bytes before `bytes`: only the characters that
+ * depend on `bytes` alone.
  */
 function insideBase64(bytes: Buffer, before: number): string {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes])
@@ -170,7 +170,7 @@ function insideBase64(bytes: Buffer, before: number): string {
   return encoded.slice(mixedWithBefore, encoded.length - mixedWithAfter);
 }
 
-/** Where one of `texts` is stored in any of its encodings: the `where` of each such item. */
+/** The `where` of each item of `stored` that contains one of `texts` in any encoding. */
 export function locationsOf(texts: readonly string[], stored: readonly Stored[]): string[] {
   const forms = texts.flatMap(formsOf);
   return stored.filter(({ bytes }) => forms.some((form) => bytes.includes(form))).map(({ where }) => where);

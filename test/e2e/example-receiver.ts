@@ -48,8 +48,8 @@ export class ExampleReceiver {
   }
 
   /**
-   * Starts the receiver, and waits until it listens. The first start also waits until the receiver
-   * has written its journal, which shows that it knows its position in the feed.
+   * Starts the receiver, and waits until it listens. The first start also waits until the journal
+   * exists: then the receiver knows its position in the feed.
    */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [PROGRAM], { env: this.#environment, stdio: ["ignore", "ignore", "pipe"] });

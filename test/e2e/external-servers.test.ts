@@ -64,9 +64,9 @@ function run(program: string, args: readonly string[], changes: Changes = {}): P
 }
 
 /**
- * Creates one database, and a role for each service. The user of `owner` migrates every schema. A
- * migration gives the role of its service access to the rows. Returns the environment of each
- * service: `POSTGRES_URL` with its role.
+ * Creates one database, and a role for each service except the gateway, which has no tables. The
+ * user of `owner` migrates every schema. A migration gives the role of its service access to the
+ * rows. Returns the environment of each of these services: `POSTGRES_URL` with the service's role.
  */
 async function serviceRoles(owner: URL): Promise<Record<string, Record<string, string>>> {
   const services = readdirSync(path.join(ROOT, "services")).filter((name) => name !== "gateway");
@@ -134,7 +134,7 @@ describe("Kafka", () => {
     expect(await publish(certificate)).toBeGreaterThanOrEqual(0n);
   });
 
-  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
+  it("is not used with a wrong password, an untrusted certificate, or a host name that is not in the certificate", async () => {
     const [, port = ""] = servers.kafka.brokers.split(":");
     const refused = await Promise.allSettled([
       publish({ KAFKA_SASL_PASSWORD: "wrong" }),
@@ -170,7 +170,7 @@ describe("PostgreSQL", () => {
     expect(await connect()).toBe(true);
   });
 
-  it("is not used with a wrong password, an untrusted certificate, another host name, or no TLS", async () => {
+  it("is not used with a wrong password, an untrusted certificate, a host name that is not in the certificate, or no TLS", async () => {
     const wrongPassword = new URL(servers.postgresUrl);
     wrongPassword.password = "wrong";
     const otherName = servers.postgresUrl.replace("@localhost", "@127.0.0.1");
@@ -209,7 +209,7 @@ describe("Redis", () => {
     expect(await connect()).toBeNull();
   });
 
-  it("is not used with a wrong password, an untrusted certificate or another host name", async () => {
+  it("is not used with a wrong password, an untrusted certificate, or a host name that is not in the certificate", async () => {
     const refused = await Promise.allSettled([
       connect({ REDIS_URL: servers.redisUrl.replace(servers.password, "wrong") }),
       connect(trusting("REDIS_TLS_CA_FILE")),
@@ -242,7 +242,7 @@ describe("kapi on external servers", () => {
   });
 
   it(
-    "executes a deposit and settles its credits on a Redis Cluster, with services that can only reach their own rows",
+    "executes a deposit and settles its credits on a Redis Cluster; the PostgreSQL role of a service can only reach the rows of the service",
     { timeout: STACK_TIMEOUT_MS },
     async () => {
       const url = new URL(servers.postgresUrl);

@@ -115,7 +115,7 @@ function moneyTests(target: FirstPathTarget): void {
     expect((await client.account(account)).balance).toBe(50.15);
   });
 
-  it("a position changes the account's equity with the market, and its result reaches the ledger", async () => {
+  it("equity follows the market while a position is open, and the result of the closed position reaches the ledger", async () => {
     const client = new OutsideClient(target.demo());
     const control = new TradingControl(client.demo);
     const account = await client.openAccount(10_000);
@@ -160,7 +160,7 @@ function moneyTests(target: FirstPathTarget): void {
 }
 
 function liveTests(target: FirstPathTarget): void {
-  it("live samples are consecutive while the market moves, and a reconnect gets exactly the missed samples", async () => {
+  it("live samples are consecutive while the market moves, and a reconnect replays the samples after `afterSequence`", async () => {
     const client = new OutsideClient(target.demo());
     const { serverId } = client.demo;
     const accountNumber = await client.openAccount(10_000);
@@ -198,7 +198,7 @@ function liveTests(target: FirstPathTarget): void {
 }
 
 function creditTests(target: FirstPathTarget): void {
-  it("every call lowers the available credits by its price, and the credits of the wallet sum to the purchased credits", async () => {
+  it("every call lowers the available credits by its price, and available, reserved and consumed credits add up to the purchased credits", async () => {
     const client = new OutsideClient(target.demo());
     const wallet = async (): Promise<WalletAnswer["wallet"] & { lifetimePurchased: number }> => {
       const answer = await client.call<{ wallet: WalletAnswer["wallet"] & { lifetimePurchased: number } }>(

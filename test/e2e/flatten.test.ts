@@ -101,7 +101,7 @@ async function expectFlat(accountNumber: string, { closed, cancelled }: Flattene
 }
 
 describe("a flatten", () => {
-  it("closes every position and cancels every order once, and every read shows it", async () => {
+  it("closes every position and cancels every order once, as every read shows, although an answer of the trading server is lost", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.inject({ kind: "drop_answer", operation: "flatten", accountNumber, count: 1 });
     const { id, createdBy } = await queue(accountNumber, "flatten");
@@ -114,7 +114,7 @@ describe("a flatten", () => {
     expect((await client.account(accountNumber)).status).toBe("active");
   });
 
-  it("waits while a market is closed, and closes the rest when the market opens", async () => {
+  it("waits while a market is closed, and closes the remaining position when the market opens", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.openMarket("GBPUSD", false);
     const { id } = await queue(accountNumber, "flatten");
@@ -151,8 +151,8 @@ describe("a flatten", () => {
   });
 });
 
-describe("a disabling with flatten", () => {
-  it("closes everything if the account is disabled already; without `flatten`, positions stay", async () => {
+describe("a disabling", () => {
+  it("with `flatten` closes everything, even if the account is disabled already; without `flatten`, positions stay", async () => {
     const { accountNumber, positions } = await tradingAccount();
     const plain = await client.succeeded((await queue(accountNumber, "disable")).id);
     expect(plain.result).toEqual({ status: "disabled", changed: true });
@@ -162,7 +162,7 @@ describe("a disabling with flatten", () => {
     await expectFlat(accountNumber, result as unknown as Flattened, positions);
   });
 
-  it("that fails at its deadline leaves the account disabled, as its details and the event feed show", async () => {
+  it("with `flatten` that fails at its deadline leaves the account disabled, as account details and event feed show", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await control.openMarket("GBPUSD", false);
     const command = await client.finished(await queueBriefly(accountNumber, "account.disable"));
@@ -179,7 +179,7 @@ describe("a disabling with flatten", () => {
     expect(result).toMatchObject({ status: "disabled", changed: false, closed: [{ positionId: positions[1] }] });
   });
 
-  it("needs the scope risk:manage too", async () => {
+  it("with `flatten` needs the scope risk:manage too", async () => {
     const accountNumber = await client.openAccount();
     const limited = client.withKey(await keyWithoutRisk());
     const path = client.server(`/accounts/${accountNumber}/disable`);

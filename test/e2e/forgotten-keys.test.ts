@@ -194,8 +194,8 @@ describe("a repeated request after Redis forgot its key", () => {
 
 /**
  * Waits until this command is final and its message is stored, because the final event may be
- * stored before the message. Then drops the details of all commands of this month. No process has
- * read the command, so no process has it in memory.
+ * stored before the message. Then drops the details of all commands of this month. The tests have
+ * not read the command, so no process has it in memory.
  */
 async function dropDetailsOf(commandId: string): Promise<void> {
   const options = "-c search_path=command_status";

@@ -1,6 +1,6 @@
 /**
  * Calls `work` for every index below `count`, `width` at a time. Returns the results by index.
- * Rejects at the first failure.
+ * Rejects at the first failure; the calls for other indexes continue.
  */
 export async function inFlight<T>(count: number, width: number, work: (index: number) => Promise<T>): Promise<T[]> {
   const results: T[] = [];

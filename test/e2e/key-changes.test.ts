@@ -44,7 +44,10 @@ afterAll(async () => {
   await stack.stop();
 });
 
-/** One client with this key for each gateway. Each uses a different process of the live stream. */
+/**
+ * One client with this key for each gateway. Each client uses a different process of the live
+ * stream.
+ */
 function everywhere(managementKey: string): readonly [OutsideClient, OutsideClient] {
   const { tradingServerUrl } = stack;
   const at = (baseUrl: string, wsBase: string): OutsideClient =>
@@ -72,8 +75,8 @@ async function operator(method: string, path: string, body?: object): Promise<un
 }
 
 /**
- * Creates a key with all scopes. Waits until every process knows the key, and each of its sockets
- * has a subscription.
+ * Creates a key with all scopes. Waits until every process knows the key, and each socket of the
+ * key has a subscription.
  */
 async function usedKey(expiresAt: string | null = null): Promise<MadeKey> {
   const path = `/organizations/${organization.organizationId}/keys`;
@@ -118,8 +121,8 @@ async function status(client: OutsideClient): Promise<number> {
 }
 
 /**
- * Milliseconds from `sinceMs` until each gateway answers `wanted`; Infinity for a gateway that does
- * not within five times the deadline.
+ * Milliseconds from `sinceMs` until each gateway answers `wanted`; Infinity for a gateway that
+ * gives only other answers for five times the deadline.
  */
 function gatewaysAnswer(key: MadeKey, wanted: number, sinceMs: number): Promise<number[]> {
   return Promise.all(
@@ -144,8 +147,8 @@ function socketsClose(closings: readonly Promise<number>[], sinceMs: number): Pr
 }
 
 /**
- * A rejection is accepted up to this time before the expiry of a key. Timers use the monotonic
- * clock, but the expiry is a time of day.
+ * Requests of a key may be rejected up to this time before the expiry of the key. Timers use the
+ * monotonic clock, but the expiry is a time of day.
  */
 const MAX_EARLY_MS = 50;
 
@@ -155,7 +158,7 @@ function expectInTime(what: string, gateways: readonly number[], sockets: readon
   for (const tookMs of [...gateways, ...sockets]) expect(tookMs).toBeLessThanOrEqual(DEADLINE_MS);
 }
 
-it("a revoked key is 401 at both gateways, and its sockets at both streams are closed", async () => {
+it("within two seconds, a revoked key is 401 at both gateways, and its sockets at both streams are closed", async () => {
   const key = await usedKey();
   const closings = key.sockets.map((socket) => socket.closed());
   const sinceMs = Date.now();
@@ -167,7 +170,7 @@ it("a revoked key is 401 at both gateways, and its sockets at both streams are c
   for (const client of key.clients) await expect(client.live()).rejects.toThrow("401");
 });
 
-it("a key that expires is 401 at both gateways, and its sockets at both streams are closed", async () => {
+it("within two seconds after its expiry, a key is 401 at both gateways, and its sockets at both streams are closed", async () => {
   const endsMs = Date.now() + LIFE_MS;
   const key = await usedKey(new Date(endsMs).toISOString());
   const closings = key.sockets.map((socket) => socket.closed());
@@ -177,7 +180,7 @@ it("a key that expires is 401 at both gateways, and its sockets at both streams 
   expectInTime("expired", gateways, sockets);
 });
 
-it("a key that keeps only credits:read is 403 at both gateways, and its sockets at both streams are closed", async () => {
+it("within two seconds, a key that keeps only credits:read is 403 at both gateways, and its sockets at both streams are closed", async () => {
   const key = await usedKey();
   const closings = key.sockets.map((socket) => socket.closed());
   const sinceMs = Date.now();
@@ -187,7 +190,7 @@ it("a key that keeps only credits:read is 403 at both gateways, and its sockets 
   expectInTime("scopes taken away", gateways, sockets);
 });
 
-it("a key that loses a server is 403 there at both gateways, and its subscriptions at both streams end", async () => {
+it("within two seconds, a key that loses a server is 403 there at both gateways, and its subscriptions at both streams end", async () => {
   const key = await usedKey();
   const sinceMs = Date.now();
   await changeKey(key, { serverIds: [] });

@@ -1,6 +1,6 @@
 /**
- * The gateway and the live stream accept and reject requests by the keys and credits of the
- * organization service.
+ * The keys and credits of the organization service decide which requests the gateway and the live
+ * stream accept.
  */
 import { createOrganization, type Stack } from "@kapi/local";
 import { expect, it } from "vitest";
@@ -36,7 +36,7 @@ export function describeKeysAndCredits(target: { stack: () => Stack; demo: () =>
     expect(await closed).toBe(4401);
   });
 
-  it("a key without the scope is 403 over HTTP, where the error names the scope, and on the live stream", async () => {
+  it("a key without the required scope is 403 over HTTP and on the live stream; over HTTP the error names the scope", async () => {
     const operator = new Operator(target.stack());
     const { managementKey } = await operator.createKey(target.demo().organizationId, ["accounts:read"]);
     const client = new OutsideClient(target.demo()).withKey(managementKey);

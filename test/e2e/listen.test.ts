@@ -20,7 +20,7 @@ const LONG_MS = 20_000;
 interface Listening {
   readonly lines: () => string[];
   readonly errors: () => string;
-  /** The signing secret that it prints at its start. */
+  /** The signing secret that `kapi listen` prints at its start; "" before. */
   readonly secret: () => string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
@@ -77,7 +77,7 @@ function run(options: readonly string[], env: Readonly<Record<string, string>> =
   };
 }
 
-/** Starts `kapi listen` for the receiver, and waits until it listens. */
+/** Starts `kapi listen` for the receiver, and waits until the command has printed its secret. */
 async function listen(...options: string[]): Promise<Listening> {
   const { baseUrl: KAPI_URL, managementKey: KAPI_KEY } = system.demo;
   const listening = run(["--forward-to", receiver.url, ...options], { KAPI_URL, KAPI_KEY });
@@ -92,7 +92,7 @@ function typesOf(accountNumber: string): string[] {
   return about.map(({ event }) => event.type);
 }
 
-it("forwards only events after its start, signed with the printed secret, and prints a line for each", async () => {
+it("kapi listen forwards only events after its start, signed with the printed secret, and prints a line for each", async () => {
   const before = await client.openAccount(10);
   const listening = await listen();
   const number = await client.openAccount(1_000);
@@ -108,7 +108,7 @@ it("forwards only events after its start, signed with the printed secret, and pr
   expect(await listening.end()).toBe(0);
 });
 
-it("neither misses nor repeats an event after the API was unavailable, or when --after continues an earlier run", async () => {
+it("kapi listen neither misses nor repeats an event after the API was unavailable, or when --after continues an earlier run", async () => {
   const number = await client.openAccount(1_000);
   const listening = await listen("--json", "--kinds", "position.opened,position.closed");
   const position = await control.buy(number, "EURUSD", 0.1);
@@ -128,7 +128,7 @@ it("neither misses nor repeats an event after the API was unavailable, or when -
   await eventually(() => expect(typesOf(number)).toEqual([...expected, "position.closed"]));
 });
 
-it("retries for some seconds while the program is not running, and reports an error status or a missing answer", async () => {
+it("kapi listen retries for some seconds while the receiver is not running, and reports an error status or a missing answer", async () => {
   const { port } = receiver;
   const listening = await listen("--kinds", "account.created,account.disabled");
   await receiver.stop();
@@ -146,7 +146,7 @@ it("retries for some seconds while the program is not running, and reports an er
   receiver = await WebhookReceiver.start();
 });
 
-it("uses the address and the key of the demo if a kapi of this checkout runs", async () => {
+it("without other settings, kapi listen uses the address and the key of the demo of a kapi that runs from this checkout", async () => {
   const stateDir = `${system.stack.environment.stateDir}-stack`;
   writeFileSync(path.join(stateDir, "demo.json"), JSON.stringify(system.demo));
   const env = { KAPI_STATE_DIR: stateDir };
@@ -157,7 +157,7 @@ it("uses the address and the key of the demo if a kapi of this checkout runs", a
   expect(listening.lines()[0]).toContain(`Events of ${system.demo.baseUrl} go to ${receiver.url}`);
 });
 
-it("prints why it cannot listen, and exits with the code of that error", async () => {
+it("kapi listen prints why it cannot listen, and exits with the code of that error", async () => {
   const to = ["--forward-to", receiver.url];
   const { baseUrl: KAPI_URL, managementKey: KAPI_KEY } = system.demo;
   const state = { KAPI_STATE_DIR: folder };

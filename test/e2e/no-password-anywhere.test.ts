@@ -18,7 +18,7 @@ import { startTraceReceiver, type TraceReceiver } from "./trace-receiver.ts";
 import { TradingControl } from "./trading-control.ts";
 
 const TEST_TIMEOUT_MS = 120_000;
-/** Shorter than any password may be. */
+/** Number of characters; a password must have more. */
 const TOO_SHORT = 7;
 /** Has every kind of character of a generated password. */
 const GENERATED = "Qa7!#$%&*+-=?@_mKz4x";
@@ -27,7 +27,7 @@ let receiver: TraceReceiver;
 let system: TwoGateways;
 let client: OutsideClient;
 let control: TradingControl;
-/** All passwords that a caller received, and the unique starts of those that it sent. */
+/** Each password that a test received, and the unique start of each password that a test sent. */
 const passwords: string[] = [];
 
 beforeAll(async () => {
@@ -135,7 +135,7 @@ function locationsIn({ topics, redis, postgres, files }: EverythingStored): stri
   return locationsOf(passwords, [...topics, ...redis, ...postgres, ...files, ...spans()]);
 }
 
-/** Checks the search itself: it must find ids that may be stored, in each kind of store. */
+/** Checks the search itself: in each kind of store it must find an id that is stored there. */
 function expectSearched({ topics, redis, postgres, files }: EverythingStored, commandId: string): void {
   expect(locationsOf([commandId], topics)).not.toEqual([]);
   expect(locationsOf([commandId], redis)).not.toEqual([]);

@@ -112,8 +112,8 @@ describe("a deposit", () => {
     await eventually(() => {
       const paths = new Set(pathsOf(ofTrace()));
       expect(EXPECTED.map(pathOf).filter((one) => !paths.has(one))).toEqual([]);
-      // Finance books the event when it first learns of it: from the trading server's answer, or
-      // from the topic.
+      // The trading server's answer and the topic both have the event. Finance books the event from
+      // the one that it reads first.
       expect([...paths].filter((one) => BOOKED.test(one))).not.toEqual([]);
     });
     // Every parent is in the trace, or is the caller's span.
@@ -130,7 +130,7 @@ describe("a deposit", () => {
 });
 
 describe("an unreadable record", () => {
-  it("goes to the dead letters in its trace, and is counted", async () => {
+  it("goes to the dead letters, with a span in the trace of the record, and is counted", async () => {
     const traceId = "3".repeat(32);
     await publishUnreadableEvent(`00-${traceId}-${CALLER_SPAN}-01`);
     await eventually(() =>

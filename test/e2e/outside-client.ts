@@ -137,9 +137,9 @@ export class OutsideClient {
 
   /**
    * Queues a mutation as the interface advises: repeats the request with the same key after a
-   * 500 with Retry-After. For example, a service is busy or does not know a new server yet.
-   * Returns the 202, the 200 of a repeated request that was accepted before, or the error that
-   * remains.
+   * 500 with Retry-After. Such a 500 means, for example, that a service is busy or does not know a
+   * new server yet. Returns the last answer: 202, 200 if an equal request was accepted before, or
+   * an error.
    */
   queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     return repeated(() => this.send(method, path, body, key));
@@ -163,7 +163,10 @@ export class OutsideClient {
     }
   }
 
-  /** Waits at the gateway (`?wait=`) until the command has succeeded; throws otherwise. */
+  /**
+   * Waits at the gateway (`?wait=`) until the command has succeeded. Throws if the command fails,
+   * expires or is late, or if a request is not answered 200.
+   */
   async succeeded(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {
@@ -175,7 +178,10 @@ export class OutsideClient {
     }
   }
 
-  /** Creates an account and waits for it. Returns its number. */
+  /**
+   * Creates an account, and waits until the account exists. Returns the account number. Throws if
+   * the creation fails.
+   */
   async openAccount(initialBalance = 1000, leverage = 100): Promise<string> {
     const body = { accountName: "Outside client", initialBalance, leverage, requestId: randomUUID() };
     const created = await this.queue("POST", "/accounts", body);

@@ -96,7 +96,7 @@ export class WindowsFleet {
     await member.start();
   }
 
-  /** Sets the variables for the current number of instances. They apply from the next starts on. */
+  /** Sets the variables for the current number of instances. A process reads them at its start. */
   #apply(): void {
     for (const [instance, member] of this.#members.entries()) {
       member.change({

@@ -14,7 +14,7 @@ import { type Dispatcher, Pool } from "undici";
 export const CONCURRENCY = 64;
 /** Number of accounts that deposits go to. */
 export const ACCOUNTS = 256;
-/** With all deposits of one cent, the balance stays far below its limit. */
+/** Each deposit is one cent, so the balance stays far below its limit. */
 const INITIAL_BALANCE = 1_000;
 const CREDITS = 1_000_000_000;
 /**
@@ -60,7 +60,7 @@ export async function startAcceptHarness(
   }
 }
 
-/** Sends a POST and returns the response; throws if its status is not 2xx. */
+/** Sends a POST and returns the parsed body of the response. Throws if the status is not 2xx. */
 export async function post<T>(pool: Pool, path: string, headers: Record<string, string>, body: object): Promise<T> {
   const { status, text } = await send(pool, {
     method: "POST",

@@ -208,8 +208,8 @@ async function startWarmBarePath(environment: Record<string, string>): Promise<B
 }
 
 /**
- * Deposits until their 202. A turn ends when the last deposit is final, so that no work remains for
- * the turn of another competitor.
+ * A call is a deposit until its 202. After a turn, the competitor waits until all deposits of the
+ * turn are final, so that no work remains for the turn of another competitor.
  */
 function accepting(accept: () => Promise<string>, ended: (commandId: string) => Promise<void>): Competitor {
   let pending: Promise<void>[] = [];

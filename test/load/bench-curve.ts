@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- curve`: latency and cost of deposits at fixed rates, for the whole stack and,
- * in turns, for BullMQ with the same ledger rows in one statement. While one peer is measured, the
- * services of the other do not run. Servers, services and load generator share the machine: compare
- * the two peers, not single figures.
+ * `npm run bench -- curve`: latency and cost of deposits at fixed rates, in turns for kapi and for
+ * BullMQ. A worker of BullMQ writes the ledger rows of a deposit in one statement. While one peer
+ * is measured, the services of the other peer do not run. Servers, services and load generator
+ * share the machine: compare the two peers, not single figures.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -27,7 +27,10 @@ const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-curve");
 const RATES = (process.env["CURVE_RATES"] ?? "0,10,50,100,200,400,800").split(",").map(Number);
 /** Measured time of each rate, and of each number of deposits in flight, in each turn. */
 const HOLD_MS = Number(process.env["CURVE_HOLD_MS"] ?? 15_000);
-/** Whether each service has its own process, as in the chart. By default they share one. */
+/**
+ * Whether each service has its own process, as in the Helm chart. By default all services share one
+ * process.
+ */
 const EACH = process.env["CURVE_PROCESSES"] === "each";
 const TURNS = Number(process.env["CURVE_TURNS"] ?? 2);
 /** Warm-up of a peer in its first turn, in which Java and Node compile hot code. */
@@ -222,8 +225,8 @@ async function hold(peer: Peer, perSecond: number, counts: () => Promise<ServerC
 }
 
 /**
- * Measures deposits until they are final, with each number in flight, and on one account. Returns
- * the figures by the name of the phase.
+ * Measures deposits until they are final: on all accounts with each number of {@link IN_FLIGHT},
+ * then on one account. Returns the figures by the name of the phase.
  */
 async function untilFinal(peer: Peer, accounts: readonly string[]): Promise<Map<string, Figures>> {
   const measured = new Map<string, Figures>();
@@ -277,7 +280,7 @@ function row(name: string, perSecond: number, turns: readonly Measured[]): strin
 }
 
 const HEADER =
-  "  rate | peer | CPU of a core | CPU ms per deposit | time slices per deposit | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits per deposit | WAL bytes per deposit | records per deposit | unsent";
+  "  rate | peer | CPU, % of one core | CPU ms per deposit | time slices per deposit | accepted p50 / p99 ms | 202 to succeeded p50 / p99 ms | commits per deposit | WAL bytes per deposit | records per deposit | unsent";
 
 /** Text of one rate: processor time and time slices by program, records by topic, statements. */
 function details(perSecond: number, turns: readonly Measured[]): string {

@@ -47,8 +47,8 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
   /**
-   * Reads a topic. `intervals` are about those with which the replaced service reads this topic
-   * while no caller waits for the effect of a message.
+   * Reads a topic. `intervals` are approximately the intervals of the replaced service for this
+   * topic, when no caller waits for the effect of a message.
    */
   readonly consume: (
     topic: TopicContract,

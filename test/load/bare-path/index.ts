@@ -1,7 +1,8 @@
 /**
- * The bare path: a deposit through the same processes, topics and rows as in kapi, without
- * management keys, validation, idempotency, order, leases, detection of gaps and crash safety. It
- * shows the cost of the design. The difference to kapi is the cost of safety.
+ * The bare path: a deposit through the same processes, topics and rows as in kapi. It has no
+ * management keys, validation, idempotency, guaranteed order of commands, leases, detection of gaps
+ * or crash safety. The cost of the bare path is the cost of kapi's design. The difference between
+ * kapi and the bare path is the cost of kapi's safety.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

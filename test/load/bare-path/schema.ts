@@ -1,6 +1,6 @@
 /**
- * Creates the topics and tables of the bare path (docs/testing.md). The tables have the keys and
- * indexes of kapi that a deposit writes.
+ * Creates the topics and tables of the bare path (docs/testing.md). Each table has those keys and
+ * indexes of kapi's table that change at a deposit.
  */
 import { createTopics } from "@kapi/kafka";
 import pg from "pg";
