@@ -8,7 +8,12 @@ afterEach(() => {
 
 it("the progress of a download counts rows: a line feed inside quotes ends no row, also in a later chunk", async () => {
   const chunks = ['name,note\n"two ""', '\nlines",a\n"', 'more\n",b\n'];
-  const body = ReadableStream.from(chunks.map((chunk) => new TextEncoder().encode(chunk)));
+  const body = new ReadableStream({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(new TextEncoder().encode(chunk));
+      controller.close();
+    },
+  });
   vi.stubGlobal("fetch", () => Promise.resolve(new Response(body, { headers: { "x-total-rows": "2" } })));
   const seen: (number | null)[][] = [];
   const file = await new Client().download("/accounts.csv", new AbortController().signal, (rows, total) =>

@@ -14,7 +14,7 @@ it("a failed command says its own reason if its error code has several reasons",
   expect(failed({ errorCode: "REJECTED_BY_SERVER", errorMessage: incomplete })).toBe(
     "Closed positions: 1; still open, because a market is closed: 2 (GBPUSD).",
   );
-  const rules = { operation: "risk.set-rules", errorCode: "INVALID_STATE_TRANSITION" } as const;
+  const rules = { operation: "risk.set_rules", errorCode: "INVALID_STATE_TRANSITION" } as const;
   expect(failed({ ...rules, errorMessage: "the current version is 2" })).toBe("The current version is 2.");
 });
 
