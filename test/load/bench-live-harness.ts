@@ -1,7 +1,7 @@
 /**
- * The resources of one part of `bench -- live` or `bench -- risk` on real servers: topics, a
- * database and a Redis, an organization with a key and a server, and metrics processes. A stub
- * route replaces the account service: every account exists.
+ * The resources of one part of `bench -- live` or `bench -- risk`: topics, a database, a Redis, an
+ * organization with a key and a trading server, and metrics processes. Kafka, PostgreSQL and Redis
+ * are real. A stub route replaces the account service: every account exists.
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -34,7 +34,7 @@ const UNTIL_POLL_MS = 50;
 const DEFAULT_TIMEOUT_MS = 120_000;
 /** Account numbers have eight digits. */
 export const FIRST_ACCOUNT = 10_000_000;
-/** With only one client process, counting would limit the highest rates. */
+/** More than one: a single client process could not count samples at the highest rates. */
 const CLIENT_PROCESSES = 2;
 
 /** A metrics process. */
@@ -58,7 +58,10 @@ export class LiveHarness {
   readonly scope = new Scope();
   readonly environment: TestEnvironment;
   readonly kafka: KafkaConnection;
-  /** The server and key of the clients: random ones, or those of the whole stack's organization. */
+  /**
+   * The trading server and the key of the clients. `startWholeStack` replaces these values by the
+   * trading server and the key of its organization.
+   */
   #serverId: string = randomUUID();
   #authorization: string;
   readonly #key: ReturnType<typeof keyEntry>;
@@ -82,9 +85,9 @@ export class LiveHarness {
   }
 
   /**
-   * Starts all services in one process, as `npm start` does. However, metrics asks the stub which
-   * accounts exist. `metricsEnv` has further variables of metrics. Returns the process id, and the
-   * port of the live stream.
+   * Starts all services in one process, as `npm start` does. However, the metrics service asks the
+   * stub which accounts exist. `metricsEnv` has further environment variables for the metrics
+   * service. Returns the harness, the id of the process, and the port of the live stream.
    */
   static async startWholeStack(
     metricsEnv: Readonly<Record<string, string>>,
@@ -120,9 +123,9 @@ export class LiveHarness {
   }
 
   /**
-   * Starts a metrics process with `env` and waits until the process is ready. Without `HTTP_PORT`
-   * in `env`, its HTTP port is a free one. `livePort` is the port of the live stream of an ended
-   * process that the new process replaces.
+   * Starts a metrics process with `env` and waits until the process is ready. `livePort` is the
+   * port of its live stream, such as the port of an ended process. Without `livePort`, or without
+   * `HTTP_PORT` in `env`, the process gets a free port instead.
    */
   async metrics(env: Readonly<Record<string, string>> = {}, livePort?: number): Promise<MetricsProcess> {
     const httpPort = env["HTTP_PORT"] ?? (await freePort());
@@ -172,7 +175,7 @@ export class LiveHarness {
     return source;
   }
 
-  /** Starts client processes, still without sockets. */
+  /** Starts client processes. They have no sockets before `open` is called. */
   async clients(): Promise<Clients> {
     const workers = Array.from({ length: CLIENT_PROCESSES }, () => startWorker<ClientMethods>("bench-live-clients.ts"));
     for (const worker of workers) await this.scope.start("clients", () => ({ value: null, stop: () => worker.stop() }));
@@ -225,7 +228,9 @@ export class LiveHarness {
     await redis.stop();
   }
 
-  /** POST /internal/accounts/existing: every account exists. */
+  /**
+   * Starts the stub of POST /internal/accounts/existing, which answers that every account exists.
+   */
   async #standIn(): Promise<{ value: null; stop(): Promise<void> }> {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];

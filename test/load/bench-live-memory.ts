@@ -15,11 +15,14 @@ import { type Clients, FIRST_ACCOUNT, LiveHarness, type MetricsProcess, until } 
 
 const SOCKETS = 5_000;
 const AIM_SOCKET_BYTES = 20_000;
-/** Sockets opened and closed first, so that compiled code does not count as memory of sockets. */
+/**
+ * Number of sockets that are opened and closed before the measurement, so that compiled code does
+ * not count as memory of sockets.
+ */
 const PRACTICE_SOCKETS = 500;
 const PRIME_PER_SECOND = 5_000;
 const SAMPLES_BEFORE_RESTART = 10;
-/** Number of samples that a client has not processed when it reconnects. */
+/** Number of samples that each client asks for again when it reconnects. */
 const BEHIND = 5;
 const ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const FILL_PER_SECOND = 12_000;
@@ -60,7 +63,7 @@ export async function sockets(): Promise<Aim[]> {
   }
 }
 
-/** Restarts the stream process. Then every client reconnects at once with `afterSequence`. */
+/** Restarts the stream process. Then all clients reconnect together with `afterSequence`. */
 async function reconnect(harness: LiveHarness, clients: Clients, metrics: MetricsProcess): Promise<Aim> {
   await metrics.stop();
   const again = await harness.metrics({ ...UNCOALESCED, ROLES: "stream" }, metrics.port);

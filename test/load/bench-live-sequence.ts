@@ -53,13 +53,13 @@ interface Found {
 
 /**
  * Measures (a) and (b). The ratios compare kapi with the bare loop that writes each frame
- * separately. The bare loop with merged writes makes one write to each socket for all its
- * frames of a batch, as kapi does.
+ * separately. The bare loop with merged writes collects the frames of a batch for each socket and
+ * writes them together, as kapi does.
  */
 export async function sequence(): Promise<Aim[]> {
   const route: Route = { accounts: ACCOUNTS, sockets: ACCOUNTS, shared: false };
-  const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account a socket");
-  const kapi = await throughMetrics(route, FIRST_RATE, "(b) kapi, one account a socket", ["sequencer,stream"]);
+  const bare = await throughBareLoop("each", route, FIRST_RATE, "(a) bare loop, one account per socket");
+  const kapi = await throughMetrics(route, FIRST_RATE, "(b) kapi, one account per socket", ["sequencer,stream"]);
   const split = await throughMetrics(route, FIRST_RATE, "(b) kapi, a process for each role", ["sequencer", "stream"]);
   const whole = await throughWholeStack(route, FIRST_RATE, "(b) kapi, the whole stack");
   const merged = await throughBareLoop("merged", route, FIRST_RATE, "(a) bare loop, merged writes");
@@ -119,7 +119,7 @@ async function throughBareLoop(mode: BareMode, route: Route, startAt: number, la
   }
 }
 
-/** Starts one metrics process for each entry of `roles`; clients connect to the last one. */
+/** Starts a metrics process for each entry of `roles`. Clients connect to the last process. */
 async function throughMetrics(route: Route, startAt: number, label: string, roles: readonly string[]): Promise<Found> {
   const harness = await LiveHarness.start();
   try {
@@ -138,7 +138,7 @@ async function throughMetrics(route: Route, startAt: number, label: string, role
   }
 }
 
-/** Clients connect to metrics in the process of all services. */
+/** Starts all services in one process. Clients connect to the metrics service. */
 async function throughWholeStack(route: Route, startAt: number, label: string): Promise<Found> {
   const { harness, pid, port } = await LiveHarness.startWholeStack(UNCOALESCED);
   try {

@@ -16,23 +16,26 @@ const ACCOUNTS = 2_000;
 /** More valuations than the sequencers can process, so that they read large batches. */
 const PER_SECOND = 25_000;
 /**
- * Longer than the 30 s for which a sequencer still reads a partition that another sequencer got.
- * After this time, every sequencer reads only its own partitions.
+ * Longer than 30 s: for this time, a sequencer still reads a partition that it has released. After
+ * the warm-up, every sequencer reads only its own partitions.
  */
 const WARM_UP_MS = 36_000;
 const WARM_UP_PER_SECOND = 1_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
-/** Accounts of the takeovers, and their valuations per second. */
+/** Number of accounts in the takeovers, and valuations per second of all these accounts. */
 const MOVED_ACCOUNTS = 10_000;
 const MOVED_PER_SECOND = 2_000;
 const FILL_PER_SECOND = 5_000;
 /** Duration of the load before the first takeover. It fills the windows with samples. */
 const BEFORE_MS = 30_000;
-/** Longer than the session timeout and a takeover. */
+/** Longer than the session timeout plus the duration of a takeover. */
 const AFTER_MS = 25_000;
 const POLL_MS = 20;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
-/** Maximum ratio of a process's cost to an equal share: each process also has fixed costs. */
+/**
+ * Maximum ratio of a process's cost to its equal share of the cost of a single process. The ratio
+ * is above 1, because each process also has fixed costs.
+ */
 const MAX_SHARE = 1.3;
 const SESSION_TIMEOUT_MS = 10_000;
 const AIM_TAKEOVER_MS = 3_000;
@@ -122,7 +125,7 @@ async function takeovers(): Promise<Aim[]> {
   }
 }
 
-/** The longest time in which a partition of the samples got no record, within `durationMs`. */
+/** Longest time within `durationMs` in which a partition of `metrics.samples` got no record. */
 async function longestPauseMs(harness: LiveHarness, durationMs: number): Promise<number> {
   const endMs = performance.now() + durationMs;
   const grown = new Map<number, { readonly end: bigint; readonly atMs: number }>();

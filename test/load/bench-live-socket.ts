@@ -47,8 +47,7 @@ export interface SocketPlan {
   readonly port: number;
   readonly path: string;
   /**
-   * Null for a bare loop (`bench-live-bare.ts`), which sends the raw valuations of the account in
-   * the path.
+   * Null for a bare loop (`bench-live-bare.ts`), which sends raw valuations without a subscription.
    */
   readonly subscribe: { readonly serverId: string; readonly authorization: string } | null;
   /** The first of `accounts` consecutive account numbers. */
@@ -67,7 +66,7 @@ export class Seen {
   announced = 0;
   /** Subscriptions with at least one sample. */
   started = 0;
-  /** Complete replays. */
+  /** Replays that have ended. */
   replayed = 0;
   closed = 0;
   errors = 0;

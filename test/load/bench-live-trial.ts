@@ -119,8 +119,8 @@ export async function trial(setup: Setup, offered: number, warmUpMs = WARM_UP_MS
  * Finds the highest sustained rate. A try sustains a rate if no sample is announced as no longer
  * available, 99 % of the samples arrive within 50 ms, and at most {@link UNDER_WAY} of the samples
  * are missing at the end of the measured time. A rate is sustained if three of four tries sustain
- * it. Of the three tries at the highest sustained rate, returns the try with the middle p99. Throws
- * if no rate is sustained. Prints every try except the warm-up.
+ * it. Of the three tries that sustained the highest rate, returns the try with the middle p99.
+ * Throws if no rate is sustained. Prints every try except the warm-up.
  */
 export async function highestRate(setup: Setup, startAt: number, label: string): Promise<Trial> {
   await trial(setup, startAt, FIRST_WARM_UP_MS);

@@ -3,8 +3,8 @@
  *
  * - The processor time of a windows process, as the number of windows processes grows. A process
  *   should need time only for the samples of its partitions.
- * - The processor time and memory of a stream process, as the number of accounts grows that its
- *   sockets do not follow. The process should need nothing for these accounts.
+ * - The processor time and memory of a stream process, as the number of other accounts grows. No
+ *   socket follows these accounts, so the process should need nothing for them.
  */
 import { setTimeout } from "node:timers/promises";
 
@@ -21,7 +21,7 @@ const ACCOUNTS = 2_000;
 const PER_SECOND = 4_000;
 const WARM_UP_MS = 10_000;
 const MEASURE_MS = Number(process.env["BENCH_MEASURE_MS"] ?? 20_000);
-/** Accounts that the sockets of the stream process follow, and their valuations per second. */
+/** Number of accounts that sockets follow, and valuations per second of all these accounts. */
 const FOLLOWED = 200;
 const FOLLOWED_PER_SECOND = 1_000;
 /** Number of accounts that no socket follows, for each measurement of a stream process. */
@@ -35,7 +35,10 @@ const FILL_PER_SECOND = 10_000;
 const CATCH_UP_MS = 10_000;
 const FILL_TIMEOUT_MS = 600_000;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
-/** Maximum ratio of a process's cost to an equal share: each process also has fixed costs. */
+/**
+ * Maximum ratio of a process's cost to its equal share of the cost of a single process. The ratio
+ * is above 1, because each process also has fixed costs.
+ */
 const MAX_SHARE = 1.3;
 /** Maximum ratio to the figures of the first measurement. A smaller growth counts as noise. */
 const MAX_GROWTH = 1.3;
@@ -43,7 +46,7 @@ const MIB = 1_024 * 1_024;
 
 /**
  * Measures windows processes as their number grows. Then measures a stream process as the number of
- * accounts grows that its sockets do not follow.
+ * other accounts grows. No socket follows these accounts.
  */
 export async function windows(): Promise<Aim[]> {
   const aims: Aim[] = [];
@@ -101,7 +104,7 @@ async function startTier(harness: LiveHarness, count: number): Promise<{ tier: M
 
 /** Processor seconds of each windows process, per million samples of all partitions. */
 interface WindowsCost {
-  /** At `PER_SECOND`: mostly the cost of being woken, which is the same for each process. */
+  /** At `PER_SECOND`: mostly the cost of waking up, which is the same for each process. */
   readonly live: readonly number[];
   /** While many samples wait for the process, as under overload. */
   readonly busy: readonly number[];

@@ -27,7 +27,7 @@ export interface Worker<M extends Methods> {
   stop(): Promise<void>;
 }
 
-/** Starts a script of this folder, which calls `serve`, under the same Node. */
+/** Starts a script of this folder with the Node of this process. The script calls `serve`. */
 export function startWorker<M extends Methods>(script: string, args: readonly string[] = []): Worker<M> {
   const child = fork(path.join(import.meta.dirname, script), args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const { pid } = child;

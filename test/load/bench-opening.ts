@@ -1,9 +1,13 @@
 /**
  * `npm run bench -- opening`: how long the sync of one wallet shard blocks Redis, and how much
- * memory the sync needs. The ledger of the shard has BENCH_WALLETS (200,000) wallets, and one of
- * these has BENCH_RESERVATIONS (200,000) open reservations. The sync writes all of them to an empty
- * Redis. The benchmark prints how long calls blocked Redis (p50, p99, longest), how long this
- * process waited for a call at most, how long the sync held the lock of the shard, and the heap.
+ * memory the sync needs. The shard has BENCH_WALLETS (200,000) wallets, and one of these wallets
+ * has BENCH_RESERVATIONS (200,000) open reservations. The sync writes all wallets and reservations
+ * to an empty Redis. The benchmark prints:
+ *
+ * - how long calls blocked Redis (p50, p99, longest), and how long this process waited for the
+ *   slowest call;
+ * - how long the sync held the lock of the shard;
+ * - the largest heap of this process.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";

@@ -34,7 +34,7 @@ const MEMORY_ACCOUNTS = Number(process.env["BENCH_ACCOUNTS"] ?? 100_000);
 const PER_SECOND = 5_000;
 /**
  * About 50 losses a second. The number 101 has no common factor with the number of accounts, so
- * that each loss is of another account: an account breaches its rules only once.
+ * that each loss is of a different account: an account breaches its rules only once.
  */
 const LOSS_EVERY = 101;
 const AIM_P99_MS = 250;
@@ -87,7 +87,7 @@ async function latency(): Promise<Aim[]> {
       MEASURE_MS,
     );
     console.log(line(`breach to command, ${PER_SECOND} valuations/s, ${ACCOUNTS} accounts`, figures));
-    console.log(line("  of that until its transaction", recorded));
+    console.log(line("  of that, until the breach is written", recorded));
     return [
       {
         what: `breach to command, p99 of ${figures.count}, ${PER_SECOND} valuations/s`,
@@ -156,7 +156,7 @@ async function share(): Promise<Aim[]> {
     const mean = (all: readonly number[]): number => all.reduce((sum, one) => sum + one, 0) / all.length;
     const [alone, beside] = [mean(rates.without), mean(rates.with)];
     const lost = 1 - beside / alone;
-    // Turns that differ more than the aim show nothing, whatever their means are.
+    // If the turns without the risk process differ by the aim or more, the means prove nothing.
     const spread = (Math.max(...rates.without) - Math.min(...rates.without)) / alone;
     return [
       {

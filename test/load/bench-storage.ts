@@ -16,7 +16,10 @@ import { deposit, startAcceptHarness, statusOf, type AcceptHarness } from "./acc
 const STATE_DIR = path.resolve(import.meta.dirname, "../../.local/bench-storage");
 const DEPOSITS = Number(process.env["BENCH_DEPOSITS"] ?? 20_000);
 const CONCURRENT_DEPOSITS = 64;
-/** These deposits are not counted, because they fill database pages that later commands share. */
+/**
+ * Deposits before the measurement. They are not counted, because they allocate database pages that
+ * later deposits share.
+ */
 const WARM_UP_DEPOSITS = 2_000;
 const FINAL_POLL_MS = 100;
 const FINAL_DEADLINE_MS = 60_000;
@@ -48,7 +51,10 @@ async function makeDeposits(harness: AcceptHarness, count: number): Promise<void
   await delay(SETTLE_MS);
 }
 
-/** Bytes of each table with its indexes, by `schema.table`; partitions count for their parent. */
+/**
+ * Bytes of each table with its indexes, by `schema.table`. The size of a partition is added to its
+ * parent table.
+ */
 async function tableSizes(url: string): Promise<Sizes> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

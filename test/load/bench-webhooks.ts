@@ -116,8 +116,9 @@ class Bench {
   }
 
   /**
-   * Publishes the next event of an organization: in turn a closed position, and the transaction of
-   * its deal on the other topic. An event that arrives too early waits for the event before it.
+   * Publishes the next event of an organization. A closed position alternates with the transaction
+   * of its deal, which goes to the other topic. In the webhooks service, an event that arrives too
+   * early waits for the event before it.
    */
   async #publish(organizationId: string): Promise<void> {
     const published = this.#published.get(organizationId) ?? 0;
@@ -291,7 +292,7 @@ async function besideHanging(bench: Bench): Promise<void> {
   console.log(line(`(d) 99 of 100 endpoints, ${STEADY_DELIVERIES} deliveries/s, all turns`, without));
   console.log(line("(e) the same 99, while the 100th endpoint hangs", beside));
   const ratio = (beside.p99Ms / without.p99Ms).toFixed(2);
-  console.log(`p99 beside an endpoint that hangs: ${ratio} x the p99 without   aim <= ${AIM_RATIO}`);
+  console.log(`p99 while the 100th endpoint hangs: ${ratio} x the p99 while it answers   aim <= ${AIM_RATIO}`);
   const [usual, usualBeside] = [p99OfUsualSecond(answering), p99OfUsualSecond(hanging)];
   const usualRatio = (usualBeside / usual).toFixed(2);
   console.log(`the same ratio for the median second: ${usualRatio} x (${usualBeside} and ${usual} ms)`);
@@ -305,8 +306,8 @@ function figuresOfAll(arrivals: readonly Arrival[], overMs: number): Figures {
 }
 
 /**
- * The median, over all seconds, of the p99 of a second, in milliseconds. One stall hardly changes
- * it.
+ * Computes the p99 of each second, and returns the median of these values in milliseconds. One
+ * stall hardly changes the median.
  */
 function p99OfUsualSecond(arrivals: readonly Arrival[]): number {
   const seconds = Map.groupBy(arrivals, ({ atMs, tookMs }) => Math.floor((atMs - tookMs) / SECOND_MS));

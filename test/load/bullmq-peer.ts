@@ -1,6 +1,6 @@
 /**
  * The competitor of `bench -- accept` and `bench -- curve`. BullMQ does the ledger work of a
- * deposit behind a Fastify route, in two processes, as gateway and worker in kapi.
+ * deposit behind a Fastify route, in two processes, like gateway and worker in kapi.
  * `node bullmq-peer.ts route` prints its address as JSON. `node bullmq-peer.ts worker` writes one
  * double-entry deposit per job to PostgreSQL, in one statement.
  */

@@ -18,7 +18,10 @@ const SHARES = [null, SAMPLED_SHARE, EVERYTHING];
 const WARM_UP_MS = 10_000;
 const TURN_MS = 1_500;
 const TURNS = 12;
-/** Longer than deposits need to become final, because their whole work is compared. */
+/**
+ * Pause after each turn. It is longer than deposits need to become final, so that their whole work
+ * is counted.
+ */
 const SETTLE_MS = 1_000;
 const READ_COMMANDS = 100;
 
@@ -36,7 +39,10 @@ interface Cost {
   readonly ms: Map<string, number>;
 }
 
-/** Prints the processor time per deposit and per read of a command, relative to no telemetry. */
+/**
+ * Prints the processor time per deposit and per read of a command, and how much more it is than
+ * without telemetry.
+ */
 export async function compareTelemetry(): Promise<void> {
   const sides: Side[] = [];
   try {

@@ -3,9 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { type Figures, figuresOf } from "./measure.ts";
 
-/** Maximum number of concurrent requests; above it, due requests are not sent. */
+/** While this many requests are in flight, due requests are not sent. */
 const MAX_IN_FLIGHT = 2_000;
-/** Every n-th request is followed to its end, so that about this many are followed per second. */
+/** Only about this many requests per second are followed until they succeed. */
 const MAX_FOLLOWED_PER_SECOND = 10;
 
 /** A request of the load, and how its end is observed. */

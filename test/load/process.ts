@@ -12,8 +12,8 @@ export interface ChildProcess<T> {
 }
 
 /**
- * Starts a script of this folder under the same Node, and waits for its first line. The script is
- * killed when this process exits.
+ * Starts a script of this folder with the Node of this process, and waits for the script's first
+ * line. The script is killed when this process exits.
  */
 export async function startProcess<T>(
   script: string,

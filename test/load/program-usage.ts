@@ -10,7 +10,7 @@ const KIB = 1024;
 
 /** The sums over the running processes of one program, since each of them started. */
 export interface ProgramUsage {
-  /** Also of ended child processes. */
+  /** Includes the processor time of ended child processes. */
   readonly cpuMs: number;
   /** How often the kernel gave a processor to one of the threads that still run. */
   readonly timeSlices: number;
@@ -30,7 +30,10 @@ export function usageOf(pids: ReadonlyMap<string, number>): Map<string, ProgramU
   return usage;
 }
 
-/** Proportional set size in bytes, by name: shared pages are divided among their processes. */
+/**
+ * Proportional set size in bytes, by name: a shared page is divided among the processes that share
+ * it.
+ */
 export function memoryOf(pids: ReadonlyMap<string, number>): Map<string, number> {
   return new Map(
     Array.from(processesOf(pids), ([name, processes]) => [
@@ -44,7 +47,7 @@ export function memoryOf(pids: ReadonlyMap<string, number>): Map<string, number>
 interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** The kernel's name of its program. */
+  /** The kernel's name for the program. */
   readonly command: string;
   readonly cpuMs: number;
 }
@@ -98,7 +101,7 @@ function proportionalBytesOf(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1] ?? 0) * KIB;
 }
 
-/** The text of a file in /proc; null if its process has ended. */
+/** The text of a file in /proc; null if it cannot be read, as after the end of its process. */
 function textOf(file: string): string | null {
   try {
     return readFileSync(file, "utf8");

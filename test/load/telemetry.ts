@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The recommended share for production (libs/runtime/README.md): one request of a hundred. */
+/** The recommended share for production (libs/runtime/README.md): one request in a hundred. */
 export const SAMPLED_SHARE = "0.01";
 
-/** The environment of the services, empty without telemetry; `stop` ends the collector. */
+/** Environment variables for the services; none without telemetry. `stop` ends the collector. */
 export interface BenchTelemetry {
   readonly environment: Readonly<Record<string, string>>;
   stop(): Promise<void>;

@@ -3,9 +3,10 @@
  * organization service, or empties Redis. Afterwards Redis, PostgreSQL and the credit ledger
  * entries give the same wallet. The usage lines match the responses (`expectEveryLine`).
  *
- * There are two exceptions. Lines may be missing whose usage entries were lost when Redis was
- * emptied; the test records these entries. A request without a response, with response 5xx or sent
- * while Redis was emptied may have lines or none, but is never charged too much.
+ * There are two exceptions. A line may be missing if its usage entry was lost when Redis was
+ * emptied; the test records these entries. The lines of a request are uncertain if the request got
+ * no response, got 5xx or was running while Redis was emptied. Such a request is never charged too
+ * much.
  */
 import { randomUUID } from "node:crypto";
 
@@ -68,7 +69,8 @@ let stack: TestStack;
 let reconciliation: CreditReconciliation;
 
 beforeAll(async () => {
-  // Until the session of a killed process times out, no process reads its partitions.
+  // A short session timeout: no process reads the partitions of a killed process until its session
+  // times out.
   stack = await startTestStack({
     twice: ["gateway"],
     env: { all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "" } },

@@ -213,7 +213,7 @@ describe("while records are added to a list", () => {
 
 describe("a filter", () => {
   it.each(NAMES)(
-    "of %s returns exactly the records that match, by each field and, except of commands and accounts, by time",
+    "of %s returns exactly the records that match: by each field, and by time in every list except commands and accounts",
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const { field, path, time, filters } = listOf(name);
@@ -265,7 +265,7 @@ describe("a cursor", () => {
   });
 
   it.each(NAMES)(
-    "of %s that is malformed, of another list, or sent with a page other than 1 gets 400; so does `from` after `to`, except of accounts",
+    "of %s gets 400 if it is malformed, of another list or sent with a page other than 1; `from` after `to` gets 400 in every list except accounts",
     async (name) => {
       const list = listOf(name);
       const rejected = async (path: string, query: string): Promise<unknown> => {

@@ -100,7 +100,7 @@ const commandsOf = (client: OutsideClient, key: string): Promise<{ id: string }[
 
 /**
  * One response is 202, and all other responses are duplicates. Only the 202 of a creation has
- * credentials. A reset password is the same in every response.
+ * credentials. All responses to a password reset have the same password.
  */
 function expectOneCommand(operation: Operation, answers: readonly Answer<EnvelopeView>[]): EnvelopeView {
   const firsts = answers.filter(({ status }) => status === 202);

@@ -25,9 +25,9 @@ const UNBILLED = new Set([401, 402, 403, 429]);
  *   command's operation, and the id of one of the requests with the command's key. A line whose
  *   entry was lost may have no request id: then command-status reported the reservation.
  * - The response of any other request names the price of {@link priceOf}. The lines of the request
- *   have its request id and operation, and their credits add up to this price. A request has at
- *   most one line. A change that its owner rejected may have three: the charge, its refund and the
- *   read price. Lines whose entry was lost may be missing.
+ *   have its request id and operation, and their credits add up to this price. A change that its
+ *   owner rejected has at most three lines: the charge, its refund and the read price. Any other
+ *   request has at most one line. Lines whose entry was lost may be missing.
  * - A request is uncertain if it got no response, got 5xx or was running while Redis was emptied.
  *   Such a request is never charged more than its price plus the read price.
  * - Every line has the id of a request that was sent. Only a line of a command whose entry was lost

@@ -13,8 +13,8 @@ import { CreditReconciliation } from "./credit-reconciliation.ts";
 const REQUESTS = 2_000;
 const CREDITS = 1_000;
 /**
- * Concurrent requests of each gateway. A gateway waits 600 ms for Redis; with all 2,000 requests at
- * the same time, a slow machine answers the last ones 500.
+ * Concurrent requests of each gateway. A gateway waits at most 600 ms for Redis. If all 2,000
+ * requests were sent at the same time, a slow machine would answer some of them with 500.
  */
 const CONNECTIONS_PER_GATEWAY = 100;
 const CONNECT_TIMEOUT_MS = 30_000;
@@ -62,7 +62,7 @@ async function sendConcurrently(managementKey: string, count: number): Promise<S
 }
 
 it(
-  `${REQUESTS} requests, ${2 * CONNECTIONS_PER_GATEWAY} of them concurrent, through two gateways with ${CREDITS} credits: ${CREDITS} return 200, the rest 402, 0 credits remain`,
+  `of ${REQUESTS} requests through two gateways, at most ${2 * CONNECTIONS_PER_GATEWAY} at the same time, ${CREDITS} credits pay for ${CREDITS}: these return 200, all others 402, and 0 credits remain`,
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });

@@ -1,7 +1,7 @@
 /**
- * Money adds up. The test sends requests for several accounts: deposits, withdrawals, trades,
- * disabled and enabled accounts, repeated requests. Afterwards the ledger and the trading server
- * agree to the cent, and the organization's wallet agrees with its usage.
+ * Money adds up. The test deposits, withdraws, trades, disables and enables accounts, and repeats
+ * requests. Afterwards the ledger and the trading server agree to the cent, and the organization's
+ * wallet agrees with its usage.
  */
 import { randomUUID } from "node:crypto";
 

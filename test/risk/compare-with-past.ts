@@ -1,8 +1,8 @@
 /**
  * Compares the alerts of the risk service with an oracle that looks at the whole log of valuations
- * again, and the commands and events of the service with its alerts. The alerts and the versions of
- * rules are read from the tables of the service. Only these tables have the offset from which a
- * version of rules was active.
+ * again. Then compares the commands and events of the service with its alerts. The alerts and the
+ * versions of rules are read from the tables of the service. Only these tables have the offset from
+ * which a version of rules was active.
  */
 import {
   accountKey,
@@ -158,8 +158,8 @@ async function valuationsOf(
 }
 
 /**
- * Versions and valuations in the order in which the service must have processed them. `count` is
- * the number of these valuations.
+ * Versions and valuations in the order in which the service processes them, without the valuations
+ * before the first version. `count` is the number of the returned valuations.
  */
 function stepsOf(
   versions: readonly VersionRow[],
@@ -184,14 +184,14 @@ function stepsOf(
   return { steps, count };
 }
 
-/** The breaches without the command of their action, and those that only notify but have one. */
+/** Describes breaches that lack the command of their action, or have a command for `notify`. */
 function wrongActions(breaches: readonly AlertRow[]): string[] {
   return breaches
     .filter(({ rule, command_id: id }) => (rule.action === "notify") !== (id === null))
     .map(({ id, rule, command_id: command }) => `breach ${id}: action ${rule.action}, command ${command ?? "none"}`);
 }
 
-/** The ids of all messages of a topic for which `idOf` returns one, with repeats. */
+/** The ids that `idOf` returns for the messages of a topic, with repeats, without null. */
 async function sentBy(
   service: RiskService,
   topic: TopicContract,
