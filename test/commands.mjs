@@ -1,7 +1,8 @@
 /**
  * `npm run bench`, `npm run scenario` and `npm run verify`: runs a sub-command of `commands.json`
- * with all further arguments. Plain JavaScript for Node 20 or later: it installs missing packages,
- * then runs the sub-command with the checkout's own Node.
+ * with all further arguments. Installs missing packages, then runs the sub-command with the
+ * checkout's own Node. Plain JavaScript for Node 20 or later, because it runs before the packages
+ * are installed.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -10,8 +11,8 @@ import { ensureDependencies, NODE, ROOT, run, toolEnvironment } from "../deploy/
 
 const USAGE_EXIT_CODE = 2;
 /**
- * Groups of sub-commands: the arguments of Node, one line of help, and what the machine must have
- * besides npm.
+ * Groups of sub-commands. A sub-command has the arguments of Node, one line of help, and what else
+ * the machine must have.
  */
 const GROUPS = JSON.parse(readFileSync(path.join(ROOT, "test", "commands.json"), "utf8"));
 

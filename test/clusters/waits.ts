@@ -18,8 +18,8 @@ export class Waits {
   }
 
   /**
-   * Repeats `check` until it returns null. Any other result, or the message of a thrown error, is
-   * the reason to wait. Returns null, or the last reason at the deadline.
+   * Repeats `check` until it returns null, and returns null. Any other result, or the message of a
+   * thrown error, is the reason to wait. After `deadlineMs`, returns the last reason.
    */
   async until(
     what: string,
@@ -36,7 +36,7 @@ export class Waits {
         if (Date.now() - beganMs > deadlineMs) return missing;
         if (Date.now() - printedMs > REPORT_EVERY_MS) {
           printedMs = Date.now();
-          this.#say(`  has waited for ${Math.round((printedMs - beganMs) / 1_000)} s for ${what}: ${missing}`);
+          this.#say(`  still waits for ${what} after ${Math.round((printedMs - beganMs) / 1_000)} s: ${missing}`);
         }
         await delay(POLL_MS);
       }
@@ -45,7 +45,7 @@ export class Waits {
     }
   }
 
-  /** Waits for `work`; throws if it takes longer than `deadlineMs`. */
+  /** Returns the result of `work`; throws if `work` takes longer than `deadlineMs`. */
   async within<T>(what: string, deadlineMs: number, work: Promise<T>): Promise<T> {
     this.#current.add(what);
     let timer: NodeJS.Timeout | undefined;

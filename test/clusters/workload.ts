@@ -14,21 +14,25 @@ import { type ClusterHarness, INITIAL_BALANCE, type Organization } from "./clust
 
 /** Interval at which the operations that are due are sent. */
 const TURN_MS = 20;
-/** Maximum number of operations in flight; more are counted as not sent. */
-const MAX_IN_FLIGHT = 1_000;
-/** Pause after an answer without Retry-After. */
-const FIRST_PAUSE_MS = 500;
 /**
- * Upper limit of the pause between two tries. Pauses grow with each try up to this limit; a random
- * jitter of up to half the pause is added.
+ * Maximum number of requests and watches in flight. At the maximum, a due operation is counted as
+ * not sent.
  */
+const MAX_IN_FLIGHT = 1_000;
+/** First pause, if the answer has no Retry-After. */
+const FIRST_PAUSE_MS = 500;
+/** Upper limit of the pause between two tries, without jitter. */
 const MAX_PAUSE_MS = 5_000;
 const PAUSE_GROWTH = 1.5;
 const MAX_AMOUNT_MINOR = 10_000;
-/** Highest limit of a risk rule, in units of currency. Trades lose this in about a minute. */
+/**
+ * Highest limit of a risk rule, in units of currency. An account that trades automatically loses
+ * this amount in about a minute.
+ */
 const MAX_RISK_AMOUNT = 40;
-/** Mean time between two moves of a market, and the largest move of a price in points. */
+/** Mean time between two moves of prices of one organization. */
 const MARKET_PAUSE_MS = 2_000;
+/** The largest move of a price, in points. */
 const MAX_MOVE_POINTS = 300;
 const SYMBOLS = ["EURUSD", "GBPUSD", "AUDUSD", "USDJPY", "XAUUSD"] as const;
 /** Longest wait of one read of a command, in seconds. */
@@ -56,7 +60,10 @@ export interface WorkloadOptions {
   readonly moveMarket: ClusterHarness["moveMarket"];
 }
 
-/** Sends operations all the time, and repeats each with its key until it is accepted. */
+/**
+ * Sends operations at a rate, and moves prices. Sends each mutation again, with the same key, until
+ * the mutation is accepted.
+ */
 export class Workload {
   readonly #options: WorkloadOptions;
   readonly #inFlight = new Set<Promise<void>>();
@@ -79,7 +86,10 @@ export class Workload {
     this.#running = Promise.all([this.#send(rate), this.#moveMarkets()]);
   }
 
-  /** Sends no new operations. Returns when all are answered, or given up after `deadlineMs`. */
+  /**
+   * Sends no new operations. Resolves when nothing is in flight. A mutation that is not accepted
+   * within `deadlineMs` is a violation.
+   */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     this.#giveUpMs = Date.now() + deadlineMs;
@@ -98,7 +108,10 @@ export class Workload {
     }
   }
 
-  /** Moves prices, so that limits are reached. Ignores errors: the trading server may be down. */
+  /**
+   * Moves prices, so that accounts reach the limits of risk rules. Ignores errors, because a fault
+   * can stop the trading server.
+   */
   async #moveMarkets(): Promise<void> {
     const { random, organizations, moveMarket } = this.#options;
     while (!this.#stopping) {
@@ -200,11 +213,11 @@ export class Workload {
     const { command, duplicate, credentials } = reply.body as EnvelopeView;
     const isNew = reply.status === 202;
     const name = `${operation.kind} with key ${operation.key}`;
-    if (duplicate === isNew) violations.add(`${name}: ${reply.status} says duplicate ${duplicate}`);
+    if (duplicate === isNew) violations.add(`${name} was answered ${reply.status} with duplicate ${duplicate}`);
     if (!isNew && operation.tries.length === 1) violations.add(`${name} was new, but was answered as a duplicate`);
     if (operation.kind === "creation" && credentials === undefined) {
       const wasLost = operation.tries.some(({ status }) => status === null);
-      if (isNew || !wasLost) violations.add(`${name}: nobody got its passwords, after ${answersOf(operation)}`);
+      if (isNew || !wasLost) violations.add(`${name}: no answer had the passwords (${answersOf(operation)})`);
     }
     operationLog.wasAccepted(operation, command.id);
     recovery.accepted(operation);
@@ -214,7 +227,10 @@ export class Workload {
     this.#begin(() => this.#watch(operation).finally(() => this.#watched.delete(account)));
   }
 
-  /** Watches an operation until it is final. Only one per account is watched at a time. */
+  /**
+   * Reads the command of an operation until the command is final, or until `stop`. Callers watch
+   * only one operation per account at a time.
+   */
   async #watch(operation: Operation): Promise<void> {
     const { organizations, operationLog, violations, recovery } = this.#options;
     while (!this.#stopping) {
@@ -226,7 +242,8 @@ export class Workload {
       });
       if (reply === undefined) return;
       operationLog.saw(reply, DUE_MS + WAIT_S * 1_000);
-      if (reply.status === 404) return violations.add(`command ${operation.commandId} was accepted, but is 404`);
+      if (reply.status === 404)
+        return violations.add(`command ${operation.commandId} was accepted, but its read was answered 404`);
       const status = reply.status === 200 ? (reply.body as { command: { status: string } }).command.status : "";
       if (FINAL.has(status)) {
         operationLog.completed(operation);
@@ -268,7 +285,11 @@ export class Workload {
   }
 }
 
-/** Grows from the answer's Retry-After up to {@link MAX_PAUSE_MS}; jitter is added. */
+/**
+ * Returns the pause before the next try. The pause starts at the answer's Retry-After or
+ * {@link FIRST_PAUSE_MS}, and grows with each try up to {@link MAX_PAUSE_MS}. A random jitter of up
+ * to half the pause is added.
+ */
 function pauseMs({ retryAfterMs }: Reply, tries: number): number {
   const firstMs = retryAfterMs ?? FIRST_PAUSE_MS;
   return Math.min(firstMs * PAUSE_GROWTH ** (tries - 1), MAX_PAUSE_MS) * (1 + Math.random() / 2);

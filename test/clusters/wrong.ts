@@ -9,8 +9,8 @@ import type { ClusterHarness } from "./cluster-harness.ts";
 
 const BREACH_TIMEOUT_MS = 300_000;
 /**
- * Deletes a breach that is older than a minute. Risk has stored a later position by then, so no
- * process finds the breach again.
+ * Deletes a breach that was recorded more than a minute ago. By then, risk has stored a later
+ * offset of the valuations, so no process finds the breach again.
  */
 const DELETE_BREACH = statement<{ id: string }>(
   "test-delete-breach",
@@ -20,9 +20,8 @@ const DELETE_BREACH = statement<{ id: string }>(
 );
 
 /**
- * Makes one intended error: a wrong entry in the operation log, a wrong effect in kapi, or
- * something that the checks can no longer see. The run must then report a violation, which shows
- * that the checks work.
+ * Makes one intended error in the operation log, in kapi, or in what the checks have received. The
+ * violation that the run then reports shows that the checks work. An empty `kind` makes no error.
  */
 export async function injectError(
   kind: Settings["wrong"],

@@ -190,7 +190,7 @@ describe.each(OPERATIONS.filter(({ paged }) => paged === true))("the page of $na
   });
 });
 
-/** The path of a row may already have a query. */
+/** Returns "&" if the path of the row already has a query. */
 const separatorOf = ({ path }: OperationRow): string => (path.includes("?") ? "&" : "?");
 
 /** An operation, a parameter of its query, and values of the parameter that are rejected. */

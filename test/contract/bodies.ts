@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { BodyKind } from "./interface-tables.ts";
 
-/** Returns a valid body of this kind. If the kind has a request id, it is a new one. */
+/** Returns a valid body of this kind. Every `requestId` in the body is new. */
 export function validBody(kind: BodyKind): Record<string, unknown> {
   const requestId = `request-${randomUUID()}`;
   switch (kind) {

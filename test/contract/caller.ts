@@ -38,7 +38,7 @@ export interface Answer {
 
 const DEADLINE_MS = 40_000;
 
-/** Sends requests with one management key, unless the options of a request replace it. */
+/** Sends requests with one management key, unless a request has the option `authorization`. */
 export class Caller {
   readonly managementKey: string;
   readonly #baseUrl: string;

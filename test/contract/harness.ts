@@ -31,7 +31,10 @@ export interface ContractHarness {
   readonly target: Target;
   /** A key with all scopes, of another organization without credits. */
   readonly poor: Caller;
-  /** The server of poor's organization. The account, command, breach and template do not exist. */
+  /**
+   * The server of the organization of `poor`. The account, command, breach and template do not
+   * exist.
+   */
   readonly poorTarget: Target;
   /** Keys of the owner's organization with exactly one scope each. */
   readonly single: ReadonlyMap<Scope, Caller>;
@@ -67,8 +70,8 @@ export async function startContractHarness({
   const stack = await startTestStack({
     together,
     env: {
-      // A grace time of a day: the digests of yesterday are never complete, those of the day before
-      // yesterday are. See DIGEST_DATE.
+      // A grace time of a day: kapi completes the digests of the day before yesterday, and never
+      // those of yesterday. See DIGEST_DATE.
       all: { KAFKA_SESSION_TIMEOUT_MS: "6000", QUOTES_FILE: "", DIGEST_GRACE_MS: "86400000", ...env },
       "trading-simulator": { TICK_INTERVAL_MS: "200" },
     },

@@ -1,7 +1,7 @@
 /**
  * The tables of the interface, transcribed by hand. Nothing is imported from the tested code, so
- * that an error there is not repeated here. Rows from the decisions, not from the interface, cite
- * their section.
+ * that an error there is not repeated here. A row that the interface does not have cites a section
+ * of the decisions.
  */
 
 export const SCOPES = [
@@ -32,7 +32,7 @@ export const ERROR_TEXTS = {
 export const SERVER_ACCESS_TEXT = "Missing server access: <serverId>";
 export const RATE_LIMIT_TEXT = "Rate limit exceeded";
 
-/** Decisions, 7.1, in credits. */
+/** Prices in credits (decisions, 7.1). */
 export const PRICES = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20 } as const;
 
 /** The interface's "Limits". */
@@ -99,9 +99,12 @@ export function minutesAgo(minutes: number): string {
 }
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
-/** The last day with digests: in the harness, kapi makes them a day after the end of their day. */
+/**
+ * The last day with digests. In the harness, kapi makes the digests of a day 24 hours after the end
+ * of the day.
+ */
 export const DIGEST_DATE = daysAgo(2);
-/** A day that is over, whose digests are not complete in the harness. */
+/** A day that has ended, but whose digests are not complete in the harness. */
 export const INCOMPLETE_DATE = daysAgo(1);
 
 function row(

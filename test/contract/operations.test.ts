@@ -32,7 +32,7 @@ import {
 
 /** Statuses that unavailable.test.ts causes, in a separate stack with paused services. */
 const ELSEWHERE = new Set([500]);
-/** Longer than the minute and a half after which evidence is complete. */
+/** Time limit of a test that waits until the evidence of a breach is stored. */
 const EVIDENCE_MS = 120_000;
 
 let harness: ContractHarness;
@@ -60,8 +60,8 @@ const isOfTemplate = ({ path }: OperationRow): boolean => path.includes("{templa
 const priceOf = ({ price }: OperationRow): number => PRICES[price] * (price === "bulkItem" ? 2 : 1);
 
 /**
- * If the operation changes an account or a template, returns a new one, so that the account and the
- * template of other tests stay unchanged. Otherwise returns no values.
+ * If the operation changes an account or a template, creates a new account or template and returns
+ * it. So the account and the template of other tests stay unchanged. Otherwise returns no values.
  */
 async function targetOf(operation: OperationRow): Promise<Partial<Target>> {
   const { serverId } = harness.target;
@@ -359,7 +359,7 @@ describe("the document at /openapi.json", () => {
   });
 });
 
-describe("a request without an operation", () => {
+describe("a request that matches no operation", () => {
   it("returns 404 for an unknown path, and 405 with Allow for an unknown method, with an error body", async () => {
     expectError(await harness.owner.send("GET", "/api/v1/management/nothing"), 404, 0, "Not found");
     const answer = await harness.owner.send("PUT", "/api/v1/management/credits/balance", { body: {} });

@@ -62,7 +62,7 @@ const missing = (operation: OperationRow): string => ERROR_TEXTS[403].replace("<
 const noAccess = (serverId: string): string => SERVER_ACCESS_TEXT.replace("<serverId>", serverId);
 
 describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
-  it.each(SCOPES)("checks the scope of a key that only has %s", async (scope) => {
+  it.each(SCOPES)("returns 403 to a key with only %s, unless the operation needs this scope", async (scope) => {
     const caller = harness.single.get(scope);
     if (caller === undefined) throw new Error(`no key with ${scope}`);
     const answer = await probe(caller, operation);
@@ -73,12 +73,12 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
     } else expectRefused(answer, missing(operation));
   });
 
-  it("rejects a key without a scope", async () => {
+  it("rejects a key without scopes", async () => {
     expectRefused(await probe(harness.withoutScope, operation), missing(operation));
   });
 
   if (operation.path.includes("{serverId}")) {
-    it("rejects a key for other servers, and accepts the key on its own server", async () => {
+    it("rejects a key for another server, and accepts this key on the other server", async () => {
       const { serverId } = harness.target;
       expectRefused(await probe(harness.limited, operation), noAccess(serverId));
       const elsewhere = await probe(harness.limited, operation, { serverId: harness.otherServerId });
@@ -96,7 +96,7 @@ describe.each(OPERATIONS)("$name, which needs $scope", (operation) => {
       expectRefused(await probe(harness.owner, operation, { serverId: unknown }), noAccess(unknown));
     });
 
-    it("reports a missing scope before a missing server access", async () => {
+    it("reports the missing scope if scope and server access are both missing", async () => {
       expectRefused(await probe(harness.withoutScope, operation, { serverId: randomUUID() }), missing(operation));
     });
   }
@@ -161,38 +161,41 @@ describe("access by the servers of a key", () => {
   const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
-  it.each(CELLS)("$id checks the servers of a key for $reach", async ({ id, contract, reach }) => {
-    const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
-    const path = contract.path
-      .replace(":serverId", serverId)
-      .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
-      .replace(":commandId", commandId)
-      .replace(":breachId", breachId)
-      .replace(":templateName", templateName)
-      .replaceAll(/:\w+/g, randomUUID());
-    const options = contract.body === undefined ? {} : { body: {} };
-    const query = QUERIES[id]?.() ?? "";
-    const answer = await callerOf(reach).send(contract.method, path + query, options);
-    const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
-    expect(about, `ABOUT has no entry for ${id}`).toBeDefined();
-    if (about === "all servers" && reach !== "all servers") {
-      expectRefused(answer, "Missing server access: all servers of the organization");
-    } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));
-    else if (about === "a command" && reach === "another server") {
-      expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
-    } else {
-      // The endpoint in the path does not exist, and a mutation has no valid body.
-      const admitted =
-        contract.method !== "GET"
-          ? [400, 404]
-          : contract.path.includes(":endpointId")
-            ? [404]
-            : id === "getBreachEvidence"
-              ? [200, 409]
-              : [200];
-      expect(admitted, answer.text).toContain(answer.status);
-    }
-  });
+  it.each(CELLS)(
+    "$id admits a key for $reach exactly if the key has access to the servers that the operation needs",
+    async ({ id, contract, reach }) => {
+      const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
+      const path = contract.path
+        .replace(":serverId", serverId)
+        .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
+        .replace(":commandId", commandId)
+        .replace(":breachId", breachId)
+        .replace(":templateName", templateName)
+        .replaceAll(/:\w+/g, randomUUID());
+      const options = contract.body === undefined ? {} : { body: {} };
+      const query = QUERIES[id]?.() ?? "";
+      const answer = await callerOf(reach).send(contract.method, path + query, options);
+      const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
+      expect(about, `ABOUT has no entry for ${id}`).toBeDefined();
+      if (about === "all servers" && reach !== "all servers") {
+        expectRefused(answer, "Missing server access: all servers of the organization");
+      } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));
+      else if (about === "a command" && reach === "another server") {
+        expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
+      } else {
+        // The endpoint in the path does not exist, and a mutation has no valid body.
+        const admitted =
+          contract.method !== "GET"
+            ? [400, 404]
+            : contract.path.includes(":endpointId")
+              ? [404]
+              : id === "getBreachEvidence"
+                ? [200, 409]
+                : [200];
+        expect(admitted, answer.text).toContain(answer.status);
+      }
+    },
+  );
 
   it("a limited key can only subscribe to live metrics of its servers", async () => {
     const { stack, owner, within, limited, target } = harness;

@@ -1,7 +1,8 @@
 /**
  * Calls every operation of {@link OPERATIONS} while the services behind the gateway are paused, and
  * while Redis is unavailable. The 500 comes within five seconds, has the form of the interface and
- * costs no credits. When the services run again, the same request with the same key is accepted.
+ * costs no credits. When the paused services run again, the same request with the same key is
+ * accepted.
  * {@link NEEDS_NO_OWNER} lists the operations that return 200 while the services are paused.
  */
 import { randomUUID } from "node:crypto";

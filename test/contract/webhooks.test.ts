@@ -1,6 +1,6 @@
 /**
- * Tests every webhook operation with every status in its row, on the running system: fields, error
- * texts, headers and price.
+ * Tests every webhook operation with every status in its row and with 429, on the running system:
+ * fields, error texts, headers and price.
  */
 import { randomUUID } from "node:crypto";
 
@@ -135,7 +135,7 @@ function expectError(answer: Answer, status: number, charged: number, error?: st
 const PROVOKE: Readonly<Record<number, (operation: WebhookRow) => Promise<void>>> = {
   400: async ({ wrong, ...operation }) => {
     if (wrong === undefined) {
-      // The request cannot be invalid: 400 means that the endpoint is disabled.
+      // No body or query of this operation is invalid. It returns 400 for a disabled endpoint.
       const endpointId = await newEndpoint(harness.owner);
       await harness.owner.send("PATCH", `${WEBHOOKS}/${endpointId}`, { body: { status: "disabled" } });
       const answer = await send(operation, { target: { endpointId, deliveryId: target.deliveryId } });

@@ -40,7 +40,7 @@ it.each(["breach.json", "interval.json"])("the Python program verifies %s", asyn
 it.each([
   ["a changed value in a record", '"equity": "9431.20"', '"equity": "9431.21"'],
   ["a changed value outside the records", '"threshold": "9500.00"', '"threshold": "9500.01"'],
-  ["a repeated member", '"offset": 1200', '"offset": 1, "offset": 1200'],
+  ["a repeated JSON member", '"offset": 1200', '"offset": 1, "offset": 1200'],
   ["a changed signature", /(.)"\n {2}\}\n\}\n$/, '_"\n  }\n}\n'],
   ["a changed last hash", /"lastHash": "./, '"lastHash": "x'],
 ])("the Python program and the client refuse a document with %s", async (_title, from, to) => {

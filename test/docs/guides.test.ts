@@ -83,13 +83,13 @@ async function installRequests(): Promise<void> {
 }
 
 describe("the quickstart", () => {
-  it("works as it is in a shell", async () => {
+  it("works unchanged in a shell", async () => {
     const printed = await runProgram("quickstart.md", "sh");
     expect(printed).toMatch(/account: \d{8}/);
     expect(printed).toContain('"type":"initial_balance"');
   });
 
-  it("works as it is in TypeScript, up to the live equity of the new account", async () => {
+  it("works unchanged in TypeScript, and prints the live equity of the new account", async () => {
     const printed = await runProgram("quickstart.md", "ts");
     expect(printed).toContain("balance: 10250.55");
     expect(printed).toContain("duplicate: true same command: true");
@@ -97,7 +97,7 @@ describe("the quickstart", () => {
     expect(printed).toContain("equity: 10250.55");
   });
 
-  it("works as it is in Python", { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS }, async () => {
+  it("works unchanged in Python", { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS }, async () => {
     await installRequests();
     const printed = await runProgram("quickstart.md", "python");
     expect(printed).toContain("balance: 10250.55");
@@ -107,7 +107,7 @@ describe("the quickstart", () => {
 
 describe("the guide to Python", () => {
   it(
-    "works as it is, in a separate Python environment",
+    "works unchanged in a separate Python environment",
     { timeout: INSTALL_TIMEOUT_MS + PROGRAM_TIMEOUT_MS },
     async () => {
       const venv = path.join(FOLDER, "venv");
@@ -136,7 +136,7 @@ describe("the guide to testing", () => {
 });
 
 describe("the prop-firm recipe", () => {
-  it("flattens an account at its daily loss, and not at a payout, checks its samples and reconciles the ledger", async () => {
+  it("flattens an account at its daily loss and not at a payout, then checks samples and daily digests", async () => {
     const accountNumber = await client.openAccount(10_000);
     const [command, file] = prepare("prop-firm-recipe.md", "ts");
     const engine = spawn(command, [file], { cwd: FOLDER, env: environment({ KAPI_ACCOUNT: accountNumber }) });
@@ -154,7 +154,7 @@ describe("the prop-firm recipe", () => {
     await client.succeeded(payout.body.command.id);
     await control.holdPrice("EURUSD", 1.2, 1.2001);
     await control.buy(accountNumber, "EURUSD", 1);
-    // A loss of 3 %: neither the deposit nor the payout counts.
+    // A loss of 3 %: neither the deposit nor the payout counts as profit or loss.
     await control.holdPrice("EURUSD", 1.197, 1.1971);
     const breaches = client.server(`/accounts/${accountNumber}/breaches`);
     expect((await client.call<{ breaches: unknown[] }>("GET", breaches)).body.breaches).toEqual([]);

@@ -28,7 +28,7 @@ afterAll(() => system.stop());
 const accountOf = (accountNumber: string) => kapi.server(system.demo.serverId).account(accountNumber);
 
 it(
-  "a state has the equity of the last minute that was over, with its age, and none before the first minute is over",
+  "a state has the equity of the last full minute, with its age; before the end of the first minute it has no equity",
   async () => {
     const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
     const account = accountOf(accountNumber);
@@ -37,7 +37,8 @@ it(
       readonly equity: number;
       readonly measuredAt: string;
     }
-    // The first sample is measured at the creation; its snapshot is stored after its minute.
+    // The first sample is measured at the creation. Its snapshot is stored after the end of the
+    // minute.
     const snapshots = await eventually(
       async () => {
         const { body } = await client.call<{ snapshots: readonly Snapshot[] }>("GET", path);

@@ -55,7 +55,10 @@ interface Moment {
   readonly open: ReadonlyMap<string, { readonly opened: number; readonly left: number }>;
 }
 
-/** Carries out the steps one after the other, and records the moment after each. */
+/**
+ * Carries out the steps one after the other. Records a moment before the first step and after each
+ * step. A "close" without an open position opens one.
+ */
 async function trade(accountNumber: string, steps: readonly Step[]): Promise<Moment[]> {
   const open = new Map<string, { opened: number; left: number }>();
   const moments: Moment[] = [];

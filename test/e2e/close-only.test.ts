@@ -1,4 +1,4 @@
-/** Accounts that can only close positions, as an organization's backend uses them. */
+/** Close-only accounts (decisions, 15.9), as an organization's backend uses them. */
 import { accountKey } from "@kapi/contracts";
 import { toIso } from "@kapi/kernel";
 import { eventually, valuation } from "@kapi/testkit";
@@ -65,7 +65,10 @@ async function expectNothingOpens(accountNumber: string): Promise<void> {
   expect(await control.pendingOrders(accountNumber)).toEqual([]);
 }
 
-/** After a close-only: positions stay, the pending order is cancelled, and nothing opens. */
+/**
+ * Expects that `command` made the account close-only: its positions stay open, its pending order is
+ * cancelled, and it opens nothing.
+ */
 async function expectCloseOnly(accountNumber: string, command: CommandView, positions: readonly string[]) {
   const orders = await list<{ id: string; status: string }>(accountNumber, "orders");
   const cancelled = orders.filter(({ status }) => status === "cancelled").map(({ id }) => id);
@@ -82,7 +85,7 @@ async function expectCloseOnly(accountNumber: string, command: CommandView, posi
 }
 
 describe("a close-only account", () => {
-  it("keeps its positions and opens none, until it is enabled; the list of accounts finds it", async () => {
+  it("keeps its positions, opens none until it is enabled, and is in the list of accounts with this status", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await expectCloseOnly(accountNumber, await change(accountNumber, "close-only"), positions);
     const path = client.server("/accounts?status=close_only&limit=100");
@@ -93,7 +96,7 @@ describe("a close-only account", () => {
     await control.buy(accountNumber, "EURUSD", 0.1);
   });
 
-  it("reduces and closes positions, moves money, and is flattened", async () => {
+  it("can reduce and close positions, get a deposit, and be flattened", async () => {
     const { accountNumber, positions } = await tradingAccount();
     await change(accountNumber, "close-only");
     await control.closeIfOpen(accountNumber, positions[0] ?? "", 0.2);
@@ -119,7 +122,7 @@ describe("a close-only account", () => {
     const [moved] = await live.samples(1);
     expect(moved).toMatchObject({ sequence: Number(latest?.["sequence"]) + 1, openPositionCount: 2 });
     live.close();
-    // A valuation of a later minute makes metrics store the snapshot of the first minute.
+    // A valuation of the next minute makes metrics store the snapshot of the current minute.
     const { serverId } = client.demo;
     const later = valuation({ serverId, accountNumber, measuredAt: toIso(Date.now() + MINUTE_MS) });
     const key = accountKey(serverId, accountNumber);

@@ -71,7 +71,7 @@ function lines<T>(text: string): T[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as T]));
 }
 
-it("stores a key only if a request with the key succeeds, in a file that only the user can read", async () => {
+it("stores a key in a file that only the user can read, and only after a request with the key succeeded", async () => {
   const { baseUrl, wsBase, serverId, managementKey } = system.demo;
   const addresses = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
   const wrong = start(["login", ...addresses, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");
@@ -83,7 +83,7 @@ it("stores a key only if a request with the key succeeds, in a file that only th
   expect(await kapi("status")).not.toContain(managementKey);
 });
 
-it("creates an account, deposits once for each idempotency key, and lists what happened", async () => {
+it("creates an account, deposits once for each idempotency key, and lists transactions, accounts and commands", async () => {
   const create = ["accounts", "create", "--name", "Ada Obi", "--balance", "100", "--leverage", "100", "--key", "ada"];
   const created = JSON.parse(await kapi(...create, "--json")) as {
     result: { accountNumber: string };
@@ -103,7 +103,7 @@ it("creates an account, deposits once for each idempotency key, and lists what h
   expect(lines(await kapi("commands", "list", "--account", accountNumber, "--json"))).toHaveLength(2);
 });
 
-it("exits with 1 for a command that fails, and says why", async () => {
+it("exits with 1 if a withdrawal fails, and prints why", async () => {
   const run = start(["accounts", "withdraw", accountNumber, "5000"]);
   expect(await run.ended).toBe(1);
   expect(run.err()).toContain("INSUFFICIENT_FUNDS");
@@ -138,7 +138,7 @@ it("forwards events as deliveries, with a secret that the next start uses again"
   await receiver.stop();
 });
 
-it("sets a risk template from a file, shows it in the same form, and deletes it", async () => {
+it("sets a risk template from a file, prints it in a form that `set` accepts, and deletes it only with --account-rules", async () => {
   const file = path.join(folder, "template.json");
   const rules = [{ id: "floor", type: "maxLoss", limit: { amount: 500.5 }, action: "notify" }];
   const template = { rules, appliesTo: { nameStartsWith: "Command line" }, newAccounts: true };

@@ -1,4 +1,4 @@
-/** A client of the console that is signed in, without a browser. */
+/** A signed-in client of the console's API, without a browser. */
 import { ConsoleSession, CSRF_HEADER } from "@kapi/contracts";
 import type { Demo } from "@kapi/local";
 

@@ -62,7 +62,7 @@ async function fullAccount(): Promise<{ account: string; positionId: string }> {
   await control.close(account, await control.buy(account, "EURUSD", 0.1));
   const positionId = await control.buy(account, "EURUSD", 0.2);
   await client.succeeded(deposit.body.command.id);
-  // A valuation of a later minute makes metrics store the snapshot of the first minute.
+  // A valuation of the next minute makes metrics store the snapshot of the current minute.
   const { serverId } = client.demo;
   const later = valuation({ serverId, accountNumber: account, measuredAt: toIso(Date.now() + MINUTE_MS) });
   await publish(system.stack, [{ topic: "tradingValuations", key: keyOf(account), value: JSON.stringify(later) }]);
@@ -167,7 +167,7 @@ describe("the immediate deletion", () => {
       late.push(...its.map(({ value }) => ({ topic, key, value: value.toString() })));
     }
     await publish(system.stack, late);
-    // The later event of another account on the same partitions shows that the repeated messages
+    // Later messages of another account, on the same partitions, show that the repeated messages
     // were read.
     const numbers = [account];
     do numbers.push(await client.openAccount(100));
@@ -192,7 +192,7 @@ describe("the immediate deletion", () => {
       for (const step of STEPS) {
         await service.stop();
         // The service is ready only after the Kafka session of the killed process has timed out. A
-        // deletion does not wait for that, so the fault point kills the service before it is ready.
+        // deletion does not need a ready service, so the fault point kills the service earlier.
         const started = service.start({ FAULT_POINT: `account.deletion-${step}` }).catch(() => undefined);
         await eventually(() => answers(service.url), { timeoutMs: START_TIMEOUT_MS });
         await expectUnavailable(() => deleteNow(account));

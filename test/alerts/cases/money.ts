@@ -1,10 +1,7 @@
 import { appearing, level, rising } from "../phases.ts";
 import { type AlertCase, FIRST, kapi } from "./case.ts";
 
-/**
- * Balances or credits that differ between two stores, wallet shards that do not serve requests, and
- * digests, usage entries and audit entries that are late.
- */
+/** Faults of the ledgers, daily digests, wallets, usage streams and the audit log. */
 export const MONEY: readonly AlertCase[] = [
   {
     alert: "KapiLedgerDiscrepancy",
@@ -46,7 +43,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiCreditDrift",
-    when: "a wallet differs from the ledger",
+    when: "a wallet differs from the credit ledger",
     series: { [kapi("organization_wallets_in_drift")]: level(0, 1) },
     labels: {},
     severity: "critical",
@@ -70,7 +67,7 @@ export const MONEY: readonly AlertCase[] = [
   },
   {
     alert: "KapiUsageLate",
-    when: "usage has waited for two minutes",
+    when: "the oldest usage entry has waited in Redis for two minutes",
     series: { [kapi("organization_usage_age")]: level(1, 120) },
     labels: {},
     severity: "warning",

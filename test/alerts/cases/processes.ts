@@ -37,7 +37,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiProcessRestarts",
-    when: "a process ends every minute",
+    when: "a process restarts every minute",
     series: { [kapi("process_uptime", FIRST)]: restarting() },
     labels: { application: "kapi", ...FIRST },
     severity: "warning",
@@ -53,7 +53,7 @@ export const PROCESSES: readonly AlertCase[] = [
   },
   {
     alert: "KapiDatabasePoolExhausted",
-    when: "callers wait for a connection all the time",
+    when: "queries wait for a database connection all the time",
     series: { [kapi("postgres_pool_waiting", { ...FIRST, pool: "finance" })]: level(0, 3) },
     labels: { application: "kapi", ...FIRST, pool: "finance" },
     severity: "warning",

@@ -1,7 +1,7 @@
 import { level, rising } from "../phases.ts";
 import { type AlertCase, kapi } from "./case.ts";
 
-/** Webhooks that are not delivered. */
+/** Webhooks that are late or fail. */
 export const WEBHOOKS: readonly AlertCase[] = [
   {
     alert: "KapiWebhooksLate",
