@@ -1,3 +1,4 @@
+import { assertDefined } from "@kapi/kernel";
 import { startPool, statement } from "@kapi/postgres";
 import { createLogger } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
@@ -30,16 +31,20 @@ export async function injectError(
   stack: TestStack,
 ): Promise<void> {
   const { receiver, checkers } = harness;
-  const deposit = operationLog.accepted.find((operation) => operation.kind === "deposit");
-  if (kind === "amount" && deposit !== undefined) deposit.amountMinor += 1;
-  if (kind === "command" && deposit !== undefined) deposit.commandId = "00000000-0000-4000-8000-000000000000";
+  const deposit = () =>
+    assertDefined(
+      operationLog.accepted.find((operation) => operation.kind === "deposit"),
+      "an accepted deposit",
+    );
+  if (kind === "amount") deposit().amountMinor += 1;
+  if (kind === "command") deposit().commandId = "00000000-0000-4000-8000-000000000000";
   if (kind === "breach") await deleteBreach(stack);
   if (kind === "delivery") {
-    const [first] = receiver.received;
-    const kept = receiver.received.filter(({ event }) => event.data.eventId !== first?.event.data.eventId);
+    const { event: first } = assertDefined(receiver.received[0], "a delivery");
+    const kept = receiver.received.filter(({ event }) => event.data.eventId !== first.data.eventId);
     receiver.received.splice(0, receiver.received.length, ...kept);
   }
-  if (kind === "charge" && operationLog.servedRead !== null) operationLog.failedReads.add(operationLog.servedRead);
+  if (kind === "charge") operationLog.failedReads.add(assertDefined(operationLog.servedRead, "a served read"));
   if (kind === "live")
     await Promise.all(checkers.filter(({ organization }) => organization === 0).map((one) => one.stop()));
   if (kind === "ending") {

@@ -1,6 +1,6 @@
 /** The commands of `kapi` that a new integrator needs. Each command is a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -76,9 +76,11 @@ it("stores a key in a file that only the user can read, and only after a request
   const addresses = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
   const wrong = start(["login", ...addresses, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");
   expect([await wrong.ended, wrong.out()]).toEqual([4, ""]);
+  const file = path.join(folder, "kapi", "config.json");
+  expect(existsSync(file)).toBe(false);
   const login = start(["login", ...addresses, "--key-stdin"], `${managementKey}\n`);
   expect([await login.ended, login.err()]).toEqual([0, ""]);
-  expect(statSync(path.join(folder, "kapi", "config.json")).mode & 0o777).toBe(0o600);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(await kapi("status")).toContain(baseUrl);
   expect(await kapi("status")).not.toContain(managementKey);
 });
