@@ -6,9 +6,9 @@ const TESTS = ["libs", "services", "deploy"];
 const EXCLUDED = ["**/node_modules/**", "test/tidy/fixtures/**"];
 
 /**
- * The files that take a minute or more. They begin first, because at the end of a run each of them
- * would leave a processor idle. Files that mostly wait, for example for the session of a killed
- * process, alternate with files that keep the processors busy.
+ * The files that take a minute or more. They begin first: a long file that begins last runs alone
+ * at the end, while a processor is idle. Files that mostly wait, for example for the session of a
+ * killed process, alternate with files that keep the processors busy.
  */
 const LONGEST = [
   "services/metrics/test/restart.integration.test.ts",
@@ -65,9 +65,10 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * `unit` needs only this machine. `integration` runs on real servers: its global set-up starts them
- * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `long` does the same for the
- * tests in {@link LONG}, and is not part of `npm test`. `tidy` checks the repository itself.
+ * `unit` needs no servers. `integration` runs on real servers: its global set-up starts the servers
+ * once per run, or uses KAFKA_BROKERS, POSTGRES_URL and REDIS_URL. `long` runs the tests in
+ * {@link LONG} on the same servers, and is not part of `npm test`. `tidy` checks the repository
+ * itself.
  */
 export default defineConfig({
   test: {

@@ -1,4 +1,4 @@
-/** Random risk rules of all types and actions, which the API would accept. */
+/** Makes random risk rules of all types and actions. The API accepts these rules. */
 import { RISK_ACTIONS, type RiskAction, type RiskLimit, type RiskRule, RiskRules } from "@kapi/contracts";
 
 import type { RandomSource } from "../live/random-source.ts";
@@ -11,8 +11,9 @@ const DAYS = [
 ] as const;
 /** A percentage has at most four decimals. */
 const PERCENT_UNITS = 10_000;
-/** Probability that a new version keeps a rule, and that it changes a kept rule. */
+/** Probability that a rule of the previous version is also in the new version. */
 const KEPT = 0.7;
+/** Probability that such a rule gets other values. */
 const CHANGED = 0.5;
 
 export interface RuleOptions {
@@ -27,8 +28,8 @@ export interface RuleOptions {
 }
 
 /**
- * Returns one to four rules that the API accepts together. Some of `before` stay, unchanged or with
- * other values.
+ * Returns one to four rules that the API accepts together. A rule of `before` can stay, unchanged
+ * or with other values.
  */
 export function randomRules(options: RuleOptions, before: readonly RiskRule[] = []): RiskRule[] {
   const { random } = options;

@@ -1,12 +1,14 @@
 /**
  * `npm run scenario -- risk`: kills and pauses two risk processes while they compare valuations
- * with rules. Random accounts trade, deposit and change their rules. Then the run compares every
- * alert with an oracle that looks at the whole log again, and the commands and events with the
- * alerts. A run with differences exits with 1.
- * `QUOTES_FILE` names a CSV of recorded quotes; without it the quotes are a random walk.
- * `RISK_VALUATIONS` (100,000) is the number of valuations after which no further quote is used. The
- * quotes may give fewer valuations.
- * `RISK_PER_SECOND` (1,000) is the rate of valuations. `RISK_SEED` determines the random choices.
+ * with rules. Random accounts trade, deposit and change their rules. Then an oracle looks at the
+ * whole log again. The run compares the alerts of the service with the alerts of the oracle. The
+ * run also compares the commands and events of the service with these alerts. A run with
+ * differences exits with 1.
+ * `QUOTES_FILE` names a CSV of recorded quotes. Without this variable the quotes are a random walk.
+ * `RISK_VALUATIONS` (default 100,000) is the number of valuations after which no further quote is
+ * used. The quotes may give fewer valuations.
+ * `RISK_PER_SECOND` (default 1,000) is the rate of valuations.
+ * `RISK_SEED` determines the random choices.
  */
 import { randomUUID } from "node:crypto";
 import path from "node:path";
@@ -120,7 +122,7 @@ async function begin(first: Quote): Promise<Trial> {
   return { stack, kafka, producer, database, accounts };
 }
 
-/** Sends new rules for an account, or sometimes removes them. Returns the id of the command. */
+/** Sends a command that sets or sometimes deletes an account's rules. Returns the command's id. */
 async function changeRules({ producer }: Trial, account: RecordedAccount): Promise<string> {
   const isRemoval = account.rules.length > 0 && random.happens(0.1);
   account.rules = isRemoval
@@ -173,7 +175,7 @@ async function play({ accounts, producer }: Trial, quotes: readonly Quote[]): Pr
   }
 }
 
-/** Kills or pauses a process, again and again, and sometimes both processes at once. */
+/** Until `isOver`, repeatedly kills or pauses one process, and sometimes both at once. */
 async function disturb({ stack }: Trial, isOver: () => boolean): Promise<void> {
   const one = async (name: string): Promise<void> => {
     const victim = stack.process(name);
@@ -223,7 +225,7 @@ async function settle({ kafka, database }: Trial, commands: readonly string[]): 
       }
     }
   }, options);
-  // The messages of the last alerts are published shortly after their commit.
+  // A process publishes the messages of an alert shortly after it commits the alert.
   await delay(SETTLE_INTERVAL_MS);
 }
 
@@ -246,7 +248,7 @@ async function run(): Promise<boolean> {
   say(`disturbed    ${counts.kills} kills, ${counts.pauses} pauses, ${takeovers} changes of a partition's owner`);
   say(`compared     ${figures.valuations} valuations, ${figures.versions} versions of rules`);
   say(
-    `found        ${figures.breaches} breaches, ${figures.warnings} warnings, ${figures.actions} commands of actions`,
+    `found        ${figures.breaches} breaches, ${figures.warnings} warnings, ${figures.actions} commands from breaches`,
   );
   say(`messages     ${figures.repeats} repeats of commands and events`);
   say(`differences  ${differences.length}`);

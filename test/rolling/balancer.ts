@@ -7,8 +7,8 @@ const HOST = "127.0.0.1";
 /** Interval of the readiness checks, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
 /**
- * Time limit of a check. If a process does not answer within this time, its state does not change.
- * Only a response or a failed connection changes it.
+ * Time limit of a check. A process that does not answer within this time stays ready or not ready,
+ * as it was before the check.
  */
 const CHECK_TIMEOUT_MS = 2_000;
 
@@ -16,7 +16,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 export interface Backend {
   /** Port to which the balancer connects for its clients. */
   readonly port: number;
-  /** Base address of its probes. */
+  /** Base URL of the process's `/readyz`. */
   readonly probes: string;
 }
 
@@ -103,7 +103,7 @@ export class Balancer {
   }
 }
 
-/** Null if the process did not answer in time. */
+/** Whether a process is ready; null if the process did not answer in time. */
 async function readiness({ probes }: Backend): Promise<boolean | null> {
   try {
     const answer = await fetch(`${probes}/readyz`, { signal: AbortSignal.timeout(CHECK_TIMEOUT_MS) });

@@ -1,8 +1,8 @@
 /**
  * Runs all balancers of a cluster in a separate process, so that the work of a test does not delay
- * their traffic. The argument has the processes of each balancer. The first message to the parent
- * has the addresses. The answer to each message from the parent names the balancers that had a
- * ready process and at some later time had none.
+ * the traffic of the balancers. The argument has the processes behind each balancer. The first
+ * message to the parent has the address of each balancer. The answer to each message from the
+ * parent names the balancers that had a ready process and at some later time had none.
  */
 import { Balancer, type Backend } from "./balancer.ts";
 

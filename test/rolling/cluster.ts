@@ -27,7 +27,7 @@ const TWICE = [
 export const TRADING_SERVER = "trading-simulator";
 /** Suffix of the name of a service's second process. */
 const SECOND = "-2";
-/** Far longer than the balancers need to notice a stop, and far shorter than in the chart. */
+/** Far longer than the interval of a balancer's checks, and far shorter than the chart's 5 s. */
 const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
@@ -39,7 +39,7 @@ export interface Cluster {
   readonly demo: Demo;
   /** The first process of each service. */
   readonly first: readonly string[];
-  /** The second processes. */
+  /** The second process of each service except the trading simulator. */
   readonly second: readonly string[];
   /**
    * Balancers that had a ready process and at some later time had none. A balancer has the name of
@@ -122,7 +122,7 @@ async function choosePorts(): Promise<Readonly<Record<string, number>>> {
   return ports;
 }
 
-/** Waits for every gateway, because a new key reaches each gateway separately. */
+/** Waits until every gateway accepts the key, because a new key reaches each gateway separately. */
 async function untilKnown(managementKey: string, ports: readonly number[]): Promise<void> {
   for (const port of ports) {
     const url = `http://127.0.0.1:${port}/api/v1/management/credits/balance`;

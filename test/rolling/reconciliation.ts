@@ -24,7 +24,10 @@ interface WalletView {
   readonly lifetimeConsumed: number;
 }
 
-/** Waits until every command is final. All `count` commands must have succeeded. */
+/**
+ * Waits until every command is final. Reports commands that have not succeeded, and a number of
+ * succeeded commands other than `count`.
+ */
 export async function checkCommands(client: OutsideClient, count: number, violations: Violations): Promise<void> {
   const total = async (status: string): Promise<number> => {
     const path = client.server(`/commands?status=${status}&limit=1`);

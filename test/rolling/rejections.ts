@@ -4,13 +4,16 @@ import type { Violations } from "../live/violations.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Rejection } from "./traffic.ts";
 
-/** Errors that a gateway logs if an answer comes too late. An overloaded machine can cause them. */
+/**
+ * Errors that a gateway logs if a service, Redis or Kafka answers too late. An overloaded machine
+ * can cause them.
+ */
 const TOO_LATE = /no answer within \d+ ms|Command timed out|not acknowledged within/;
 const GATEWAYS = ["gateway", "gateway-2"];
 
 /**
- * Finds the causes of answers with Retry-After in the logs of the gateways. Every cause except a
- * late answer is a violation. Returns the number of late answers.
+ * Finds in the logs of the gateways why requests were answered with Retry-After. Every cause except
+ * a late answer is a violation. Returns the number of requests with a late answer as the cause.
  */
 export function explainRejections(
   { stack }: Cluster,

@@ -2,8 +2,9 @@
  * `npm run scenario -- rolling`: restarts the processes of a kapi one after another, under 200
  * mutations a second and 200 live sockets. Every service except the trading simulator has two
  * processes behind one address. Violations are printed. The exit code is 1 after a violation, or if
- * a request got Retry-After because a service answered the gateway too late. `ROLLING_SEED`
- * determines the random choices, `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` the load.
+ * a request got Retry-After because a service, Redis or Kafka answered the gateway too late.
+ * `ROLLING_SEED` determines the random choices. `ROLLING_MUTATIONS` and `ROLLING_SOCKETS` determine
+ * the load.
  */
 import startServers from "../../libs/testkit/src/global-setup.ts";
 import { runScenario } from "./scenario.ts";
@@ -37,7 +38,7 @@ try {
 requests     ${traffic.mutations} mutations, the slowest accepted after ${Math.round(traffic.slowestMs)} ms, ${traffic.exports} exports, ${traffic.reads} reads
              ${traffic.waited} reads answered with Retry-After while the trading server was unavailable
 connections  ${traffic.lost} lost; their requests were sent again
-too slow     ${late} requests got Retry-After because a service answered the gateway too late; they were sent again
+too slow     ${late} requests got Retry-After because a service, Redis or Kafka answered the gateway too late; they were sent again
 sockets      ${live.connections} connections, ${live.closed} closed with 1012, ${live.samples} samples, ${live.behind} replay notices whose last sample is older than the client's last sample
 violations   ${violations}`);
   process.exitCode = violations === 0 && late === 0 ? 0 : 1;

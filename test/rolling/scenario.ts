@@ -46,18 +46,21 @@ export interface Restart {
   readonly name: string;
   /** Time from SIGTERM until the old process ended. */
   readonly stopMs: number;
-  /** Time from this end until the new process was ready. */
+  /** Time from the end of the old process until the new process was ready. */
   readonly startMs: number;
 }
 
 export interface ScenarioReport {
   /** Number of all violations. */
   readonly violations: number;
-  /** The last warnings of each process; empty without violations. */
+  /** The last warnings in the log of each process; empty if there are no violations. */
   readonly complaints: readonly string[];
   readonly restarts: readonly Restart[];
   readonly traffic: Traffic["counts"];
-  /** Number of answers with Retry-After because a service answered the gateway too late. */
+  /**
+   * Number of answers with Retry-After because a service, Redis or Kafka answered the gateway too
+   * late.
+   */
   readonly late: number;
   /** Sums over all sockets. */
   readonly live: {
@@ -140,9 +143,7 @@ async function openSockets(trial: Trial, wsUrl: string, accounts: readonly strin
   });
 }
 
-/**
- * Stops a process as an orchestrator does, starts a new one and waits until it is ready.
- */
+/** Stops a process as an orchestrator does, starts a new process and waits until it is ready. */
 async function restart({ stack }: Cluster, name: string, violations: Violations): Promise<Restart> {
   const process = stack.process(name);
   const beganMs = performance.now();
@@ -155,8 +156,8 @@ async function restart({ stack }: Cluster, name: string, violations: Violations)
 }
 
 /**
- * Every connection except the last of each client must have been closed with 1012. Each client must
- * have received all samples.
+ * The last connection of a client is still open. All earlier connections must have been closed with
+ * 1012. Each client must have received all samples.
  */
 function checkSockets(checkers: readonly Checker[], violations: Violations): void {
   for (const { name, counts } of checkers) {

@@ -18,7 +18,7 @@ const ACCEPTED = 202;
 const ERROR_CHARACTERS = 300;
 /** Maximum number of tries, without those that fail because the trading server is unavailable. */
 const MAX_TRIES = 20;
-/** The problem of a request that needs the trading server, which is unavailable. */
+/** The problem of a request that got Retry-After while the trading server was unavailable. */
 const MUST_WAIT = "the trading server is unavailable";
 const IDS = /[0-9a-f]{8}-[0-9a-f-]{27}|\d{8}/g;
 
@@ -58,7 +58,7 @@ export class Traffic {
   readonly moved: Moved[] = [];
   /** Requests that were answered with Retry-After. */
   readonly rejections: Rejection[] = [];
-  /** While true, requests that need the trading server may get answers with Retry-After. */
+  /** While true, Retry-After in answers to reads that need the trading server is no failure. */
   isServerUnavailable = false;
   readonly #client: OutsideClient;
   readonly #accounts: readonly string[];

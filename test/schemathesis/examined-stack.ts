@@ -1,4 +1,7 @@
-/** A whole kapi for tools of other projects that read its OpenAPI document and call it. */
+/**
+ * Starts a whole kapi for a tool of another project. The tool reads kapi's OpenAPI document and
+ * calls kapi.
+ */
 import { rmSync } from "node:fs";
 import path from "node:path";
 
@@ -6,23 +9,23 @@ import { randomBase32 } from "@kapi/kernel";
 import { createDemo, type Demo, type Stack, startStack } from "@kapi/local";
 import { deleteTopics, dropDatabase, printedReport, stopRecorded } from "@kapi/servers";
 
-/** The folder `.local` of the checkout, which Git ignores. */
+/** The folder `.local` of the checkout. Git ignores this folder. */
 export const LOCAL = path.resolve(import.meta.dirname, "../../.local");
 const CREDITS = 100_000_000;
 const NAME_CHARACTERS = 10;
 
-/** The folder of a check, which is removed when its stack stops. */
+/** The folder of a check's stack. `stop` of the stack removes the folder. */
 export function examinedStateDir(check: string): string {
   return path.join(LOCAL, check);
 }
 
-/** A running kapi with a demo organization. `stop` stops it and removes its data. */
+/** A running kapi with a demo organization. `stop` stops kapi and removes its data. */
 export interface ExaminedStack {
   readonly demo: Demo;
   readonly stop: () => Promise<void>;
 }
 
-/** Starts a kapi for the named check. If an earlier run left a stack, it is stopped first. */
+/** Starts a kapi for `check`. First stops the stack that an earlier run of `check` left, if any. */
 export async function startExamined(check: string): Promise<ExaminedStack> {
   const stateDir = examinedStateDir(check);
   await stopRecorded(stateDir);

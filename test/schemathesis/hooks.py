@@ -1,4 +1,4 @@
-"""Adapts valid requests to rules that no schema contains.
+"""Adapts requests that are valid by the OpenAPI document to rules that the document cannot express.
 
 For example, each request needs a new idempotency key, and some values are valid only in a certain state of kapi.
 
@@ -51,7 +51,7 @@ def before_call(context, case, kwargs):
     if not isinstance(body, dict):
         return
     if path.startswith(WEBHOOKS):
-        # Settings decide which addresses are allowed. A disabled endpoint rejects test events.
+        # kapi's settings decide which `url` is allowed. A disabled endpoint rejects test events.
         if "url" in body:
             body["url"] = "https://backend.example.com/kapi"
         if "status" in body:
@@ -65,6 +65,6 @@ def before_call(context, case, kwargs):
         body["supportedLeverage"] = sorted(set(body["supportedLeverage"]))
     if body.get("defaultLeverage") is not None:
         body["defaultLeverage"] = SUPPORTED_LEVERAGE
-    # `from` must be before `to`.
+    # `from` must be before `to`, so the body keeps only `to`.
     if "from" in body and "to" in body:
         del body["from"]

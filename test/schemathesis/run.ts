@@ -1,7 +1,7 @@
 /**
  * `npm run verify -- schemathesis`: starts a stack and runs all checks of Schemathesis against its
- * `/openapi.json`. Schemathesis is installed from PyPI into a folder of the checkout. It calls only
- * 127.0.0.1. The run exits with the exit code of Schemathesis.
+ * `/openapi.json`. Schemathesis is installed from PyPI into a folder of the checkout. Schemathesis
+ * calls only 127.0.0.1. The run exits with the exit code of Schemathesis.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -17,7 +17,7 @@ const VERSION = "4.32.5";
 const STATE_DIR = examinedStateDir("schemathesis");
 const VENV = path.join(LOCAL, `schemathesis-${VERSION}`);
 const SCHEMATHESIS = path.join(VENV, "bin", "schemathesis");
-/** Examples for each operation and phase. More examples find more errors. */
+/** Number of examples for each operation and each phase of Schemathesis. */
 const EXAMPLES = process.env["SCHEMATHESIS_EXAMPLES"] ?? "50";
 const SEED = process.env["SCHEMATHESIS_SEED"] ?? "1";
 /** Longer than the longest `wait` for a command, in seconds. */
@@ -62,7 +62,7 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
-/** Gives Schemathesis the key and an existing server and account; `hooks.py` adapts the rest. */
+/** The management key, and an existing server and account. `hooks.py` adapts other values. */
 function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
   return `
 headers = { Authorization = "Management ${managementKey}" }
@@ -72,7 +72,7 @@ headers = { Authorization = "Management ${managementKey}" }
 "path.accountNumber" = "${accountNumber}"
 
 # An OpenAPI link replaces the wrong endpoint id of a request with the id of a real endpoint.
-# Schemathesis still expects that the request is rejected.
+# Schemathesis still expects a rejection of the request, so this check is off.
 [[operations]]
 include-operation-id = "deleteWebhook"
 checks.negative_data_rejection.enabled = false
@@ -99,7 +99,7 @@ async function openAccount(demo: Demo): Promise<string> {
 function run(command: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<number> {
   const { PATH = "", HOME = "" } = process.env;
   return new Promise((resolve, reject) => {
-    // These programs write files to their working directory. Git ignores this one.
+    // Python and Schemathesis write files to their working directory. Git ignores `.local`.
     const child: ChildProcess = spawn(command, args, { cwd: LOCAL, stdio: "inherit", env: { PATH, HOME, ...more } });
     child.once("error", reject);
     child.once("exit", (code) => resolve(code ?? 1));

@@ -1,5 +1,5 @@
 /**
- * Attacks of one organization on others through the API. During some of them, the attacker's
+ * Attacks of one organization on others through the API. During some attacks, the attacker's
  * trading server hangs or is unreachable, or the name server of webhooks does not answer.
  */
 import { randomUUID } from "node:crypto";
@@ -36,8 +36,8 @@ export interface Attack {
 }
 
 /**
- * All attacks. `account` belongs to the attacker. The name server of webhooks does not answer while
- * `silence` is on.
+ * All attacks. `account` belongs to the attacker. While an attack sets `silence.isOn`, the name
+ * server of webhooks must not answer.
  */
 export function attacks(account: string, silence: { isOn: boolean }): Attack[] {
   return [
@@ -115,7 +115,10 @@ async function createEndpoint(attacker: OutsideClient, name: number): Promise<vo
   if (status !== 201) throw new Error(`the creation of the endpoint ${url} was answered ${status}`);
 }
 
-/** Starts `width` callers. Each repeats a GET of one of the paths, or `send`, until `stop`. */
+/**
+ * Starts `width` callers. Until `stop`, each caller repeats `send` or, without `send`, a GET of one
+ * of the paths.
+ */
 async function flood(
   attacker: OutsideClient,
   width: number,

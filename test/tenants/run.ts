@@ -23,7 +23,10 @@ const SECONDS = Number(process.env["TENANTS_SECONDS"] ?? 10);
 const ACCOUNTS = Number(process.env["TENANTS_ACCOUNTS"] ?? 300_000);
 const CREDITS = 100_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;
-/** Time until an attack has its full effect, and until the effect has ended after the attack. */
+/**
+ * Wait after the start of an attack, until the attack has its full effect; and after the end of the
+ * attack, until the effect has ended.
+ */
 const SETTLE_MS = 3_000;
 
 function say(text: string): void {
@@ -43,7 +46,10 @@ class Victim {
     this.#receiver = receiver;
   }
 
-  /** Sends one read or deposit, in turn. Returns its status: 200 for a deposit that succeeded. */
+  /**
+   * Sends the next of five requests in turn: four reads and a deposit. For a read, returns the
+   * status. For a deposit, returns 200 if the command succeeded, or the status of the rejection.
+   */
   readonly work = async (): Promise<number> => {
     this.#turn += 1;
     const account = `/accounts/${this.#account}`;
@@ -58,7 +64,7 @@ class Victim {
     return (await this.#client.call("GET", this.#client.server(path))).status;
   };
 
-  /** Sends a deposit and waits for its webhook. */
+  /** Sends a deposit and waits for its webhook. Returns 200, or the status of the rejection. */
   readonly webhook = async (): Promise<number> => {
     const { status, transactionId } = await this.#deposit();
     if (status !== 200) return status;

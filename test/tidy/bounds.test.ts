@@ -21,7 +21,7 @@ const DIGESTS = new Set(["account", "finance"]);
 const BRIDGES = new Set(["trading-simulator"]);
 const CREATED = /^\s*create table (?:if not exists )?(\w+)/gim;
 const DROPPED = /^\s*drop table (?:if exists )?(\w+)/gim;
-/** The kind of a key: the word after the shard, or the first words of a key of the console. */
+/** Matches the kind of a key: the word after the shard, or the first words of a console's key. */
 const KEY_NAMES = [/\(shard\)\}:([a-z]+)/g, /`\{?(console:[a-z-]+(?::[a-z]+)?|sign-in\}?:[a-z]+)/g];
 /** The files that declare Redis keys. */
 const REDIS_KEY_FILES = [
@@ -35,8 +35,8 @@ const LIMIT = /^`(?<text>(?<name>[A-Z_]+) = [^`]+)` in `(?<file>[^`]+)`$/;
 /** A limit that is a setting. */
 const SETTING = /^`(?<name>[A-Z_]+)`$/;
 /**
- * A row without a limit, because its data grows with accounts or organizations. It names the class
- * member that holds the data.
+ * A row without a limit, because its data grows with accounts or organizations. The row names the
+ * variable or field that holds the data.
  */
 const WITHOUT_LIMIT = /^none: `(?<name>#?\w+)` in `(?<file>[^`]+)`$/;
 
@@ -147,7 +147,7 @@ function keptFor({ cleanup, retentionMs = 0 }: TopicContract): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
-/** A number with its unit, so that 24 hours are 1 day. */
+/** A number with its unit. Times are in milliseconds, so that 24 hours equal 1 day. */
 function quantityOf(count: number, unit: string): string {
   const ms = UNITS_MS[unit as keyof typeof UNITS_MS];
   return ms === undefined ? `${count} ${unit}`.trim() : `${count * ms} ms`;
@@ -226,7 +226,7 @@ describe("the page of bounds", () => {
     }
   });
 
-  it("has every limit of the code on stored data or data in memory, and each exception is a limit", () => {
+  it("has every limit of the code on stored data or data in memory, and each exception in bounds.ts is a limit of the code", () => {
     const { bounds, needless } = limitsOfCode(ROOT);
     const limits = rowsBelow("Memory").map(
       ([, limit = ""]) => LIMIT.exec(limit)?.groups ?? SETTING.exec(limit)?.groups,

@@ -17,11 +17,14 @@ const SETTING = /^\s+((?:\w+_)?(?:MAX|KEPT|TTL|LIMIT|BUDGET)(?:_\w+)?|\w+_PER_OR
  */
 const WITHOUT_BOUNDS = /^libs\/(?:testkit|servers|contracts|client)\//;
 
-/** Limits of other things, by name. These patterns do not exempt a name with `TTL` or `KEPT`. */
+/**
+ * Names of limits that are not on stored data or data in memory. These patterns do not exempt a
+ * name with `TTL` or `KEPT`.
+ */
 const KINDS: readonly RegExp[] = [
   // Times of waiting, and ages.
   /_(?:MS|S|SECONDS|MINUTES)$/,
-  // The size of one call or batch. Data that waits for it has a separate limit.
+  // The size of one call or batch. Data that waits for the call or batch has a separate limit.
   /BATCH|_PER_\w*(?:CALL|CHECK|INSERT|LOAD|LOOK|STATEMENT|TRY)$|_EACH$/,
   // Concurrent calls.
   /_(?:TOGETHER|AT_ONCE)$|^MAX_(?:CONCURRENT|PARALLEL)/,
@@ -73,7 +76,7 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
     "services/finance/src/operations/reconcile.ts MAX_CALLS",
     "services/console/src/outbound/passwords.ts MAX_RUNNING",
   ],
-  "a number that a value may have": [
+  "the smallest or largest allowed value": [
     "libs/postgres/src/statement.ts MAX_NAME_BYTES",
     "libs/runtime/src/config-fields.ts MAX_PORT",
     "libs/runtime/src/redaction.ts MAX_DEPTH",

@@ -23,8 +23,8 @@ const LINE_END = /\r?\n[ \t]*(?:\*|\/\/|--|#|>)?[ \t]*/g;
 const PLACE = String.raw`(?:\d+(?:\.\d+)*|"[^"]+")`;
 /**
  * `(decisions, 7.1)`, `(interface, "Limits")`, `(decisions, 1.1 and 7.1)`, and without a
- * parenthesis `Decisions, 7.1`. It also matches wrong citations: with another word, or without the
- * comma.
+ * parenthesis `Decisions, 7.1`. The pattern also matches wrong citations: with the word `design` or
+ * `decision`, or without the comma.
  */
 const CITATION = new RegExp(
   String.raw`(?<open>\()?\b(?<page>[Dd]ecisions?|design|architecture|interface)(?<comma>[,:]? ?)(?<places>${PLACE}(?:(?:, | and )${PLACE})*)`,
@@ -46,9 +46,11 @@ export interface Citation {
 }
 
 /**
- * Citations below `root` without a section in `docs/decisions`, `docs/architecture.md` or
- * `docs/reference/interface.md`, citations without a comma and a space after the word, and records
- * with different numbers in title and file name.
+ * Faults below `root`, one text each:
+ * - A citation names a section that its page lacks. The pages are `docs/decisions`,
+ *   `docs/architecture.md` and `docs/reference/interface.md`.
+ * - A citation has no comma and space after the word.
+ * - A decision record has different numbers in its title and its file name.
  */
 export function citationFaults(root: string): string[] {
   const records = recordsOf(root);
@@ -125,7 +127,7 @@ function recordsOf(root: string): ReadonlyMap<string, DecisionRecord> {
   );
 }
 
-/** The places of one citation that are missing. */
+/** The places of one citation that its page lacks. */
 function missingPlaces(
   page: string,
   places: string,
@@ -147,7 +149,7 @@ function missingPlaces(
   });
 }
 
-/** Whether a heading has the number: `7. Credits`, `7.1 Prices`. */
+/** Whether a heading begins with the number `place`: `7. Credits`, `7.1 Prices`. */
 function hasNumber(text: string, place: string): boolean {
   const beginning = place.includes(".") ? `${place} ` : `${place}. `;
   return headingsOf(text).some((heading) => heading.startsWith(beginning));

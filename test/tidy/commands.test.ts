@@ -40,7 +40,7 @@ describe.each(groups)("npm run %s", (group, { commands }) => {
     }
   });
 
-  it("has the same parts of a sub-command in its help and in docs/testing.md", () => {
+  it("names the same parts of a sub-command in its help and in docs/testing.md", () => {
     const page = read("docs/testing.md");
     for (const [name, { help }] of Object.entries(commands)) {
       const parts = /parts: (.+)$/.exec(help)?.[1];
@@ -48,7 +48,7 @@ describe.each(groups)("npm run %s", (group, { commands }) => {
     }
   });
 
-  it.each([[[]], [["--help"]]])("lists every sub-command: %s", (args) => {
+  it.each([[[]], [["--help"]]])("lists every sub-command if the arguments are %j", (args) => {
     const { status, out } = run([group, ...args]);
     expect(status).toBe(0);
     for (const name of names) expect(out).toMatch(new RegExp(`^ {2}${name} {2,}\\S`, "m"));

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 
-/** Folders without files of the repository, and the fixtures with intended faults. */
+/** Folders with generated or installed files, and the fixtures with intended faults. */
 const LEFT_OUT = new Set(["node_modules", "dist", "coverage", "test/tidy/fixtures"]);
 
 /**

@@ -23,8 +23,8 @@ interface Result {
 }
 
 /**
- * Runs an installed tool. It must not block, because the worker of vitest must answer while the
- * tool runs.
+ * Runs an installed tool. This function must not block, because the worker of vitest must answer
+ * while the tool runs.
  */
 function run(tool: string, args: readonly string[], cwd: string): Promise<Result> {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);
@@ -53,7 +53,7 @@ async function cruise(cwd: string, folders: readonly string[]): Promise<Cruise> 
 }
 
 describe("the tools of npm run gates", () => {
-  it("the import rules are each broken in fixtures/imports", async () => {
+  it("every import rule finds a violation in fixtures/imports", async () => {
     const { violations, ruleSetUsed } = (await cruise(path.join(FIXTURES, "imports"), ["libs", "services"])).summary;
     const broken = new Set(violations.map((violation) => violation.rule.name));
     expect([...broken].toSorted()).toEqual(ruleSetUsed.forbidden.map((rule) => rule.name).toSorted());

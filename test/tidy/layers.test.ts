@@ -8,7 +8,7 @@ describe("the layers of a service", () => {
     expect(layerFaults(path.resolve(import.meta.dirname, "../../services"))).toEqual([]);
   });
 
-  it("missing files and other folders of a service are reported", () => {
+  it("a missing file and a folder that is not allowed are reported", () => {
     expect(layerFaults(path.join(import.meta.dirname, "fixtures/layers"))).toEqual([
       "crooked: README.md is missing",
       "crooked: src/config.ts is missing",

@@ -1,6 +1,6 @@
 /**
- * `npm run word-counts`: counts the places that still have a word of a rule, and writes the counts
- * into `words.json`. It fails if a rule has more places than before.
+ * `npm run word-counts`: counts the places that still break a rule, and writes the counts into
+ * `words.json`. If a rule has more places than before, the command fails and writes nothing.
  */
 import { writeFileSync } from "node:fs";
 import path from "node:path";

@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const HOMES = ["libs", "services"];
-/** The file that declares the functions that create metrics. Its texts are not metrics. */
+/** The file that declares the functions that create metrics. The file itself creates no metric. */
 const DECLARED_IN = path.join("libs", "runtime", "src", "metrics.ts");
 const CALL = /\b(counter|gauge|histogram|observed)\(\s*(?=["'`])/g;
 const LITERALS =
@@ -92,7 +92,7 @@ describe("the reference of metrics", () => {
   const found = files.map(metricsOf);
   const metrics = found.flatMap((one) => one.metrics).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-  it("finds every metric whose name is a literal, because all its texts are literals", () => {
+  it("has every metric whose name is a literal: its description and unit are literals, too", () => {
     expect(metrics.length).toBeGreaterThan(10);
     for (const [index, { metrics: read, calls }] of found.entries()) expect(read.length, files[index]).toBe(calls);
   });

@@ -69,7 +69,7 @@ describe("the migrations", () => {
     expect(faultsOf("adding")).toEqual([]);
   });
 
-  it("are reported if their reason names an unknown release or is too short", () => {
+  it("are reported if their reason names no release, names an unknown release, or is too short", () => {
     expect(faultsOf("unfounded")).toHaveLength(3);
   });
 

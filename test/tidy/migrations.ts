@@ -6,7 +6,10 @@ import path from "node:path";
 const HOMES = ["libs", "services"];
 const NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const NO_TRANSACTION = "-- no transaction";
-/** Comment above a statement: the release since which it breaks no process, and the reason. */
+/**
+ * Comment above a statement: a release, and the reason why the statement breaks no process of this
+ * or a later release.
+ */
 const CONTRACT = /^-- contract: (\d+\.\d+\.\d+) \S.{9,}$/m;
 /** Comment above a statement: why a lock of the table is harmless, such as a small table. */
 const LOCKS = /^-- locks: \S.{9,}$/m;
@@ -25,8 +28,8 @@ interface Rule {
 const NOT_NULL_WITHOUT_DEFAULT = /\badd (?:column )?(?:if not exists )?(?!constraint\b)[^,]*\bnot null\b[^,]*/g;
 
 /**
- * Statements that break or block processes of the previous release, which run during and after a
- * migration.
+ * Rules against statements that break or block processes of the previous release. These processes
+ * run during and after a migration.
  */
 const RULES: readonly Rule[] = [
   {
@@ -176,7 +179,7 @@ function withoutBrackets(text: string): string {
 }
 
 interface Statement {
-  /** Lower case, with single spaces, without comments, quoted text and content of brackets. */
+  /** Lower case, with single spaces. Comments, quoted text and text in brackets are removed. */
   readonly sql: string;
   /** The comments before and in the statement. */
   readonly comment: string;

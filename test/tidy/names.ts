@@ -61,7 +61,7 @@ function functionFaults(file: string, declared: FunctionDeclaration): string[] {
   return faults;
 }
 
-/** Statements are constants, so that each is prepared once. */
+/** An SQL statement in a variable of a module must have a name in capitals. */
 function constantFaults({ declarations }: VariableDeclaration): string[] {
   return declarations.flatMap(({ id, init }) => {
     if (id.type !== "Identifier" || init?.type !== "CallExpression") return [];

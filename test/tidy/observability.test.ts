@@ -1,6 +1,6 @@
 /**
  * Alerts, dashboards, runbook and alert cases agree with each other and with the metrics of the
- * code. `npm run verify -- alerts` tests whether an alert fires.
+ * code. `npm run verify -- alerts` tests whether each alert fires.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -6,11 +6,11 @@ import { filesBelow } from "./files.ts";
 const CODE = /\.(?:ts|tsx|js|mjs|sh)$/;
 /** A path in a document: `libs/kernel/src/money.ts`, or `src/config.ts` beside a README. */
 const NAMED = /`(?<named>(?:libs|services|deploy|docs|test|src)\/[^`\s]*)`/g;
-/** Characters of patterns, which are not checked. */
+/** A path with one of these characters is a pattern. Patterns are not checked. */
 const PATTERN = /[<>*{}$…]/;
 /** A relative path upwards: `"../../migrations"`. */
 const UPWARDS = /["'`](?<up>(?:\.\.\/)+[^"'`\s]*|(?:\.\.\/)*\.\.)["'`]/g;
-/** A relative path upwards from the root of the checkout, which is always outside. */
+/** A relative path upwards from the root of the checkout. Such a path is always outside. */
 const FROM_ROOT = /\bROOT,\s*["'`](?<up>\.\.[^"'`]*)["'`]/g;
 /** A personal folder of one machine. */
 const OF_ONE_MACHINE = /["'`](?<place>\/(?:home|root|mnt|Users)\/[^"'`\s]*)["'`]/g;
@@ -37,7 +37,7 @@ export function outsideFaults(root: string): string[] {
   return outside.map(([file, place]) => `${file}: ${place} is outside the checkout`).toSorted();
 }
 
-/** The matches of `pattern` in files of one kind: pairs of the file and the text of the group. */
+/** Matches in the files whose path matches `kind`: the file, and the text of `pattern`'s group. */
 function matchesBelow(root: string, kind: RegExp, pattern: RegExp): (readonly [string, string])[] {
   return filesBelow(root)
     .filter((file) => kind.test(file))

@@ -1,9 +1,9 @@
 /**
- * The addresses that pods of webhooks reach by the chart's egress policy: exactly those that the
- * service accepts as public.
+ * Compares two lists of addresses: those that the chart's egress policy lets pods of webhooks
+ * reach, and those that the webhooks service accepts as public.
  */
 
-/** Networks with their exceptions, as the policy has them. */
+/** Networks, each with the smaller networks in it that are excluded. */
 type Networks = ReadonlyMap<string, readonly string[]>;
 
 const CHART_RULE = /eq \$outside "internet"[^]*?\n {6}ports:/;

@@ -85,7 +85,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
     expect(unknown.filter((name) => !SECRET_VARIABLES.has(name))).toEqual([]);
   });
 
-  it("has its generated secrets, its servers and services in Docker Compose, and only a volume for its secrets", () => {
+  it("has its generated secrets, its servers and services in Docker Compose, and no volume but that of its secrets", () => {
     const inCompose = usesInCompose(read("docker-compose.yml"), program);
     const secrets = generatedOf(uses);
     expect(usesOf(inCompose.variables, SECRET_VARIABLES, SERVICES)).toEqual({ ...expected, secrets });
@@ -110,7 +110,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
   });
 });
 
-it("the operator's token is only in cli, service tokens only in callers, digests only in called services", () => {
+it("only cli has the operator's token, only callers have service tokens, only called services have token digests", () => {
   const having = (secret: string): string[] =>
     [...PROGRAMS].filter(([, uses]) => uses.secrets.includes(secret)).map(([program]) => program);
   expect(having("operator-token")).toEqual(["cli"]);

@@ -12,7 +12,7 @@ const Uses = z.strictObject({
   servers: z.array(z.enum(["kafka", "postgres", "redis"])),
   /** The PostgreSQL schema, if its name differs from the program. */
   schema: z.string().optional(),
-  /** Keys of the chart's secret. The variable of fingerprint-key is FINGERPRINT_KEY. */
+  /** Names of secrets, as in the chart. The variable of fingerprint-key is FINGERPRINT_KEY. */
   secrets: z.array(z.string()),
   /** Secrets that the program needs only while processes of the previous release run. */
   upgradeSecrets: z.array(z.string()).default([]),
@@ -35,8 +35,8 @@ export function readPrograms(text: string): Programs {
 }
 
 /**
- * The variable of a secret: FINGERPRINT_KEY for fingerprint-key. Callers append `_URL` to the
- * variable of a service, for its address.
+ * The variable of a secret: FINGERPRINT_KEY for fingerprint-key. For the name of a service, this
+ * text with `_URL` is the variable of the service's address.
  */
 export function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();

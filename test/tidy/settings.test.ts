@@ -43,7 +43,7 @@ describe("the reference of settings", async () => {
     expect(outsideVariables(ROOT, names)).toEqual(Object.keys(OUTSIDE_SCHEMAS).toSorted());
   });
 
-  it("has every schema: only the start of a process and rebuild-history read settings with one", () => {
+  it("has every schema: only the start of a process and rebuild-history read settings with a schema", () => {
     expect(schemaReaders(ROOT)).toEqual(["libs/runtime/src/main.ts", "services/account/src/rebuild-history.ts"]);
   });
 });

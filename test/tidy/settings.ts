@@ -1,7 +1,7 @@
 /**
  * docs/reference/settings.md: every variable of every service. Names, defaults and allowed values
- * come from the schemas, as `loadConfig` reads them; meanings come from the comments above the
- * fields.
+ * come from the schemas, as `loadConfig` reads the schemas. Meanings come from the comments above
+ * the fields.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
@@ -53,7 +53,7 @@ const REFUSED_VALUES = ["\0", "1", "\0".repeat(10_000)];
 /** One row of a table. */
 export interface Setting {
   readonly name: string;
-  /** The default, as text in the environment; null: required; undefined: no default. */
+  /** The default, as text in the environment. Null: required. Undefined: optional, no default. */
   readonly fallback: string | null | undefined;
   readonly allowed: string;
   readonly meaning: string;
@@ -206,7 +206,7 @@ export async function sectionsOf(root: string): Promise<Section[]> {
   ];
 }
 
-/** The section of a service: the settings outside of the groups, and links to its groups. */
+/** The section of a service: its settings that are in no group, and links to its groups. */
 function serviceSection(
   service: string,
   shape: Readonly<Record<string, z.ZodType>>,
@@ -272,8 +272,8 @@ prints a line for each problem and ends with exit code 1. An empty variable coun
 \`X_FILE\` may name a file with the value of \`X\`, such as a mounted secret. White space around the value in the file is
 removed.
 
-This page is made from the schemas and comments in \`services/*/src/config.ts\` and \`libs/runtime/src\` by
-\`npm run settings-reference\`, and a test compares them. Other settings:
+\`npm run settings-reference\` makes this page from the schemas and comments in \`services/*/src/config.ts\` and
+\`libs/runtime/src\`. A test compares the page with these sources. Other settings:
 
 - [npm start](../../deploy/local/README.md#settings)
 - [the job that creates topics](../../deploy/kafka/src/main.ts)

@@ -8,9 +8,9 @@ const SELECTED = /(?<!insert into \w+ )\bselect \* from (\w+)/g;
 const OF_ALIAS = /(?<=\bselect |, )(\w+)\.\*/g;
 
 /**
- * Statements below `root` whose result has all columns of a table: one text for each, with its
- * file. After a migration that adds a column, such a statement fails on every connection that
- * prepared it: `cached plan must not change result type`.
+ * Statements below `root` whose result has all columns of a table. Each text has the file and the
+ * part of the statement that selects the columns. After a migration that adds a column, such a
+ * statement fails on every connection that prepared it: `cached plan must not change result type`.
  */
 export function statementFaults(root: string): string[] {
   const files = filesBelow(root);

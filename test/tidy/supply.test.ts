@@ -1,6 +1,6 @@
 /**
- * Foreign code has exact versions: packages by the lock file, and images by a digest, or a comment
- * with the reason for a tag.
+ * Packages have the exact versions of the lock file. Images of other projects have a digest, or
+ * their file has a comment with the reason for a tag.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ function isForImages({ os, cpu, libc }: Locked): boolean {
   return isOneOf(["linux"], os) && isOneOf(["x64", "arm64"], cpu) && isOneOf(["glibc"], libc);
 }
 
-/** Tests that install into a temporary folder what a user would install. */
+/** Tests that install packages into a temporary folder without the lock file, as a user would. */
 const LIKE_A_USER: ReadonlySet<string> = new Set([
   "libs/client/test/package.integration.test.ts",
   "test/generators/tools.ts",

@@ -1,7 +1,7 @@
 /**
- * The project uses the words of the field. Comments have at most 100 columns, prose at most 120.
- * `words.json` counts the places that still break a rule. The sum of a rule may only fall.
- * `npm run word-counts` writes lower counts.
+ * The project uses the usual words for its concepts. Comments have at most 100 columns. Prose has
+ * at most 120. `words.json` counts the places that still break a rule. The sum of a rule's counts
+ * may only fall. `npm run word-counts` writes lower counts.
  */
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -24,7 +24,7 @@ describe("the words of this repository", () => {
   const rules = readRules(ROOT);
   const places = placesBelow(ROOT, rules);
 
-  it("are the words of the field", () => {
+  it("break no rule in more places than words.json allows", () => {
     expect(wordFaults(places, rules)).toEqual([]);
   });
 

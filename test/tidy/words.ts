@@ -47,7 +47,7 @@ const TEXT = /(\.(ts|tsx|mjs|md|sql|json|ya?ml|tpl|py|css|html|sh)|Dockerfile)$/
 const EXEMPT =
   /^(package-lock\.json|CHANGELOG\.md|patches\/.*|libs\/client\/src\/generated\/.*|docs\/reference\/(interface\.md|.*\.json)|test\/tidy\/words.*)$/;
 const RULES_FILE = "test/tidy/words.json";
-/** Migrations that were released are never edited. */
+/** The list of the released migrations, which are never edited and therefore not checked. */
 const RELEASED_MIGRATIONS = "test/tidy/migrations-baseline.json";
 
 /** The rules in `words.json` of the repository at `root`. */
@@ -55,7 +55,7 @@ export function readRules(root: string): Rules {
   return Rules.parse(JSON.parse(readFileSync(path.join(root, RULES_FILE), "utf8")));
 }
 
-/** Every place in the text files of the repository. */
+/** Every place in text files below `root`, except {@link EXEMPT} and released migrations. */
 export function placesBelow(root: string, rules: Rules): Place[] {
   const baseline = path.join(root, RELEASED_MIGRATIONS);
   const released = existsSync(baseline) ? readFileSync(baseline, "utf8") : "";
