@@ -122,17 +122,16 @@ export interface Stack {
  * step fails, everything that was started is stopped.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  // The start may be aborted before anything waits for this promise.
-  givenUp.catch(() => undefined);
-  options.signal?.addEventListener("abort", () => reject(new LocalError("The start was aborted.")), { once: true });
   const record = await StateRecord.open(options.stateDir);
   const stops: (() => Promise<void>)[] = [() => record.close()];
   const stop = async (): Promise<void> => {
     for (const step of stops.splice(0).toReversed()) await step();
   };
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const aborted = new LocalError("The start was aborted.");
+  options.signal?.addEventListener("abort", () => reject(aborted), { once: true });
   try {
-    if (options.signal?.aborted === true) await givenUp;
+    if (options.signal?.aborted === true) throw aborted;
     return await Promise.race([assemble(options, record, { add: (step) => stops.push(step), stop }), givenUp]);
   } catch (error) {
     await stop();
