@@ -110,7 +110,7 @@ describe("a call to another service", () => {
     expect(spans).toEqual([]);
   });
 
-  it("starts no trace at the other side if it runs outside of a trace; a request from outside starts a trace", async () => {
+  it("starts no trace at the other side if it is in no trace; a request of an API client starts one", async () => {
     const { url, spans } = await serve();
     const { value: client, stop } = startInternalClient({
       baseUrl: url,

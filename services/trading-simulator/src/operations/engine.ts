@@ -1,6 +1,7 @@
 /**
  * The trading servers of this process. Operations change accounts in memory, in one turn of the
- * event loop, and record into the open commit. They answer when that commit is stored.
+ * event loop, and add their events to the open commit, which the next transaction stores. They
+ * answer when that commit is stored.
  */
 import { type Committer, notConfigured } from "@kapi/bridge";
 import type { Actor } from "@kapi/contracts";

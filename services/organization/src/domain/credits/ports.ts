@@ -59,8 +59,8 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Set if Redis may have applied the change and forgotten it, or if it is a refund that the ledger
-   * decided. Only a sync of the shard applies such a change.
+   * Set if Redis may have applied the change and forgotten it, or if Redis left the credits of a
+   * refund to the ledger (`convertUsage`). Only a sync of the shard applies such a change.
    */
   readonly isOld?: boolean;
 }
@@ -91,8 +91,8 @@ export interface CreditMonths {
    */
   dropOldest(firstKept: string): Promise<boolean>;
   /**
-   * Deletes at most `limit` wallet closings of months before the last dropped month; returns how
-   * many.
+   * Deletes at most `limit` rows of `wallet_closings` (the sums of a wallet at the end of a month)
+   * of months before the last dropped month. Returns how many rows it deleted.
    */
   deleteClosings(limit: number): Promise<number>;
   /** Number of entries in `refused_credit_entries`. */
