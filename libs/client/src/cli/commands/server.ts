@@ -58,7 +58,11 @@ export function addServer(program: Command, surroundings: Surroundings): void {
   withGlobalOptions(
     server.command("update").description("Change leverages and currency; omitted values stay as they are"),
   )
-    .option("--leverage <list>", "supported leverages, separated by commas", leverages)
+    .option(
+      "--leverage <list>",
+      "supported leverages, separated by commas; the current default is removed if it is not one of them",
+      leverages,
+    )
     .option("--default-leverage <n>", "leverage that is proposed for a new account", wholeNumber(1))
     .option("--currency <currency>", "USD or NGN: for new accounts")
     .action(async (options: UpdateOptions) => {
