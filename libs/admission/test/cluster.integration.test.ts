@@ -149,7 +149,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, [shard]);
   });
 
-  it("makes the shards of a node unsynced after the node was demoted and promoted again, and lacks writes of its replica", async () => {
+  it("makes the shards of a node unsynced after the node was demoted and promoted again, without the writes of its replica", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has too few masters");
     const shards = await shardsOn(master);

@@ -63,7 +63,10 @@ export class ServerResource {
     return (await this.#transport.request<{ server: Server }>({ method: "GET", path })).body.server;
   }
 
-  /** Changes leverages and currency at once, without a command. Missing fields are unchanged. */
+  /**
+   * Changes leverages and currency at once, without a command. Missing fields are unchanged, except
+   * that a default leverage which is no longer supported becomes null.
+   */
   async updateConfiguration(changes: UpdateServerConfiguration): Promise<Server> {
     const path = this.#path("configuration");
     return (await this.#transport.request<{ server: Server }>({ method: "PATCH", path, body: changes })).body.server;

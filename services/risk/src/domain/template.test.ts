@@ -51,7 +51,7 @@ describe("the selection of a template", () => {
 });
 
 describe("the rules that an account gets from templates", () => {
-  it("are those of the first template that matches, in the order of their creation", () => {
+  it("are those of the oldest template that matches, in the order of their creation", () => {
     expect(
       given(null, [template("a", { appliesTo: { nameStartsWith: "Phase 2" } }), template("b"), template("c")]),
     ).toBe("b/1 1");

@@ -167,7 +167,7 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
     >
       <p>
         {useTemplate
-          ? "The account gets the rules of the first template that matches it, and follows new versions of the " +
+          ? "The account gets the rules of the oldest template that matches it, and follows new versions of the " +
             "template. If no template matches, the account keeps its rules."
           : "kapi stops limiting the account: no rule warns, notifies or acts on it. No template applies to it either."}
       </p>
@@ -177,7 +177,7 @@ function DeleteDialog({ rules: { accountNumber, version }, start, onClose }: Del
           checked={useTemplate}
           onChange={({ currentTarget }) => setUseTemplate(currentTarget.checked)}
         />
-        <span>Replace these rules with the first template that matches the account</span>
+        <span>Replace these rules with the oldest template that matches the account</span>
       </label>
     </ConfirmDialog>
   );
