@@ -142,7 +142,7 @@ class Growth {
       await this.#waitUntilDrained();
       faultPoint("grow.drained");
       await this.#write({ phase: "moving" });
-      report("The processes that consume end. Restarted processes wait until the topics have grown.");
+      report("The consuming processes end now. Restarted processes wait until the topics have grown.");
       await this.waitUntilEnded();
       const behind = await this.#drainCheck.behind();
       if (behind.length === 0) return;

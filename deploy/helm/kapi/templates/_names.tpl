@@ -58,7 +58,10 @@ which Helm does not delete when egress policies are turned off. Jobs have no lab
 {{- end -}}
 {{- end }}
 
-{{/* Where pods run: each setting from "values", the values of a service, otherwise from the values of the release. */}}
+{{/*
+Where pods run. "values" are the values of a service. A setting that they do not have is taken from the values of the
+release.
+*/}}
 {{- define "kapi.placement" -}}
 {{- $root := .root -}}
 {{- range $setting := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
