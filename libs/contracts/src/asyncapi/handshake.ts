@@ -19,7 +19,7 @@ interface Answer {
  * from several of the checks. 101 is last.
  */
 const ANSWERS: readonly (readonly [number, Answer])[] = [
-  [404, { text: "The path is wrong.", codes: ["NOT_FOUND"] }],
+  [404, { text: "The path is wrong, or the request is no HTTP upgrade.", codes: ["NOT_FOUND"] }],
   [
     401,
     {
