@@ -114,6 +114,14 @@ export function platformChecks({ render, renderBare, renderNotes }: Renders): Ch
       ),
     },
     {
+      what: "the operator's command line reaches organization and console in the pod of all services",
+      problems: lacks(
+        render("quickstart.yaml"),
+        /^ {2}name: kapi-cli-egress$(?:(?!^---$)[^])*# organization, (?:(?!^---$)[^])*component: combined\n +ports: \[\{ port: 81\d\d,/m,
+        /^ {2}name: kapi-cli-egress$(?:(?!^---$)[^])*# console, (?:(?!^---$)[^])*component: combined\n +ports: \[\{ port: 81\d\d,/m,
+      ),
+    },
+    {
       what: "the notes name the installed tag, and the commands that create an organization with its server and key",
       problems: lacks(
         renderNotes("quickstart.yaml", "image.tag=1.2.3"),

@@ -22,7 +22,7 @@ import {
   StateRecord,
 } from "@kapi/servers";
 import { buildConsole } from "./services/console-build.ts";
-import { keepAddresses } from "./services/kept-environment.ts";
+import { forgetAddresses, keepAddresses } from "./services/kept-environment.ts";
 import {
   allServices,
   COMBINED,
@@ -146,6 +146,7 @@ interface Stops {
 
 async function assemble(options: StackOptions, record: StateRecord, stops: Stops): Promise<Stack> {
   const { stateDir, report = silentReport, topicPrefix = "" } = options;
+  forgetAddresses(stateDir);
   const secrets = keptSecrets(stateDir);
   const given = await serversOf(options, record, stops);
   const beganMs = Date.now();
@@ -168,8 +169,8 @@ async function assemble(options: StackOptions, record: StateRecord, stops: Stops
     ]),
   ];
   const ports = await choosePorts(stateDir, names, options.ports ?? {}, options.preferredPorts ?? {});
-  const forgetAddresses = keepAddresses(stateDir, { servers, topicPrefix });
-  stops.add(() => Promise.resolve(forgetAddresses()));
+  keepAddresses(stateDir, { servers, topicPrefix });
+  stops.add(() => Promise.resolve(forgetAddresses(stateDir)));
   const plan: PlanOptions = { servers, topicPrefix, secrets, ports, base: process.env };
   const processes = new Map<string, ServiceProcess>();
   const { supervised = false, startTries = 1, env = {} } = options;

@@ -27,12 +27,15 @@ export type Addresses = z.input<typeof Addresses>;
 
 /**
  * Writes the addresses of the stack that runs in `stateDir`. Only the owner can read the file,
- * because it contains a password. Returns a function that removes the file.
+ * because it contains a password.
  */
-export function keepAddresses(stateDir: string, addresses: Addresses): () => void {
-  const file = path.join(stateDir, ADDRESSES_FILE);
-  writePrivately(file, addresses);
-  return () => rmSync(file, { force: true });
+export function keepAddresses(stateDir: string, addresses: Addresses): void {
+  writePrivately(path.join(stateDir, ADDRESSES_FILE), addresses);
+}
+
+/** Removes the file of `keepAddresses`, which a killed process leaves behind. */
+export function forgetAddresses(stateDir: string): void {
+  rmSync(path.join(stateDir, ADDRESSES_FILE), { force: true });
 }
 
 /**
