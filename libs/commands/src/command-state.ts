@@ -6,7 +6,7 @@ import { assert } from "@kapi/kernel";
 import type { CommandStatus } from "@kapi/contracts";
 
 const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
-  // `queued` to `queued`: a short attempt, which was never shown as leased, got no answer.
+  // `queued` to `queued`: a short attempt, which was never shown as leased, is to be retried.
   queued: ["leased", "queued", "succeeded", "failed", "expired"],
   leased: ["queued", "succeeded", "failed"],
   succeeded: [],

@@ -63,8 +63,8 @@ export type CommandOutcome<Effect> =
    */
   | { readonly kind: "retry"; readonly reason: string }
   /**
-   * Applied; the booking of its trading event will make the command final (`finish` in
-   * {@link WorkTransaction}).
+   * Another transaction will make the command final through {@link WorkTransaction.finish}. Finance
+   * books the trading event of the applied change; risk activates the stored rules.
    */
   | { readonly kind: "pending" }
   /** The executor already made the command final through {@link WorkTransaction.finish}. */

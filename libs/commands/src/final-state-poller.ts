@@ -1,8 +1,7 @@
 /**
- * Polls the inbox for pending commands, which applied and become final when a trading event is
- * booked. Another process may book the event first. This process then finds the final state here
- * and runs the account's next command, without waiting for the retry. It polls only while a command
- * is pending.
+ * Polls the inbox for pending commands (see `CommandOutcome`). Another process may make such a
+ * command final. This process then finds the final state here and runs the account's next command,
+ * without waiting for the retry. It polls only while a command is pending.
  */
 import type { Queryable } from "@kapi/postgres";
 

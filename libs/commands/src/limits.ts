@@ -54,9 +54,9 @@ export const REOPEN_DELAY_MS = 1_000;
 
 /** A command whose attempt lasts longer gets the state `leased`. */
 export const LEASED_EVENT_AFTER_MS = 250;
-/** A pending command is retried if its trading event is not booked within this time. */
+/** A pending command is retried if it is not final within this time. */
 export const PENDING_TIMEOUT_MS = 5_000;
-/** How often the rows of pending commands are polled: another process may have booked the event. */
+/** How often the rows of pending commands are polled: another process may make them final. */
 export const FINAL_STATE_POLL_INTERVAL_MS = 50;
 /**
  * After this many attempts with an unexpected error, the command is settled, and fails INTERNAL if

@@ -27,8 +27,8 @@ export type Resolution<Effect> =
    */
   | { readonly kind: "again"; readonly entry: Entry; readonly delayMs: number; readonly requeue: boolean }
   /**
-   * The command applied. It becomes final when its event is booked, and is retried if no event is
-   * booked in time.
+   * Another transaction will make the command final. The command is retried if it is not final in
+   * time.
    */
   | { readonly kind: "pending"; readonly entry: Entry; readonly requeue: false }
   /** The command is already final. */

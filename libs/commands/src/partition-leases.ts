@@ -1,7 +1,8 @@
 /**
  * The leases of partitions, in `partition_lease`. Each acquisition raises the partition's fencing
- * token. Only the process with the current token, unexpired, may change commands of the partition,
- * except that a command becomes final when its event is booked. The consumer group decides who
+ * token. Only the process with the current token, unexpired, may change the state of the
+ * partition's commands. Two transactions make a command final without the lease: the booking of its
+ * event, and the activation of its risk rules (decisions, 3.1). The consumer group decides who
  * acquires: the new holder replaces the old lease at once.
  */
 import type { TopicContract } from "@kapi/contracts";

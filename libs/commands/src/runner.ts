@@ -1,6 +1,7 @@
 /**
  * Runs batches: calls the executor, resolves its outcomes, and writes them under the lease of the
- * partition. A command becomes final here, or when another part of the service books its event.
+ * partition. A command becomes final here, or when another part of the service books its event or
+ * activates its risk rules.
  */
 import { assert, type Clock } from "@kapi/kernel";
 import { isTransient } from "@kapi/postgres";

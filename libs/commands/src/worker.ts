@@ -6,8 +6,8 @@
  * and runs commands until the partition is revoked.
  *
  * Invariants: a command is in the inbox before it is sent anywhere. The state of a command changes
- * only under the lease of its partition, or when its event is booked. Every command in memory is
- * also in the inbox, so a crash loses nothing.
+ * only under the lease of its partition, when its event is booked, or when its risk rules are
+ * activated. Every command in memory is also in the inbox, so a crash loses nothing.
  */
 import { hostname } from "node:os";
 
