@@ -4,7 +4,7 @@ const RECORDS_PER_PAGE = 100;
 /** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of records that match at this moment. */
+  /** Number of records that match at this moment; for webhook deliveries, at most 10,000. */
   readonly total: number;
   /** The position after this page; null at the end. */
   readonly nextCursor: string | null;

@@ -84,7 +84,7 @@ it("a receiver whose connection ends at an event fails at that event only", asyn
   expect(failed).toMatchObject([{ check: "a large event", statuses: [null] }]);
 });
 
-it("a receiver that ends the connection of a forgery must answer 4xx instead: kapi sends no forgery again", async () => {
+it("a receiver that ends the connection at a forgery fails: the problem asks for 4xx, and mentions no retry", async () => {
   const url = await receiver((body, headers) => (verified(body, headers) === 204 ? 204 : 0));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toHaveLength(6);

@@ -199,7 +199,7 @@ export class AccountResource {
 
   /**
    * Queues the removal of all risk rules. The breaches stay. With `useTemplate` the account gets
-   * the rules of the first risk template that matches it; the command fails if none matches.
+   * the rules of the oldest risk template that matches it; the command fails if none matches.
    */
   deleteRiskRules(
     options: QueueOptions & { readonly useTemplate?: boolean | undefined },

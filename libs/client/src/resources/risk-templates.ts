@@ -50,7 +50,7 @@ export class RiskTemplatesResource {
   /**
    * Queues a new template, or a new version of a template. After the command has succeeded, kapi
    * applies this version to the accounts that match, and to accounts with rules from an earlier
-   * version.
+   * version. Rules that were set on an account itself are not replaced.
    */
   set(name: string, template: NewRiskTemplate, options: QueueOptions): Promise<QueuedCommand<"risk.set_template">> {
     const { rules, appliesTo, newAccounts } = template;
