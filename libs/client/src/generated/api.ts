@@ -1180,7 +1180,7 @@ export interface components {
             threshold: string;
             /** @description Value that reached the threshold. Decimal text in units of the account's currency, with two decimals. */
             value: string;
-            /** @description Index in `records` of the valuation that reached the threshold; null if the account had reached the threshold already when the rule was set, or if `missing` names valuations. */
+            /** @description Index in `records` of the valuation that reached the threshold; null if it is not in `records`, or not known. */
             valuationIndex: number | null;
             /** @description The lowest equity in the minute after the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
             extremeValue: string;

@@ -75,7 +75,7 @@ export const AuditEntry = z.object({
   /** Rises with every entry. Sent as `before`, it requests the entries that are older. */
   id: z.string(),
   at: z.iso.datetime(),
-  /** Null for failed sign-ins that named no known user. */
+  /** Null for failed sign-ins if their user is unknown, or was not looked up. */
   organizationId: z.guid().nullable(),
   action: z.string(),
   /** Who did it; null if unknown, as for a failed sign-in. */
@@ -92,7 +92,7 @@ export const AuditEntry = z.object({
   address: z.string().nullable(),
   /**
    * What was changed, or the user of a failed sign-in. Null for failed sign-ins if their user is
-   * unknown, or if the entry counts failures of several users.
+   * unknown or was not looked up, or if the entry counts failures of several users.
    */
   subject: z.object({ type: z.enum(AUDIT_SUBJECT_TYPES), id: z.string() }).nullable(),
   details: z.record(z.string(), z.unknown()),

@@ -142,8 +142,8 @@ export const EvidenceBreach = z.object({
   /** The value that reached the threshold. */
   value: MoneyText,
   /**
-   * Index in `records` of the valuation that reached the threshold; null if the values that the
-   * account had when the rule was set reached it, or if `missing` names valuations.
+   * Index in `records` of the valuation that reached the threshold; null if it is not in `records`,
+   * or not known.
    */
   valuationIndex: z.int().min(0).nullable(),
   /**

@@ -26,7 +26,7 @@ export type RiskTemplateStatus = z.infer<typeof RiskTemplateStatus>;
 
 /**
  * Selects the accounts that meet every condition. The template applies to them unless an older
- * template also selects them, or their own rules were set, or deleted without `useTemplate`.
+ * template does, or their own rules were set, or deleted without `useTemplate`.
  */
 export const RiskTemplateSelection = z
   .object({

@@ -258,8 +258,7 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
   for (const [index, rule] of rules.entries()) {
     if (rule.type !== "dailyLoss") continue;
     const smaller = rules.find((other) => other.type === "maxLoss" && isSmaller(other.limit, rule.limit));
-    if (smaller !== undefined)
-      reject(index, "limit", `must not be above the limit of ${smaller.id}: it could never be reached`);
+    if (smaller !== undefined) reject(index, "limit", `must not be above the limit of ${smaller.id}`);
   }
 }
 

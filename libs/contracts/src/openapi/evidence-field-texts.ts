@@ -77,7 +77,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   base: `The value of which a limit in percent is a share. ${MONEY}`,
   "EvidenceReference.at": "When the values of the reference were measured, UTC.",
   valuationIndex:
-    "Index in `records` of the valuation that reached the threshold; null if the account had reached the threshold already when the rule was set, or if `missing` names valuations.",
+    "Index in `records` of the valuation that reached the threshold; null if it is not in `records`, or not known.",
   "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest value. ${MONEY}`,
   "EvidenceBreach.extremeAt": "When the trading server measured `extremeValue`, UTC.",
   "EvidenceBreach.sequence": "Sequence of the sample that includes the valuation; null if no sample does.",
