@@ -18,7 +18,7 @@ const BATCH_OVERHEAD_BYTES = 1_024;
  * retention.
  */
 const SEGMENTS_PER_RETENTION = 4;
-/** Every process reads compacted topics from their start, so old records are removed soon. */
+/** Processes read compacted topics from their start, so old records are removed soon. */
 const COMPACTED: Readonly<Record<string, string>> = {
   "segment.ms": String(HOUR_MS),
   "segment.bytes": String(64 * 1024 * 1024),

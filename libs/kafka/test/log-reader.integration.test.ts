@@ -108,7 +108,7 @@ test("a reader is caught up if all records up to the end are removed", async () 
   await started.stop();
 });
 
-test("removing partitions of a reader ends, also after the reader has stopped or its handler has failed", async () => {
+test("`remove` resolves, even after the handler of the reader has failed or the reader has stopped", async () => {
   await producer.value.send(TOPICS.commandsExport, { key: "k", value: "fails" });
   const failed = Promise.withResolvers<Error>();
   const onBatch = () => Promise.reject(new Error("the handler failed"));
