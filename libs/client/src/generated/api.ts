@@ -293,11 +293,11 @@ export interface components {
              * @description When it was last changed, UTC.
              */
             updatedAt: string;
-            /** @description When the account became active, UTC; null until then. */
+            /** @description When the account last became active, UTC; null if it never did. */
             activatedAt: string | null;
-            /** @description When the account was disabled, UTC; null if it is not. */
+            /** @description When the account was last disabled, UTC; null if it never was. */
             disabledAt: string | null;
-            /** @description When the account was archived, UTC; null if it is not. */
+            /** @description When the account was last archived, UTC; null if it never was. */
             archivedAt: string | null;
         };
         /** @description Access data of an account, without passwords. */
@@ -624,9 +624,9 @@ export interface components {
             marginLevel: number;
             /** @description Profit or loss of the open positions. In units of the account's currency, with two decimals. */
             unrealizedProfit: Money;
-            /** @description Loss since 00:00 UTC, in percent of the equity at that time. Not an authoritative calculation. */
+            /** @description Largest loss since 00:00 UTC, in percent of the equity at that time. Not an authoritative calculation. */
             dailyDrawdown: number;
-            /** @description Loss against the highest equity ever, in percent. Not an authoritative calculation. */
+            /** @description Largest loss since the highest equity ever, in percent of that equity. Not an authoritative calculation. */
             totalDrawdown: number;
             /** @description State of the account when the snapshot was measured. */
             accountStatus: string;

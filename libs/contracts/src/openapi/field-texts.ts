@@ -134,12 +134,12 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   accountStatus: "State of the account when the snapshot was measured.",
   accounts: "The accounts, newest first.",
   "BulkCreateTradingAccounts.accounts": "The accounts to create, 1 to 100.",
-  activatedAt: "When the account became active, UTC; null until then.",
+  activatedAt: "When the account last became active, UTC; null if it never did.",
   amount: `Amount of money. ${MONEY}`,
   "Funds.amount":
     "Amount of money, above 0 and at most 1,000,000,000. In units of the account's currency, with at most two decimals.",
   "Transaction.amount": `Change of the balance, negative for money that leaves. ${MONEY}`,
-  archivedAt: "When the account was archived, UTC; null if it is not.",
+  archivedAt: "When the account was last archived, UTC; null if it never was.",
   at: "Time of the request, UTC.",
   "DeliveryAttempt.at": "Time of the attempt, UTC.",
   attempts: "How often kapi has begun to carry the command out.",
@@ -171,7 +171,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   currency: "Currency of all amounts of the account or server.",
   currencySymbol: "Symbol of the currency.",
   cursor: "Position after this event: send it as `after` to continue.",
-  dailyDrawdown: "Loss since 00:00 UTC, in percent of the equity at that time. Not an authoritative calculation.",
+  dailyDrawdown:
+    "Largest loss since 00:00 UTC, in percent of the equity at that time. Not an authoritative calculation.",
   data: "What happened.",
   deadlineAt: "When the command expires if it was not carried out before, UTC.",
   dealId: "Id of the deal that caused it; null if none did.",
@@ -184,7 +185,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   delivery: "The delivery as it is now.",
   description: "Free text, at most 250 characters.",
   "Transaction.description": "Text of the request, or of the trading server; null if there is none.",
-  disabledAt: "When the account was disabled, UTC; null if it is not.",
+  disabledAt: "When the account was last disabled, UTC; null if it never was.",
   disabledReason:
     "`owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days); null while enabled.",
   duplicate: "Whether an earlier request with the same idempotency key queued the command.",
@@ -334,7 +335,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   timestamp: "When the event happened, UTC.",
   to: "Records at or before this time.",
   total: "Number of records that match.",
-  totalDrawdown: "Loss against the highest equity ever, in percent. Not an authoritative calculation.",
+  totalDrawdown:
+    "Largest loss since the highest equity ever, in percent of that equity. Not an authoritative calculation.",
   totalPages: "Number of pages.",
   tradingPassword: "Trading password.",
   tradingPasswordChangedAt: "When the trading password was last changed, UTC; null if it never was set.",
