@@ -32,7 +32,7 @@ const ROUND_PAUSE_MS = 2_000;
 const MAX_LATE_ACCOUNTS = 20;
 /** Maximum number of batches that revise a server before other servers and days have their turn. */
 const MAX_REVISION_BATCHES = 10;
-/** Maximum number of late records that one transaction deletes. */
+/** Maximum number of notes of late records that one transaction deletes. */
 const MAX_DROPPED_RECORDS = 20_000;
 
 /** The digests of one service: those of transactions, or those of deals. */

@@ -12,7 +12,10 @@ const ERROR_RESPONSES = {
   402: { name: "InsufficientCredits", text: "The organization cannot cover the price of the request." },
   403: { name: "Forbidden", text: "The key lacks the scope, or access to the server." },
   404: { name: "NotFound", text: "There is no such resource." },
-  409: { name: "Conflict", text: "The request conflicts with the state of the server or with an earlier request." },
+  409: {
+    name: "Conflict",
+    text: "The request conflicts with the state of the server or with an earlier request, or what it reads is not complete yet.",
+  },
   429: {
     name: "RateLimited",
     text: "The key has made too many requests, or too many requests run at the same time. Not billed; retry after `Retry-After`.",
