@@ -75,12 +75,13 @@ export interface ConsumerOptions {
   /**
    * Whether this consumer continues after a topic was recreated: at the committed offset if the new
    * topic has that many records, else at its beginning. For callers that compare topic ids
-   * themselves. Default: a recreated topic is fatal.
+   * themselves, or may miss records. Default: a recreated topic is fatal.
    */
   readonly restartBeyondEnd?: boolean;
   /**
-   * Whether partitions are assigned by the process (`process-assigner.ts`): for a process that
-   * needs the same partition numbers in several groups. Default: round robin.
+   * Whether the assignment of partitions depends on the process of each member
+   * (`process-assigner.ts`): for a process that needs the same partition numbers in several groups.
+   * Default: round robin.
    */
   readonly isAssignedByProcess?: boolean;
   readonly clock?: Clock;

@@ -225,7 +225,8 @@ class GroupConsumer implements Consumer {
     this.#client.on(events.REBALANCING, ({ payload }) => {
       this.noteActivity();
       this.#generations.joinStarted();
-      // The patched kafkajs joins after this commit, so the next owner repeats no message.
+      // The patched kafkajs waits for this commit before it joins, 1 s at most, so that the next
+      // owner does not repeat the messages.
       this.#isFlushing = true;
       const flushed = this.#commits.flush().finally(() => (this.#isFlushing = false));
       (payload as { waits?: Promise<void>[] }).waits?.push(flushed);

@@ -83,8 +83,8 @@ export function asError(thrown: unknown): Error {
 }
 
 /**
- * Whether a broker could not be reached. The start of a client waits for such a broker, but not for
- * one that rejects a certificate or a password.
+ * Whether a broker could not be reached. The start of a client waits for such a broker, but not
+ * after a rejected certificate or password.
  */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

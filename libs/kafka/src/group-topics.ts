@@ -16,8 +16,9 @@ interface CommittedTopic {
 
 /**
  * The topics that the offsets of a consumer group belong to. Each commit carries the id of its
- * topic as metadata. A topic that was deleted and created again has another id. Offsets of the
- * deleted topic are useless for the new one, even if the new one has as many records.
+ * topic as metadata, except with `restartBeyondEnd`. A topic that was deleted and created again has
+ * another id. Offsets of the deleted topic are useless for the new one, even if the new one has as
+ * many records.
  */
 export class GroupTopics {
   readonly #kafka: KafkaConnection;
@@ -89,7 +90,7 @@ export class GroupTopics {
     }
   }
 
-  /** Commits of earlier releases have no id. */
+  /** Commits of earlier releases, and with `restartBeyondEnd`, have no id. */
   #compare(topic: string, before: string | null | undefined, now: string | undefined): void {
     if (before === null || before === undefined || before === "" || now === undefined || before === now) return;
     throw new TopicRecreated(topic, before, now, `reset the offsets of group ${this.#groupId}`);
