@@ -4,9 +4,6 @@ import type { z } from "zod";
 
 import { companionProblems } from "./companions.ts";
 
-/**
- * Suffix of the variable that names a file with the value, as secrets are mounted into containers.
- */
 /** The suffix of a variable that names a file with the value of another variable. */
 export const FILE_SUFFIX = "_FILE";
 
