@@ -23,6 +23,8 @@ const ERROR_RESPONSES = {
   500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
 } as const;
 export type ErrorStatus = keyof typeof ERROR_RESPONSES;
+/** Statuses with `Retry-After` in some answers. */
+const MAY_NAME_A_WAIT: ReadonlySet<string> = new Set(["409", "429", "500"]);
 
 /**
  * Codes that some operations return with another status than {@link ERRORS} (decisions, 2.3 and
@@ -102,7 +104,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
     description: "`true` if an earlier request with the same key queued the command, or all commands of the bulk.",
     schema: { type: "string", enum: ["true"] },
   },
-  "Retry-After": { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },
+  "Retry-After": { description: "Seconds to wait before retrying, if waiting helps.", schema: { type: "integer", minimum: 0 } },
 };
 
 /**
@@ -120,7 +122,7 @@ export function errorResponses(): Record<string, JsonSchema> {
   const entries = Object.entries(ERROR_RESPONSES).map(([status, { name, text }]) => {
     const codes = codesOf(Number(status));
     const headers = {
-      ...headerReferences(...(status === "429" || status === "500" ? ["Retry-After"] : [])),
+      ...headerReferences(...(MAY_NAME_A_WAIT.has(status) ? ["Retry-After"] : [])),
       "X-Error-Code": { description: "A stable code.", required: true, schema: { type: "string", enum: codes } },
     };
     const schema = { $ref: "#/components/schemas/Error" };
