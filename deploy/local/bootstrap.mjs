@@ -5,23 +5,26 @@
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** The folder of the checkout, and the checkout's own Node. */
+/** The folder of the checkout, its packages, and its own Node. */
 export const ROOT = path.resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../..");
-export const NODE = path.join(ROOT, "node_modules", ".bin", "node");
+const PACKAGES = path.join(ROOT, "node_modules");
+export const NODE = path.join(PACKAGES, ".bin", "node");
 /** The file with the hash of the patches with which the packages were installed. */
-const PATCHED = path.join(ROOT, "node_modules", ".patches.sha256");
+const PATCHED = path.join(PACKAGES, ".patches.sha256");
 const QUIETLY = ["--no-audit", "--no-fund", "--loglevel=error"];
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * Installs the packages of package-lock.json with the patches of the folder `patches`, unless they
- * are installed already. Exits with 1 if the installation fails.
+ * are installed already. Exits with 1 if the installation fails, and if `node_modules` is a link:
+ * npm would empty the folder of another checkout.
  */
 export async function ensureDependencies() {
   if (isInstalled()) return;
+  if (lstatSync(PACKAGES, { throwIfNoEntry: false })?.isSymbolicLink()) refuseLink();
   const beganMs = Date.now();
   console.log("  · installing the dependencies (npm ci)");
   const clean = await capture("npm", ["ci", ...QUIETLY]);
@@ -33,12 +36,19 @@ export async function ensureDependencies() {
   console.log(`  ✓ dependencies  ${((Date.now() - beganMs) / 1000).toFixed(1)} s`);
 }
 
+function refuseLink() {
+  const other = readlinkSync(PACKAGES);
+  console.error(`${PACKAGES} is a link to ${other}, and its packages are not those of package-lock.json.`);
+  console.error(`npm ci would empty ${other}. Remove the link, and run the command again.`);
+  process.exit(1);
+}
+
 /**
  * Compares npm's list of installed packages with package-lock.json, and the patches with their
  * hash. npm writes its list at the end, so an interrupted installation has no list.
  */
 function isInstalled() {
-  const list = path.join(ROOT, "node_modules", ".package-lock.json");
+  const list = path.join(PACKAGES, ".package-lock.json");
   if (!existsSync(list) || !existsSync(NODE)) return false;
   if (!existsSync(PATCHED) || readFileSync(PATCHED, "utf8") !== wantedPatches()) return false;
   const installed = packagesOf(list);
@@ -101,6 +111,6 @@ function capture(command, args) {
 export function toolEnvironment() {
   return {
     PATH: `${path.dirname(NODE)}${path.delimiter}${process.env.PATH ?? ""}`,
-    NODE_COMPILE_CACHE: path.join(ROOT, "node_modules", ".cache", "compile"),
+    NODE_COMPILE_CACHE: path.join(PACKAGES, ".cache", "compile"),
   };
 }

@@ -79,6 +79,15 @@ it("a button copies the text of an example", async () => {
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain('{ key: "payout-4711" }');
 });
 
+it("the button says to select the example if the browser gives no clipboard, as it does without https", async () => {
+  const { page } = user;
+  await page.addInitScript("Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })");
+  await user.open("/docs/idempotency");
+  await page.locator("pre").first().hover();
+  await page.getByRole("button", { name: "Copy" }).first().click();
+  await page.getByRole("button", { name: "Select and copy" }).waitFor();
+});
+
 it("a page is found by the search, without a mouse", async () => {
   const { page } = user;
   await user.open("/docs");

@@ -30,7 +30,14 @@ it("a path of an address is kept, for requests and for the live stream", async (
 
 it("a malformed address of the live stream is rejected at once, with the name of the option", () => {
   const baseUrl = "http://kapi.test";
-  for (const liveUrl of ["", "localhost:8081", "ftp://kapi.test", "ws://kapi.test?a=1", "ws://kapi.test/api/v1"]) {
+  for (const liveUrl of [
+    "",
+    "localhost:8081",
+    "ftp://kapi.test",
+    "ws://kapi.test?a=1",
+    "wss://u:p@kapi.test",
+    "ws://kapi.test/api/v1",
+  ]) {
     const open = (): Kapi => new Kapi({ key: KEY, baseUrl, liveUrl });
     expect(open, liveUrl).toThrow(TypeError);
     expect(open, liveUrl).toThrow("liveUrl must be");

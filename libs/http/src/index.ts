@@ -3,6 +3,7 @@ export * from "./caller.ts";
 export * from "./client-address.ts";
 export { GZIP, withCompression } from "./compression.ts";
 export * from "./dependency-error.ts";
+export { hasEntityTag } from "./entity-tag.ts";
 export { answerBrokenHttp } from "./error-answers.ts";
 export * from "./internal-auth.ts";
 export * from "./internal-client.ts";

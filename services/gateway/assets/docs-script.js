@@ -71,7 +71,9 @@ for (const block of document.querySelectorAll("pre")) {
   button.textContent = "Copy";
   button.addEventListener("click", () => {
     const text = block.querySelector("code").textContent;
-    navigator.clipboard.writeText(text).then(
+    // `clipboard` is undefined except over https and on localhost.
+    const done = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
+    done.then(
       () => (button.textContent = "Copied"),
       () => (button.textContent = "Select and copy"),
     );

@@ -10,30 +10,28 @@ const MAX_PORT = 65_535;
 export const RECORDING_MARGIN_MS = 1_000;
 
 const ports = z.string().transform((text, context): readonly number[] => {
-  const given = text.split(",").map((port) => (/^\s*\d{1,5}\s*$/.test(port) ? Number(port) : 0));
-  if (given.every((port) => port >= 1 && port <= MAX_PORT)) return given;
+  const given = text.split(",").map((port) => port.trim());
+  if (given.every(isPort)) return given.map(Number);
   context.addIssue({ code: "custom", message: `must be comma-separated ports from 1 to ${MAX_PORT}` });
   return z.NEVER;
 });
 
 const nameServers = z.string().transform((text, context): readonly string[] => {
   const given = text.split(",").map((address) => address.trim());
-  if (given.every((address) => isIP(address) !== 0 || isIP(hostOf(address)) !== 0)) return given;
-  context.addIssue({
-    code: "custom",
-    message: "must be comma-separated IP addresses, each with its port if that is not 53",
-  });
+  if (given.every(isNameServer)) return given;
+  const message = `must be comma-separated IP addresses, each with its port (1 to ${MAX_PORT}) if that is not 53`;
+  context.addIssue({ code: "custom", message });
   return z.NEVER;
 });
 
-/** The address of `1.2.3.4:53` and `[::1]:53`; empty for any other text. */
-function hostOf(address: string): string {
-  return (
-    /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:]+)):\d{1,5}$/
-      .exec(address)
-      ?.slice(1)
-      .find((part) => part !== undefined) ?? ""
-  );
+function isPort(text: string): boolean {
+  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_PORT;
+}
+
+/** Whether this is an IP address, alone or with its port: `1.2.3.4:53` and `[::1]:53`. */
+function isNameServer(text: string): boolean {
+  const [, six, four, port = ""] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+  return isIP(text) !== 0 || (isIP(six ?? four ?? "") !== 0 && isPort(port));
 }
 
 /** Every setting of the webhooks service. */

@@ -78,6 +78,8 @@ describe("kapi verify-evidence", () => {
     });
     expect(await verify([BREACH, "--url", "https://api.test/"])).toMatchObject({ code: 0 });
     expect(await verify([BREACH], { KAPI_URL: "https://other.test" })).toMatchObject({ code: 0 });
+    const wrong = await verify([BREACH], { KAPI_URL: "localhost:8080" });
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("baseUrl must be an address") as string });
     const keysPath = "/.well-known/kapi-evidence-keys.json";
     expect(asked).toEqual([`https://api.test${keysPath}`, `https://other.test${keysPath}`]);
   });

@@ -1,4 +1,5 @@
 import { ConnectionError } from "../errors.ts";
+import { parseAddress } from "../http/transport.ts";
 import type { EvidenceKey, EvidenceKeys } from "./document.ts";
 
 /** Where kapi serves its keys, below the base address of the API. */
@@ -21,10 +22,11 @@ export interface FetchKeysOptions {
 /**
  * Fetches the public keys of a kapi. Keep a copy beside the evidence: then the evidence can be
  * verified without kapi, and keys that kapi publishes later cannot change the result.
- * @throws ConnectionError if kapi does not answer with keys; the reason of an abort.
+ * @throws TypeError for an invalid `baseUrl`; ConnectionError if kapi does not answer with keys;
+ * the reason of an abort.
  */
 export async function fetchEvidenceKeys(options: FetchKeysOptions): Promise<EvidenceKeys> {
-  const url = `${options.baseUrl.replace(/\/+$/, "")}${KEYS_PATH}`;
+  const url = `${parseAddress("baseUrl", options.baseUrl)}${KEYS_PATH}`;
   const deadline = AbortSignal.timeout(FETCH_TIMEOUT_MS);
   const signal = options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]);
   try {

@@ -202,4 +202,14 @@ it("a malformed key or address is rejected at once", () => {
   for (const baseUrl of ["http://kapi.test?tenant=1", "http://kapi.test/#top", "http://kapi.test/?"]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
   }
+  // The error does not repeat the password.
+  for (const baseUrl of [
+    "http://user:secret@kapi.test/pre",
+    "http://user@kapi.test/pre",
+    "http://:secret@kapi.test/pre",
+  ]) {
+    expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow(
+      new TypeError('baseUrl must be an address without user name and password, as "http://kapi.test/pre" is'),
+    );
+  }
 });

@@ -234,6 +234,12 @@ export function parseAddress(option: keyof typeof ADDRESSES, value: string): str
   if (address === null || !schemes.test(address.protocol)) {
     throw new TypeError(`${option} must be an address such as ${example}: "${value}"`);
   }
+  // `fetch` rejects such an address.
+  if (address.username !== "" || address.password !== "") {
+    address.username = "";
+    address.password = "";
+    throw new TypeError(`${option} must be an address without user name and password, as "${address.href}" is`);
+  }
   if (address.pathname.includes(API_PATH)) {
     throw new TypeError(`${option} must be an address without ${API_PATH}, which the client adds: "${value}"`);
   }

@@ -17,6 +17,7 @@ import type { Invitations, Mailer, NewInvitation } from "../domain/people-ports.
 import type { ActiveUser, Users } from "../domain/ports.ts";
 import { hashPassword } from "./check-password.ts";
 import { hashOfToken, createLinkToken } from "./link-token.ts";
+import { requireOwner } from "./manage-people.ts";
 import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SessionOrigin } from "./use-session.ts";
 
@@ -33,8 +34,8 @@ export interface InviteDependencies extends SignInDependencies {
 /**
  * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}, and is sent by mail. The
  * token of the link is returned only if there is no mail server, or if the mail server did not
- * accept the mail. Throws 400 if the e-mail address has a user, or if the organization has too many
- * people or invitations.
+ * accept the mail. Throws 403 if the author is no longer an owner, and 400 if the e-mail address
+ * has a user, or if the organization has too many people or invitations.
  */
 export async function invitePerson(
   dependencies: InviteDependencies,
@@ -57,7 +58,7 @@ export async function invitePerson(
   };
   await store.transaction(async (tx) => {
     // Concurrent invitations are made one after the other, so that the limits hold.
-    await tx.users.lockOwners(organizationId);
+    await requireOwner(tx, owner);
     if (await tx.users.isTaken(wanted.email)) throw emailTaken();
     const people = await tx.users.countActive(organizationId);
     // The new invitation replaces an open one of the same address.
@@ -98,14 +99,19 @@ async function mailInvitation(
   }
 }
 
-/** Cancels an invitation: its link no longer works. Throws 404 for an unknown invitation. */
+/**
+ * Cancels an invitation: its link no longer works. Throws 403 if the author is no longer an owner,
+ * and 404 for an unknown invitation.
+ */
 export async function cancelInvitation(
   { store, clock }: Pick<InviteDependencies, "store" | "clock">,
-  { organizationId }: Pick<ActiveUser, "organizationId">,
+  owner: Pick<ActiveUser, "userId" | "organizationId">,
   invitationId: string,
   by: AuditCaller,
 ): Promise<void> {
+  const { organizationId } = owner;
   await store.transaction(async (tx) => {
+    await requireOwner(tx, owner);
     const cancelled = await tx.invitations.cancel(organizationId, invitationId);
     if (cancelled === null) throw new ApiError("NOT_FOUND");
     const subject = { type: "organization", id: organizationId } as const;

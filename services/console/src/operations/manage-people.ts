@@ -96,9 +96,13 @@ export async function disablePerson({ store, clock }: PeopleDependencies, change
   });
 }
 
-/** Ends all sessions of a person. Throws 404 for an unknown or disabled person. */
+/**
+ * Ends all sessions of a person. Throws 403 if the author is no longer an owner, and 404 for an
+ * unknown or disabled person.
+ */
 export async function endSessionsOf({ store, clock }: PeopleDependencies, change: PersonChange): Promise<void> {
   await store.transaction(async (tx) => {
+    await requireOwner(tx, change.owner);
     const version = await tx.users.endSessions(change.owner.organizationId, change.userId);
     if (version === null) throw new ApiError("NOT_FOUND");
     tx.recordAudit([recordOf("user.sessions_ended", change, clock.nowMs())]);
@@ -134,8 +138,8 @@ export async function resetTwoFactorForOperator(
 }
 
 /**
- * Decides whether everybody in the organization must set up two-factor authentication. Throws 400
- * if the owner requires it without having set it up.
+ * Decides whether everybody in the organization must set up two-factor authentication. Throws 403
+ * if the author is no longer an owner, and 400 if the owner requires it without having set it up.
  */
 export async function requireTwoFactor(
   { store, clock }: PeopleDependencies,
@@ -149,6 +153,7 @@ export async function requireTwoFactor(
   const { organizationId } = owner;
   const action = required ? "organization.two_factor_required" : "organization.two_factor_optional";
   await store.transaction(async (tx) => {
+    await requireOwner(tx, owner);
     await tx.settings.requireTwoFactor(organizationId, required);
     const subject = { type: "organization", id: organizationId } as const;
     tx.recordAudit([{ ...by, organizationId, action, subject, atMs: clock.nowMs() }]);
@@ -181,11 +186,12 @@ async function removeFactor(tx: PeopleTransaction, of: OfUser, nowMs: number): P
 }
 
 /**
- * Locks the owners, so that of two owners who demote or disable each other only one succeeds.
- * Throws 403 if `owner` is no longer an owner. An owner cannot demote or disable themselves, so an
+ * Begins each transaction of an owner. Throws 403 if `owner` is no longer an owner: they can lose
+ * this role after the check of their session. Locks the owners, so that of two owners who demote or
+ * disable each other only one succeeds. An owner cannot demote or disable themselves, so an
  * organization always keeps at least one owner.
  */
-async function requireOwner(tx: PeopleTransaction, owner: PersonChange["owner"]): Promise<void> {
+export async function requireOwner(tx: PeopleTransaction, owner: PersonChange["owner"]): Promise<void> {
   const owners = await tx.users.lockOwners(owner.organizationId);
   if (!owners.includes(owner.userId)) throw new ApiError("MISSING_PERMISSION", { text: "You are no longer an owner" });
 }

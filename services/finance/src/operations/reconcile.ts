@@ -126,8 +126,8 @@ class Pass {
 
   async #snapshot({ serverId, accountNumber }: AccountRef): Promise<ServerSide | "unreachable" | "deleted" | null> {
     const { client, isUnreachable } = this.#options;
-    const failures = this.#failures.get(serverId) ?? 0;
-    if (failures >= MAX_SERVER_FAILURES) return "unreachable";
+    const failures = (): number => this.#failures.get(serverId) ?? 0;
+    if (failures() >= MAX_SERVER_FAILURES) return "unreachable";
     try {
       const snapshot = await client.snapshot(serverId, accountNumber);
       if (snapshot !== null) return snapshot;
@@ -135,7 +135,8 @@ class Pass {
       return (await client.eventSequence(serverId, accountNumber)) === null ? null : "deleted";
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      this.#failures.set(serverId, failures + 1);
+      // Not the number before the call: other calls fail at the same time.
+      this.#failures.set(serverId, failures() + 1);
       return "unreachable";
     }
   }

@@ -27,7 +27,7 @@ observed("metrics.accounts.parked", "Accounts whose valuations wait for the acco
 /** An account that is parked, until its waiting valuations are sequenced. */
 export interface ParkedAccount extends AccountRef {
   readonly key: string;
-  /** Number of valuations received. */
+  /** Number of valuations received, without those that the account's writer rejected. */
   valuations: number;
   /** The valuations after the first one, in log order; null after there were too many. */
   waiting: ValuationRecord[] | null;

@@ -51,9 +51,11 @@ export class PartitionSequencer {
     this.#parked = new ParkedAccounts({
       existence: context.existence,
       exists: (account) => this.#unpark(account),
-      unknown: ({ key, valuations }) => {
-        const offset = this.#accounts.get(key)?.firstOpenOffset ?? 0;
+      unknown: ({ key, valuations, waiting }) => {
+        const offset = this.#accounts.get(key)?.firstOpenOffset ?? waiting?.[0]?.offset;
         this.#forget(key);
+        // All its valuations were rejected before.
+        if (offset === undefined) return;
         const first = { key, value: null, offset: BigInt(offset) };
         context.rejections.reject(number, first, UNKNOWN_ACCOUNT, valuations);
       },
@@ -116,18 +118,20 @@ export class PartitionSequencer {
     if (writer === undefined) return DELETED_ACCOUNT;
     const parked = this.#parked.find(key);
     if (parked === undefined) return this.#addToWriter(writer, valuation, nowMs);
-    for (const one of this.#parked.keep(parked, valuation)) this.#addParked(writer, one, nowMs);
+    for (const one of this.#parked.keep(parked, valuation)) this.#addParked(parked, writer, one, nowMs);
     return null;
   }
 
   /**
    * Passes a parked account's valuation to the writer. If it is rejected, the rejection is reported
-   * without the value of the record.
+   * without the value of the record, and the valuation no longer counts for the account.
    */
-  #addParked(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
+  #addParked(parked: ParkedAccount, writer: AccountWriter, valuation: ValuationRecord, nowMs: number): void {
     const rejection = this.#addToWriter(writer, valuation, nowMs);
+    if (rejection === null) return;
+    parked.valuations -= 1;
     const record = { key: writer.key, value: null, offset: BigInt(valuation.offset) };
-    if (rejection !== null) this.#context.rejections.reject(this.number, record, rejection);
+    this.#context.rejections.reject(this.number, record, rejection);
   }
 
   #addToWriter(writer: AccountWriter, valuation: ValuationRecord, nowMs: number): Rejection | null {
@@ -220,7 +224,7 @@ export class PartitionSequencer {
       if (this.#closed || this.#parked.find(parked.key) !== parked) return;
       const valuation = this.#parked.next(parked);
       if (writer === undefined || valuation === undefined) break;
-      this.#addParked(writer, valuation, clock.nowMs());
+      this.#addParked(parked, writer, valuation, clock.nowMs());
     }
     this.#parked.remove(parked);
   }

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { SampleSink } from "../domain/ports.ts";
-import { WRONG_PARTITION } from "../domain/rejection.ts";
+import { MAX_CLOCK_DIFFERENCE_MS, MEASURED_AHEAD, UNKNOWN_ACCOUNT, WRONG_PARTITION } from "../domain/rejection.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts";
 import { Rejections } from "./rejections.ts";
@@ -30,6 +30,8 @@ class Partition {
   /** Keys of accounts that belong to another partition. */
   readonly elsewhere = new Set<string>();
   readonly rejected: { key: string; offset: bigint; reason: string }[] = [];
+  /** Number of rejected valuations by reason, as `metrics.valuations.rejected` counts them. */
+  readonly rejectedByReason: Record<string, number> = {};
   /** Numbers of accounts that do not exist, as the account service reports. */
   readonly unknown = new Set<string>();
   /** Number of accounts in each call to the account service. */
@@ -61,6 +63,17 @@ class Partition {
       },
       endOf: () => Promise.resolve(BigInt(this.records.length)),
     };
+    const rejections = new Rejections({
+      sink: {
+        write: (_partition, { key, offset }, reason) => {
+          this.rejected.push({ key, offset, reason });
+          return Promise.resolve();
+        },
+      },
+      samplesPerMinute: SAMPLES_PER_MINUTE,
+      clock,
+      logger,
+    });
     this.sequencer = new Sequencer({
       log: this.#log,
       sink,
@@ -73,17 +86,13 @@ class Partition {
           return Promise.resolve(accounts.map(({ accountNumber }) => !this.unknown.has(accountNumber)));
         },
       },
-      rejections: new Rejections({
-        sink: {
-          write: (_partition, { key, offset }, reason) => {
-            this.rejected.push({ key, offset, reason });
-            return Promise.resolve();
-          },
+      rejections: {
+        reject: (...rejected) => {
+          const [, , { reason }, valuations = 1] = rejected;
+          this.rejectedByReason[reason] = (this.rejectedByReason[reason] ?? 0) + valuations;
+          rejections.reject(...rejected);
         },
-        samplesPerMinute: SAMPLES_PER_MINUTE,
-        clock,
-        logger,
-      }),
+      },
       unreadable: new UnreadableRecords({ clock, logger }),
       isServer: () => true,
       partitionOf: (key) => (this.elsewhere.has(key) ? PARTITION + 1 : PARTITION),
@@ -113,11 +122,16 @@ class Partition {
 function records(equities: readonly number[], firstOffset = 0): RawValuation[] {
   return equities.map((equityMinor, index) => {
     const offset = firstOffset + index;
-    const accountNumber = ACCOUNTS[offset % ACCOUNTS.length] ?? "";
-    const measuredAt = new Date(offset).toISOString();
-    const value = valuation({ serverId: SERVER, accountNumber, equityMinor, balanceMinor: 5_000, measuredAt });
-    return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(offset) };
+    return record(ACCOUNTS[offset % ACCOUNTS.length] ?? "", offset, { equityMinor });
   });
+}
+
+/** A valuation of an account; by default measured `offset` milliseconds after 1970 began. */
+function record(accountNumber: string, offset: number, change: { equityMinor?: number; ms?: number }): RawValuation {
+  const { equityMinor = 5_000, ms = offset } = change;
+  const measuredAt = new Date(ms).toISOString();
+  const value = valuation({ serverId: SERVER, accountNumber, equityMinor, balanceMinor: 5_000, measuredAt });
+  return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(offset) };
 }
 
 describe("the sequencer", () => {
@@ -278,13 +292,7 @@ describe("accounts whose existence is not known yet", () => {
   it("keep the offsets of waiting valuations uncommitted while too many sends are running", async () => {
     const partition = new Partition([]);
     const of = (account: number, equities: readonly number[], firstOffset: number): RawValuation[] =>
-      equities.map((equityMinor, index) => {
-        const offset = firstOffset + index;
-        const accountNumber = ACCOUNTS[account] ?? "";
-        const measuredAt = new Date(offset).toISOString();
-        const value = valuation({ serverId: SERVER, accountNumber, equityMinor, balanceMinor: 5_000, measuredAt });
-        return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(offset) };
-      });
+      equities.map((equityMinor, index) => record(ACCOUNTS[account] ?? "", firstOffset + index, { equityMinor }));
     await partition.sequencer.addValuations(PARTITION, of(0, [1], 0));
     await eventually(() => partition.accepted.length === 1);
     partition.unavailable = true;
@@ -313,21 +321,47 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
+  it("have each valuation rejected once, for one reason; the report of an unknown account names its first other valuation", async () => {
+    const partition = new Partition([]);
+    const [accountNumber = ""] = ACCOUNTS;
+    partition.unknown.add(accountNumber);
+    const key = `${SERVER}/${accountNumber}`;
+    const ahead = { ms: MAX_CLOCK_DIFFERENCE_MS + 100 };
+    const all = [7, 8].map((offset) => record(accountNumber, offset, ahead));
+    all.push(...[9, 10].map((offset) => record(accountNumber, offset, {})));
+    const { commitOffset } = await partition.sequencer.addValuations(PARTITION, all);
+    await eventually(() => commitOffset() === 11n);
+    expect(partition.rejectedByReason).toEqual({ measured_ahead: 2, unknown_account: 2 });
+    expect(partition.rejected).toEqual([
+      { key, offset: 7n, reason: MEASURED_AHEAD.fault },
+      { key, offset: 8n, reason: MEASURED_AHEAD.fault },
+      { key, offset: 9n, reason: UNKNOWN_ACCOUNT.fault },
+    ]);
+  });
+
+  it("are not reported as unknown if all their valuations are rejected before", async () => {
+    const partition = new Partition([]);
+    const [accountNumber = ""] = ACCOUNTS;
+    partition.unknown.add(accountNumber);
+    const key = `${SERVER}/${accountNumber}`;
+    await partition.sequencer.addValuations(PARTITION, [record(accountNumber, 7, { ms: 1e9 })]);
+    await eventually(() => partition.asked.length === 1);
+    await partition.sequencer.addValuations(PARTITION, records([1], 9));
+    await eventually(() => partition.rejected.length === 2);
+    expect(partition.rejectedByReason).toEqual({ measured_ahead: 1, unknown_account: 1 });
+    expect(partition.rejected).toEqual([
+      { key, offset: 7n, reason: MEASURED_AHEAD.fault },
+      { key, offset: 9n, reason: UNKNOWN_ACCOUNT.fault },
+    ]);
+  });
+
   it("keep a limited number of valuations each; above it all of them become one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);
     equities[MAX_PARKED_VALUATIONS] = 100;
     const [accountNumber = ""] = ACCOUNTS;
-    const all = equities.map((equityMinor, index) => {
-      const value = valuation({
-        serverId: SERVER,
-        accountNumber,
-        equityMinor,
-        measuredAt: new Date(index).toISOString(),
-      });
-      return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
-    });
+    const all = equities.map((equityMinor, index) => record(accountNumber, index, { equityMinor }));
     const { commitOffset } = await partition.sequencer.addValuations(PARTITION, all);
     expect(commitOffset()).toBe(0n);
     partition.unavailable = false;
@@ -338,11 +372,9 @@ describe("accounts whose existence is not known yet", () => {
   it("are limited in number; at the limit the partition waits, and no valuation is lost", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
-    const all = Array.from({ length: MAX_PARKED_ACCOUNTS + 1 }, (_, index) => {
-      const accountNumber = String(20_000_000 + index);
-      const value = valuation({ serverId: SERVER, accountNumber, measuredAt: new Date(0).toISOString() });
-      return { key: `${SERVER}/${accountNumber}`, value: Buffer.from(JSON.stringify(value)), offset: BigInt(index) };
-    });
+    const all = Array.from({ length: MAX_PARKED_ACCOUNTS + 1 }, (_, index) =>
+      record(String(20_000_000 + index), index, { ms: 0 }),
+    );
     await expect(partition.sequencer.addValuations(PARTITION, all)).rejects.toThrow("too many accounts wait");
     partition.unavailable = false;
     await eventually(async () => {

@@ -13,7 +13,7 @@ export interface SequencerOptions {
   readonly sink: SampleSink;
   readonly progress: SampleProgress;
   readonly existence: AccountExistence;
-  readonly rejections: Rejections;
+  readonly rejections: Pick<Rejections, "reject">;
   readonly unreadable: UnreadableRecords;
   /** Whether kapi has the trading server. */
   readonly isServer: (serverId: string) => boolean;

@@ -70,6 +70,14 @@ describe("the seeded market", () => {
   });
 });
 
+it("the seeded market quotes no price of 0 or below, even near the lowest price that can be set", () => {
+  const market = new Market(seeded("a"), null);
+  for (const { name, digits } of SYMBOLS.values())
+    market.setQuote(name, { bid: 10 ** -digits, ask: 10 ** -digits }, false);
+  run(market, 1);
+  for (const spec of SYMBOLS.values()) expect(market.quote(spec.name).bid, spec.name).toBeGreaterThan(0);
+});
+
 describe("recorded quotes", () => {
   it("are read from ticks and minute bars, and errors name the line", () => {
     expect(parseRecording("EURUSD", TICKS)).toMatchObject({ bids: [1.1212, 1.12121, 1.12117] });

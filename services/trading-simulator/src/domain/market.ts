@@ -110,8 +110,9 @@ export class Market implements Prices {
   }
 
   /**
-   * Sets and rounds the price of a symbol. Unless `held`, a seeded symbol continues its random walk
-   * from this price, and a recorded symbol continues with its next recorded quote.
+   * Sets and rounds the price of a symbol; the rounded price must be above 0. Unless `held`, a
+   * seeded symbol continues its random walk from this price, and a recorded symbol continues with
+   * its next recorded quote.
    */
   setQuote(symbol: string, quote: Quote, held: boolean): void {
     const spec = symbolSpec(symbol);
@@ -149,9 +150,11 @@ function feedName({ seed, recording }: Feed): string {
   return `seed ${seed}, ${recording.symbol} from ${recording.timesMs[0]}, ${recording.timesMs.length} quotes`;
 }
 
+/** The bid is at least one point: a conversion divides by prices. */
 function quoteAround(spec: SymbolSpec, state: SymbolState): void {
-  const spread = spec.spreadPoints * 10 ** -spec.digits;
-  state.bid = roundPrice(spec, state.mid - spread / 2);
+  const point = 10 ** -spec.digits;
+  const spread = spec.spreadPoints * point;
+  state.bid = roundPrice(spec, Math.max(state.mid - spread / 2, point));
   state.ask = roundPrice(spec, state.bid + spread);
 }
 

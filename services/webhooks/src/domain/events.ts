@@ -43,6 +43,7 @@ export interface SourcePlace {
 
 /** An event before it gets an account sequence and a position in the feed. */
 export interface IncomingEvent {
+  /** Unique among the events of all organizations. */
   readonly eventId: string;
   readonly organizationId: string;
   readonly serverId: string | null;

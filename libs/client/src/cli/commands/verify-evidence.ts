@@ -49,7 +49,12 @@ async function keysOf({ keys, url }: Options, { environment, signal }: Surroundi
   }
   const baseUrl = url ?? environment["KAPI_URL"];
   if (baseUrl === undefined) throw new UsageError("No keys are known: give --keys <file> or --url <address of kapi>.");
-  return fetchEvidenceKeys({ baseUrl, signal });
+  try {
+    return await fetchEvidenceKeys({ baseUrl, signal });
+  } catch (error) {
+    if (error instanceof TypeError) throw new UsageError(error.message);
+    throw error;
+  }
 }
 
 function readBytes(file: string): Buffer {

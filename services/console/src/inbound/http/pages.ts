@@ -5,7 +5,7 @@ import path from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 import { CONSOLE_API } from "@kapi/contracts";
-import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "@kapi/http";
+import { ApiError, type FastifyInstance, type FastifyReply, type FastifyRequest, hasEntityTag } from "@kapi/http";
 
 const ROOT = "/console/";
 const INDEX = "index.html";
@@ -106,7 +106,7 @@ function send(asset: Asset, { headers }: FastifyRequest, reply: FastifyReply): F
   const encoding = encodingFor(asset, headers["accept-encoding"]);
   const etag = `"${asset.hash}-${encoding}"`;
   reply.headers({ "cache-control": asset.cacheControl, etag, vary: "accept-encoding" });
-  if (headers["if-none-match"] === etag) return reply.code(NOT_MODIFIED).send();
+  if (hasEntityTag(headers["if-none-match"], etag)) return reply.code(NOT_MODIFIED).send();
   if (encoding !== "identity") reply.header("content-encoding", encoding);
   return reply.type(asset.type).send(asset.bodies.get(encoding));
 }

@@ -68,3 +68,30 @@ it("rejects a key from another network like an unknown key, and still reports th
   await expect(admitHandshake(context, request, "request")).rejects.toMatchObject({ code: "AUTHENTICATION_REQUIRED" });
   expect(known).toEqual([entry.keyId]);
 });
+
+it.each([
+  ["", false],
+  ["a b", false],
+  ["a, a", false],
+  ["a,", false],
+  [", a", false],
+  ["a/b", false],
+  ["a\u00a0", false],
+  ["a", true],
+  ["kapi.v1 ,\tb", true],
+])("the subprotocols %j: charged %s, as `ws` accepts them", async (protocols, charged) => {
+  const admitted = new Error("admitted");
+  const context = {
+    directory: { key: () => entry, prices: () => ({ liveConnection: 1, read: 1 }) } as unknown as Directory,
+    admission: { admit: () => Promise.reject(admitted) },
+    refunds: { add: () => undefined },
+    clock: systemClock,
+    clientAddress: () => ADDRESS,
+    keyKnown: () => undefined,
+    acquireSlot: () => undefined,
+  };
+  const headers = { ...HEADERS, "sec-websocket-protocol": protocols };
+  const request = { method: "GET", url: LIVE_METRICS_PATH, headers } as unknown as IncomingMessage;
+  const outcome = expect(admitHandshake(context, request, "request")).rejects;
+  await (charged ? outcome.toBe(admitted) : outcome.toMatchObject({ code: "VALIDATION_FAILED", status: 400 }));
+});

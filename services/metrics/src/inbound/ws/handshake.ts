@@ -20,6 +20,8 @@ import { type Clock, uuidV7 } from "@kapi/kernel";
 export const LIVE_OPERATION = "liveMetrics";
 const ACCEPTED_REQUEST_ID = /^[\x21-\x7e]{1,200}$/;
 const WEBSOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
+/** A token (RFC 9110, 5.6.2). */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VERSION_HEADER = "sec-websocket-version";
 const WEBSOCKET_VERSION = "13";
 
@@ -142,11 +144,21 @@ function notAHandshake(): ApiError {
   return new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake", headers });
 }
 
+/**
+ * Whether this is a handshake that `ws` accepts: `ws` itself would reject it only after the charge.
+ */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return (
     method === "GET" &&
     headers.upgrade?.toLowerCase() === "websocket" &&
     headers[VERSION_HEADER] === WEBSOCKET_VERSION &&
-    WEBSOCKET_KEY.test(headers["sec-websocket-key"] ?? "")
+    WEBSOCKET_KEY.test(headers["sec-websocket-key"] ?? "") &&
+    areSubprotocols(headers["sec-websocket-protocol"])
   );
+}
+
+/** Whether a header lists different subprotocols, or is absent (RFC 6455, 4.1). */
+function areSubprotocols(header: string | undefined): boolean {
+  const names = header?.split(/[\t ]*,[\t ]*/) ?? [];
+  return names.every((name) => TOKEN.test(name)) && new Set(names).size === names.length;
 }

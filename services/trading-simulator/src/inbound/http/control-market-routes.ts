@@ -6,7 +6,7 @@ import { ApiError, type FastifyInstance, parse } from "@kapi/http";
 import { z } from "zod";
 
 import { MAX_FAULTS } from "../../domain/faults.ts";
-import { SYMBOLS, symbolSpec } from "../../domain/symbols.ts";
+import { roundPrice, SYMBOLS, type SymbolSpec, symbolSpec } from "../../domain/symbols.ts";
 import type { Engine } from "../../operations/engine.ts";
 import { rollOver, runTick } from "../../operations/run-market.ts";
 import type { TradingServer } from "../../operations/server.ts";
@@ -50,23 +50,25 @@ function registerPriceRoutes(app: FastifyInstance, engine: Engine): void {
   });
   app.put(`${SERVER}/prices/:symbol`, async (request) => {
     const { serverId, symbol } = parse(SymbolParams, request.params);
-    const { bid, ask, hold } = parse(SetPriceBody, request.body);
+    const { hold, ...given } = parse(SetPriceBody, request.body);
     const spec = symbolSpec(symbol);
-    const quote = { bid, ask: ask ?? bid + spec.spreadPoints * 10 ** -spec.digits, held: hold };
-    if (quote.ask < quote.bid) throw new ApiError("VALIDATION_FAILED", { text: "the ask is below the bid" });
+    const bid = roundedPrice(spec, given.bid);
+    const ask = roundedPrice(spec, given.ask ?? bid + spec.spreadPoints * 10 ** -spec.digits);
+    if (ask < bid) throw new ApiError("VALIDATION_FAILED", { text: "the ask is below the bid" });
     const server = engine.server(serverId);
-    await setPrice(engine, server, symbol, quote);
+    await setPrice(engine, server, symbol, { bid, ask, held: hold });
     return priceOf(server.market, symbol);
   });
   app.post(`${SERVER}/prices/:symbol/move`, async (request) => {
     const { serverId, symbol } = parse(SymbolParams, request.params);
     const move = parse(MovePriceBody, request.body);
     const server = engine.server(serverId);
-    const { bid, ask } = server.market.quote(symbol);
-    const by = "points" in move ? move.points * 10 ** -symbolSpec(symbol).digits : (bid * move.percent) / 100;
-    if (bid + by <= 0) throw new ApiError("VALIDATION_FAILED", { text: "the price would not be above 0" });
+    const spec = symbolSpec(symbol);
+    const before = server.market.quote(symbol);
+    const by = "points" in move ? move.points * 10 ** -spec.digits : (before.bid * move.percent) / 100;
+    const [bid, ask] = [roundedPrice(spec, before.bid + by), roundedPrice(spec, before.ask + by)];
     const held = move.hold ?? server.market.isHeld(symbol);
-    await setPrice(engine, server, symbol, { bid: bid + by, ask: ask + by, held });
+    await setPrice(engine, server, symbol, { bid, ask, held });
     return priceOf(server.market, symbol);
   });
   app.put(`${SERVER}/prices/:symbol/market`, async (request) => {
@@ -133,6 +135,15 @@ function registerFaultRoutes(app: FastifyInstance, engine: Engine): void {
     if (cleared === 0) throw new ApiError("NOT_FOUND");
     return { cleared };
   });
+}
+
+/** Rounds a price to the decimals of its symbol. Throws 400 if the price is then not above 0. */
+function roundedPrice(spec: SymbolSpec, price: number): number {
+  const rounded = roundPrice(spec, price);
+  if (rounded > 0) return rounded;
+  const lowest = (10 ** -spec.digits).toFixed(spec.digits);
+  const text = `the price ${price} is below ${lowest}, the lowest price of ${spec.name}`;
+  throw new ApiError("VALIDATION_FAILED", { text });
 }
 
 function priceOf(market: TradingServer["market"], symbol: string) {

@@ -26,7 +26,10 @@ export const INSERT_ORGANIZATIONS = statement<Record<string, never>>(
    on conflict (organization_id) do nothing`,
 );
 
-/** $1, $2: organizations and event ids; $3: the first possible recording day. */
+/**
+ * $1, $2: organizations and event ids; $3: the first possible recording day. The organization is
+ * the first column of the index.
+ */
 export const KNOWN_EVENTS = statement<{ event_id: string }>(
   "webhooks_known_events",
   `select known.event_id

@@ -158,9 +158,8 @@ async function withoutKnown(
   nowMs: number,
 ): Promise<IncomingEvent[]> {
   if (events.length === 0) return [];
-  const nameOf = ({ organizationId, eventId }: IncomingEvent): string => `${organizationId}/${eventId}`;
   const first = new Map<string, IncomingEvent>();
-  for (const event of events) if (!first.has(nameOf(event))) first.set(nameOf(event), event);
+  for (const event of events) if (!first.has(event.eventId)) first.set(event.eventId, event);
   const distinct = [...first.values()];
   const known = await tx.query(KNOWN_EVENTS, [
     distinct.map(({ organizationId }) => organizationId),
