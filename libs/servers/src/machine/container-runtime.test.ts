@@ -21,7 +21,7 @@ afterAll(async () => {
   await new Promise((resolve) => engine.close(resolve));
 });
 
-it("a container that does not exist any more is removed", async () => {
+it("the removal of a container that no longer exists does not fail", async () => {
   await removeContainer("abc");
 });
 
