@@ -188,8 +188,8 @@ export const HistoryQuery = z.object({
   limit: z.coerce.number().pipe(z.int().min(1).max(MAX_HISTORY_LIMIT)).default(MAX_HISTORY_LIMIT),
 });
 /**
- * Answer of the history: at most `limit` events above `since`, in order, and the last sequence
- * of the account (0: the account never existed).
+ * Answer of the history: at most `limit` events above `since`, in order, and the last sequence of
+ * the account. If the account never existed, the server answers 404.
  */
 export const HistoryResponse = z.object({ events: z.array(TradingEvent), lastSequence: z.int().min(0) });
 export type History = z.infer<typeof HistoryResponse>;
