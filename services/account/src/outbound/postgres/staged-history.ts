@@ -86,10 +86,7 @@ const NOTE_DONE: Statement<never> = statement(
 );
 const FORGET_DONE: Statement<never> = statement("rebuild-forget-done", "delete from rebuilds where server_id = $1");
 
-/**
- * The staged tables and the progress of rebuilds. `replace` rejects, and changes nothing, if the
- * new numbers of live rows do not match the counts of the staged feed.
- */
+/** The staged tables and the progress of rebuilds. */
 export function createStagedHistory(database: Database): StagedHistory {
   const live = createHistoryWriter("live");
   const staged = createHistoryWriter("staged");
@@ -166,7 +163,7 @@ async function take(tx: Transaction, account: AccountRef): Promise<number> {
   return Math.max(deleted, inserted);
 }
 
-/** Throws if the numbers of live rows do not match the feed; the transaction then rolls back. */
+/** Throws if the counts of live rows do not match the feed; the transaction then rolls back. */
 async function assertCounts(tx: Transaction, account: AccountRef, feed: Feed): Promise<void> {
   const [rows] = await tx.query(COUNT_RECORDS, [account.serverId, account.accountNumber]);
   const expected = [feed.orderCount, feed.positionCount, feed.openPositionCount, feed.dealCount].join(", ");
