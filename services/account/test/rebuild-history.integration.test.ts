@@ -226,7 +226,7 @@ describe("a rebuild of the history", () => {
 
   it("of a whole server leaves out an account that is created meanwhile, so that its events are still published", async () => {
     await harness.stopConsumer();
-    // Without booked events: the rebuild waits before it counts this account as lost.
+    // The account has no booked events. So the rebuild waits before it treats its history as lost.
     const earlier = await harness.openAccount();
     const later = "99999999";
     const history = createEventHistory(harness.client);
