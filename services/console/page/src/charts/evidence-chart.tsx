@@ -17,7 +17,7 @@ const FONT_PX = 12;
 const BREACH_RADIUS_PX = 5;
 const EXTREME_RADIUS_PX = 8;
 const BREACH_DASH_PX = 4;
-/** Points are drawn if `values` has at most this many entries, with the empty entry at each end. */
+/** Each value has a dot if `values` has at most this many entries. The null at each end counts. */
 const MAX_POINTS = 60;
 /** Allowed distances between two labels of the time axis. */
 const TIME_STEPS_S = [1, 2, 5, 10, 15, 20, 30, 60];
