@@ -127,8 +127,8 @@ function SwitchServer({ server, onSwitched, onClose }: SwitchProps) {
       {disable ? (
         <p>
           New accounts cannot be created on <strong>{serverName}</strong>, and commands fail with{" "}
-          <code>SERVER_DISABLED</code>, including queued ones. Reads, the configuration and immediate deletion still
-          work.
+          <code>SERVER_DISABLED</code>, including queued ones. Reads, immediate deletion, and changes of the
+          configuration, of risk rules and of risk templates still work.
         </p>
       ) : (
         <p>

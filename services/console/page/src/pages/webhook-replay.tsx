@@ -30,7 +30,9 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
     if (sinceMs === null) return;
     const events = await api.replayWebhook(endpointId, new Date(sinceMs).toISOString());
     onReplayed(
-      events === 0 ? "There are no events since that time." : `Replaying ${counted(events, "event", "events")}.`,
+      events === 0
+        ? "No event since that time matches this endpoint."
+        : `Replaying ${counted(events, "event", "events")}.`,
     );
     onClose();
   });

@@ -193,8 +193,11 @@ function columnsOf(serverId: string): readonly Column<TemplateAccount>[] {
 }
 
 const CHOICES = [
-  ["remove", "Remove the rules from these accounts: nothing limits them any more"],
-  ["keep", "Keep the rules on these accounts, without the template"],
+  [
+    "remove",
+    "Remove the rules from these accounts. An account gets the rules of another template that matches it and is also for later accounts. Without such a template, nothing limits the account any more.",
+  ],
+  ["keep", "Keep the rules on these accounts, without the template."],
 ] as const;
 
 interface DeleteProps {
