@@ -15,8 +15,8 @@ import { originOf, pendingIdOf, sessionIdOf, setPendingCookie, setSessionCookie 
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /**
- * Dependencies of all routes that open a session or replace its cookie: the routes of the sign-in,
- * of one's own account, and of accepted invitations.
+ * Dependencies of the routes below, and of the routes of one's own account and of accepted
+ * invitations.
  */
 export interface SessionRouteDependencies extends SignInDependencies {
   /** Whether cookies are for https only. */
