@@ -188,8 +188,8 @@ async function removeFactor(tx: PeopleTransaction, of: OfUser, nowMs: number): P
 /**
  * Begins each transaction of an owner. Throws 403 if `owner` is no longer an owner: they can lose
  * this role after the check of their session. Locks the owners, so that of two owners who demote or
- * disable each other only one succeeds. An owner cannot demote or disable themselves, so an
- * organization always keeps at least one owner.
+ * disable each other only one succeeds. An owner cannot demote or disable themselves, so owners
+ * cannot leave their organization without an owner. Only the operator can disable the last owner.
  */
 export async function requireOwner(tx: PeopleTransaction, owner: PersonChange["owner"]): Promise<void> {
   const owners = await tx.users.lockOwners(owner.organizationId);
