@@ -275,7 +275,7 @@ describe("a breach", () => {
 const RISK_ACTION = { idempotencyKey: randomUUID(), expectedVersion: 1 };
 
 describe("another organization", () => {
-  it("can see and change nothing of this organization: 404, without a request to other services", async () => {
+  it("can see and change nothing of this organization: 404; requests about this organization's server reach only the organization service", async () => {
     const { key } = await newKey("Mine");
     const { serverId, organizationId } = person;
     harness.standIns.accounts.set(serverId, ["10000001"]);

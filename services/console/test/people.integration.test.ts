@@ -193,7 +193,7 @@ describe("a role", () => {
     expect((await browser.ask("GET", "/session")).status).toBe(200);
   });
 
-  it("of owner always stays with at least one person, even if two owners demote or disable each other at once", async () => {
+  it("of owner stays with one person if two owners demote or disable each other at once", async () => {
     for (const how of ["role", "disable"] as const) {
       for (let round = 0; round < 8; round += 1) {
         const one = await harness.person();

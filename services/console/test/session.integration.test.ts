@@ -284,7 +284,7 @@ describe("the console's listener", () => {
     }
   });
 
-  it("sends files compressed with the best method that the browser accepts, each with an ETag of its own", async () => {
+  it("sends files compressed with the best method that the browser accepts; each encoding of a file has an ETag of its own", async () => {
     const browser = harness.browser();
     const script = "/console/assets/index-0a1b2c.js";
     const etags = [];

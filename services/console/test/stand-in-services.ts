@@ -69,8 +69,8 @@ export interface StandInServices extends RecordData {
 const KNOWN_CALLER = /^(?:console|organization)\./;
 
 /**
- * Starts one HTTP server in place of all services that the console and the organization service
- * call. End-to-end tests call the real services.
+ * Starts one HTTP server in place of the other services that the console and the organization
+ * service call. End-to-end tests call the real services.
  */
 export async function startStandInServices(): Promise<Started<StandInServices>> {
   const app = createHttpServer({
