@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 
 import { createLogger, Health } from "@kapi/runtime";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { type Listening, startListening } from "./listen.ts";
 import { createHttpServer } from "./server.ts";
@@ -13,6 +13,8 @@ interface Running {
   /** Resolves when a request to /slow has begun. */
   readonly begun: Promise<void>;
   readonly finish: () => void;
+  /** The number of requests that the server has read. */
+  readonly requests: () => number;
   readonly stop: () => Promise<void>;
 }
 
@@ -26,9 +28,11 @@ async function start(drainTimeoutMs?: number): Promise<Running> {
     await finish.promise;
     return { done: true };
   });
+  let requests = 0;
+  app.server.on("request", () => (requests += 1));
   const limit = drainTimeoutMs === undefined ? {} : { drainTimeoutMs };
   const { value, stop } = await startListening(app, { host: "127.0.0.1", port: 0, ...limit });
-  return { listening: value, health, begun: begun.promise, finish: finish.resolve, stop };
+  return { listening: value, health, begun: begun.promise, finish: finish.resolve, requests: () => requests, stop };
 }
 
 describe("stopping a server", () => {
@@ -55,13 +59,14 @@ describe("stopping a server", () => {
   });
 
   it("answers a request on an open connection, then closes the connection", async () => {
-    const { listening, begun, finish, stop } = await start();
+    const { listening, begun, finish, requests, stop } = await start();
     const socket = connect(listening.port, "127.0.0.1");
     socket.write("GET /slow HTTP/1.1\r\nhost: x\r\n\r\n");
     await begun;
     const stopped = stop();
     await refusesConnections(listening.port);
     socket.write("GET /livez HTTP/1.1\r\nhost: x\r\n\r\n");
+    await vi.waitFor(() => expect(requests()).toBe(2));
     finish();
     const chunks: Buffer[] = await socket.toArray();
     expect(

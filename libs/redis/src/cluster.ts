@@ -5,7 +5,7 @@
  */
 import { delay } from "@kapi/kernel";
 import type { Started } from "@kapi/runtime";
-import { Cluster, Command, type Redis } from "ioredis";
+import { Cluster, Command, Redis } from "ioredis";
 
 import type { RedisConnection, RedisOptions } from "./connection.ts";
 import {
@@ -39,7 +39,7 @@ const NOT_CARRIED_OUT = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN) |^All keys in the pip
  * Commands that are not pipelined, so that ioredis follows redirections. Only function calls are
  * frequent enough to need pipelining.
  */
-const UNSHARED_COMMANDS = ["del", "exists", "hdel", "hget", "hset", "xdel", "xlen", "xrange"];
+const UNSHARED_COMMANDS = new Redis({ lazyConnect: true }).getBuiltinCommands().filter((name) => name !== "fcall");
 
 /**
  * Like `startRedis`, for a cluster. User, password and encryption are those of the first address

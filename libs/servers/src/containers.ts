@@ -47,7 +47,12 @@ export async function startContainer(
     const source = `kapi-${context.secrets.installation}-${kind.name}`;
     builder = builder.withBindMounts([{ source, target: plan.dataFolder, mode: "rw" }]);
   }
-  const container = await within(START_TIMEOUT_MS, plan.image, builder.start());
+  const starting = builder.start();
+  const container = await within(START_TIMEOUT_MS, plan.image, starting).catch((error: unknown) => {
+    // Nothing else would stop a container that starts later.
+    void starting.then((late) => late.stop({ remove: true, removeVolumes: context.ephemeral })).catch(() => undefined);
+    throw error;
+  });
   const entry = { kind: "container", name: kind.name, id: container.getId() } as const;
   context.record.add(entry);
   const address = plan.address(container.getHost(), container.getMappedPort(plan.port));

@@ -126,6 +126,7 @@ function answers(address: string): Promise<boolean> {
     socket.once("connect", () => socket.write("PING\r\n"));
     socket.once("data", (data) => finish(/^(\+PONG|-NOAUTH|-WRONGPASS)/.test(data.toString("utf8"))));
     socket.once("error", () => finish(false));
+    socket.once("close", () => finish(false));
   });
 }
 

@@ -88,13 +88,13 @@ export function axis(colour: Colour, more: uPlot.Axis): uPlot.Axis {
 }
 
 /**
- * The function that writes the labels of an axis, whose values are `step` apart. With a step below
- * 1,000 the labels are full numbers, because neighbouring compact numbers could be equal. With a
- * larger step they are compact: `12.5K`.
+ * The labels of an axis, whose `amounts` are `step` apart: compact (`12.5K`) with a step from 1,000
+ * on, otherwise full numbers. Full numbers too if two compact labels are equal.
  */
-export function labelled(step: number): (amount: number) => string {
+export function labelsOf(amounts: readonly number[], step: number): string[] {
+  const compact = amounts.map(short);
+  if (step >= 1_000 && new Set(compact).size === compact.length) return compact;
   const decimals = step < 1 ? 2 : 0;
-  if (step >= 1_000) return short;
   const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  return (amount) => format.format(amount);
+  return amounts.map((amount) => format.format(amount));
 }

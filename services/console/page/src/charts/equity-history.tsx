@@ -15,7 +15,7 @@ import { useUrlState } from "../parts/url-state.ts";
 import { type Data, useData } from "../parts/use-data.ts";
 import { Ago, Detail, DetailList, Money, Nothing } from "../parts/values.tsx";
 import { currentZone } from "../time-zone.ts";
-import { axis, Chart, type Colour, labelled } from "./chart.tsx";
+import { axis, Chart, type Colour, labelsOf } from "./chart.tsx";
 import { equityRows, type EquityRow, type EquitySummary, summaryOf } from "./equity-lines.ts";
 import { EquityTable } from "./equity-table.tsx";
 import { amountsShown } from "./samples.ts";
@@ -299,7 +299,7 @@ function looks(colour: Colour): Omit<uPlot.Options, "width" | "height"> {
         incrs: TIME_STEPS_S,
         values: (_chart, splits, _index, _space, step) => splits.map(timeLabelled(step)),
       }),
-      axis(colour, { size: NUMBERS_PX, values: (_chart, splits, _index, _space, step) => splits.map(labelled(step)) }),
+      axis(colour, { size: NUMBERS_PX, values: (_chart, splits, _index, _space, step) => labelsOf(splits, step) }),
     ],
     // In the order of `linesOf`. A later series is drawn above an earlier one.
     series: [

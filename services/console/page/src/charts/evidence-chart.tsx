@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import type { BreachEvidence } from "../api/shapes.ts";
 import { clockTime } from "../format.ts";
 import { currentZone } from "../time-zone.ts";
-import { axis, Chart, type Colour, labelled } from "./chart.tsx";
+import { axis, Chart, type Colour, labelsOf } from "./chart.tsx";
 import { type EvidenceLines, evidenceLines, type Point } from "./evidence-lines.ts";
 
 const HEIGHT_PX = 300;
@@ -107,7 +107,7 @@ function looks(lines: EvidenceLines, colour: Colour, scale: number): Omit<uPlot.
         font,
         size: NUMBERS_PX * scale,
         space: 30 * scale,
-        values: (_chart, splits, _index, _space, step) => splits.map(labelled(step)),
+        values: (_chart, splits, _index, _space, step) => labelsOf(splits, step),
       }),
     ],
     series: [

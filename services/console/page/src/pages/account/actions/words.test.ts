@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { Command } from "../../../api/shapes.ts";
-import { failureText } from "./words.ts";
+import { ACTIONS, failureText } from "./words.ts";
 
 function failed(change: Partial<Command>): string {
   return failureText({ operation: "account.flatten", status: "failed", errorMessage: null, ...change } as Command);
@@ -16,6 +16,11 @@ it("a failed command says its own reason if its error code has several reasons",
   );
   const rules = { operation: "risk.set_rules", errorCode: "INVALID_STATE_TRANSITION" } as const;
   expect(failed({ ...rules, errorMessage: "the current version is 2" })).toBe("The current version is 2.");
+});
+
+it("an archived account has no deposit and no withdrawal", () => {
+  const hasAction = (action: "deposit" | "withdraw" | "enable"): boolean => ACTIONS[action].states.includes("archived");
+  expect([hasAction("deposit"), hasAction("withdraw"), hasAction("enable")]).toEqual([false, false, true]);
 });
 
 it("any other error code says what to do", () => {

@@ -21,6 +21,7 @@ export interface ActionWords {
 }
 
 const OPENED = ["active", "close_only", "disabled", "archived"] as const;
+const FUNDABLE = ["active", "close_only", "disabled"] as const;
 const TRADING = ["active", "close_only"] as const;
 
 function positions({ openPositionCount: count }: TradingAccount): string {
@@ -34,14 +35,14 @@ export const ACTIONS: Readonly<Record<ButtonAction, ActionWords>> = {
   deposit: {
     name: "Deposit",
     permission: "money:move",
-    states: OPENED,
+    states: FUNDABLE,
     question: "Deposit to",
     effect: () => "The amount is added to the balance.",
   },
   withdraw: {
     name: "Withdraw",
     permission: "money:move",
-    states: OPENED,
+    states: FUNDABLE,
     question: "Withdraw from",
     effect: () => "The amount is taken from the balance. It may exceed neither the balance nor the free margin.",
   },
