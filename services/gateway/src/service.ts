@@ -47,11 +47,8 @@ import { createWallets } from "./outbound/redis/wallets.ts";
 
 const SERVICE = "gateway";
 /**
- * Deadlines of the calls that a request waits for. A queued mutation waits for at most one check,
- * three calls of Redis and one publish: together less than 5 s. A read waits for at most one check,
- * one read and three calls of Redis; the reads of one request have one deadline together. While one
- * dependency is down, a read too is answered in less than 5 s. A read takes longer only if several
- * dependencies are slow at once (decisions, 1.5).
+ * Deadlines of the calls that a request waits for. While one dependency is down, a request is
+ * answered in less than 5 s. A few kinds of requests can take longer (decisions, 1.5).
  */
 const REDIS_TIMEOUT_MS = 600;
 const CHECK_TIMEOUT_MS = 1_200;

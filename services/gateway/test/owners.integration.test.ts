@@ -153,7 +153,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("is 404 for an owner's 404 if the operation has that status, otherwise 500 and free; an owner's 400 is 500 and free; a wrong limit is 400", async () => {
+  it("is 404 for an owner's 404 if the operation has that status, otherwise 500 and free; an owner's 400 without issues is 500 and free; a wrong limit is 400", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());

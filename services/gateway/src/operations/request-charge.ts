@@ -67,7 +67,10 @@ export class RequestCharge {
     return this.#admitted;
   }
 
-  /** Whether a failure of the request needs a refund. */
+  /**
+   * Whether a failure after the admission needs a refund. After {@link ChargeUnknown}, a refund is
+   * always needed.
+   */
   get isRefundable(): boolean {
     return this.#admitted !== null && (this.#admitted.charged > 0 || this.#records.size > 0);
   }
