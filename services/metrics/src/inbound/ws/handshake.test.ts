@@ -79,7 +79,7 @@ it.each([
   ["a\u00a0", false],
   ["a", true],
   ["kapi.v1 ,\tb", true],
-])("the subprotocols %j: charged %s, as `ws` accepts them", async (protocols, charged) => {
+])("charges a handshake only if `ws` accepts its subprotocols: %j, charged: %s", async (protocols, charged) => {
   const admitted = new Error("admitted");
   const context = {
     directory: { key: () => entry, prices: () => ({ liveConnection: 1, read: 1 }) } as unknown as Directory,

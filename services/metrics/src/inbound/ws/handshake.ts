@@ -144,9 +144,7 @@ function notAHandshake(): ApiError {
   return new ApiError("VALIDATION_FAILED", { text: "Not a WebSocket handshake", headers });
 }
 
-/**
- * Whether this is a handshake that `ws` accepts: `ws` itself would reject it only after the charge.
- */
+/** Whether this is a valid handshake. `ws` itself checks a handshake only after the charge. */
 function isHandshake({ method, headers }: IncomingMessage): boolean {
   return (
     method === "GET" &&

@@ -77,7 +77,10 @@ class LiveWebSocket extends WebSocket {
    */
   beforeClose = (): void => undefined;
 
-  /** The code that the last call of `close` requested; null before, or if the call had no code. */
+  /**
+   * The code of the last call of `close`, with 4413 in place of 1009; null before, or if the call
+   * had no code.
+   */
   closeCode: number | null = null;
 
   override close(code?: number, reason?: string | Buffer): void {
