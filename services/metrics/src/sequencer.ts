@@ -63,8 +63,8 @@ export async function prepareSequencer(
   unreadable: UnreadableRecords,
 ): Promise<PreparedSequencer> {
   const { config, scope, logger, fatal } = context;
-  // Valuations from the future are rejected. With the database's clock alone, that would be every
-  // valuation if this clock were minutes behind.
+  // Valuations from the future are rejected. If only the database's clock were used and it were
+  // minutes behind, every valuation would be rejected.
   const clock = latestOf(context.clock, systemClock);
   const producer = await scope.start("producer", () => startProducer(kafka, { minIntervalMs: LIVE_INTERVAL_MS }));
   // A separate producer, so that no sample waits behind thousands of checkpoints.

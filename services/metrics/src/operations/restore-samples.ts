@@ -67,8 +67,7 @@ export class Restoration {
    * Adds the restored accounts of the partitions in `begins` to `log`, and removes deleted ones.
    * @param begins the first offset that each partition of `metrics.samples` still has.
    * @param windowOffsets the `windowOffset` of each partition ({@link readStart}).
-   * @param oldestWindows the offset of each partition from which new checkpoints keep a window
-   * start ({@link startingPoint}).
+   * @param oldestWindows the `oldestWindow` of each partition ({@link startingPoint}).
    * @returns the offset from which to read each partition, and by account the stale checkpoints
    * that would remain in `metrics.latest` after its compaction.
    */

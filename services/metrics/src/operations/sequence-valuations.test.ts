@@ -321,7 +321,7 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("have each valuation rejected once, for one reason; the report of an unknown account names its first other valuation", async () => {
+  it("have each valuation rejected once, for one reason; the report of an unknown account names its first valuation that was not rejected before", async () => {
     const partition = new Partition([]);
     const [accountNumber = ""] = ACCOUNTS;
     partition.unknown.add(accountNumber);

@@ -13,7 +13,7 @@ export const TOPIC_CHECK_INTERVAL_MS = 2_000;
 const SETTLE_MS = 10_000;
 /** Interval of the checks while a stopping process waits for the recreation of a topic. */
 const RECREATED_POLL_MS = 200;
-/** Maximum number of calls that share one request to Kafka. Fewer calls run at the same time. */
+/** Maximum number of calls that share one request to Kafka. It is never reached. */
 const MAX_CALLS_PER_CHECK = 10_000;
 
 /** The topics whose offsets the live stream compares. */
