@@ -262,7 +262,8 @@ test("two processes that concurrently settle commands with released reservations
   };
   const endOf = async (organizationId: string, isReleased: boolean) =>
     finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
-  // Each process holds the lock of the wallet that the other needs for a late consumption.
+  // The first transaction of each process locks the wallet that the other needs for a late
+  // consumption.
   const batches = [
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],

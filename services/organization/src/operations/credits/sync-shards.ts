@@ -34,9 +34,9 @@ export interface SyncResult {
 
 /**
  * Syncs the unsynced shards among `shards`. Records all usage and open reservations that are known,
- * then sets the wallets from the ledger (architecture, 3.1). A shard whose node is down does not
- * delay the others. Throws if the ledger or command-status is unavailable; the shards then stay
- * unsynced. Several processes may sync the same shards, also concurrently.
+ * then sets the wallets from the ledger (architecture, 3.1). If the node of a shard is down, the
+ * other shards are still synced. Throws if the ledger or command-status is unavailable; the shards
+ * then stay unsynced. Several processes may sync the same shards, also concurrently.
  */
 export async function syncShards(context: SyncContext, shards: readonly Shard[]): Promise<SyncResult> {
   const { unsynced, unreachable } = await shardStates(context.redis, shards);

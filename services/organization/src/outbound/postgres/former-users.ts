@@ -1,6 +1,6 @@
 /**
- * Users that releases without a console service created. The console service copies them into its
- * tables. Processes of the previous release still change them: each change raises
+ * Users of earlier releases, which have no console service. The console service copies them into
+ * its tables. Processes of the previous release still change them: each change raises
  * `session_version`, and the user is copied again.
  */
 import type { FormerUser } from "@kapi/contracts";
