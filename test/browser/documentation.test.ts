@@ -79,7 +79,7 @@ it("a button copies the text of an example", async () => {
   expect(await page.evaluate<string>("navigator.clipboard.readText()")).toContain('{ key: "payout-4711" }');
 });
 
-it("the button says to select the example if the browser gives no clipboard, as it does without https", async () => {
+it("the button says to select the example if the browser gives no clipboard, for example without https", async () => {
   const { page } = user;
   await page.addInitScript("Object.defineProperty(Navigator.prototype, 'clipboard', { get: () => undefined })");
   await user.open("/docs/idempotency");
