@@ -143,7 +143,8 @@ export function chooseRecords(
   const theirs = chain.filter(
     ({ from, to, measuredAt }) =>
       begin === undefined ||
-      // A sample from before the first valuation is of a deleted topic.
+      // A sample that ends at or after `begin`, but was measured before the first valuation, is of
+      // a deleted topic.
       (to >= begin && from < (end ?? begin) && Date.parse(measuredAt) >= (kept[0]?.measuredAtMs ?? fromMs)),
   );
   const chosen = theirs.slice(0, MAX_SAMPLES);

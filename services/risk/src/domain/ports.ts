@@ -82,7 +82,7 @@ export interface StateText extends AccountRef {
 
 /** What the owner of a partition begins with. */
 export interface PartitionStart {
-  /** Proves the ownership: a former owner has a lower token, and can write nothing. */
+  /** Proves the ownership: a former owner has a lower token, and stores no states or alerts. */
   readonly token: number;
   /** The states include the valuations below this offset. */
   readonly nextOffset: number;

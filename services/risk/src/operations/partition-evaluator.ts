@@ -79,8 +79,8 @@ interface Activation {
 }
 
 /**
- * What all partitions of a process share. Every write first locks the ownership of its partition in
- * `store`, so a former owner cannot write.
+ * What all partitions of a process share. Every transaction checks in `store` that this process
+ * still owns the partition. If it does not, the transaction is rolled back.
  */
 export interface PartitionDependencies {
   readonly store: EvaluationStore;

@@ -25,7 +25,7 @@ export function startValuationConsumer(options: {
   return startConsumer(kafka, {
     groupId: EVALUATOR_GROUP,
     topics: [TOPICS.tradingValuations],
-    // The evaluator compares topic ids itself, so a recreated topic need not be fatal.
+    // `EvaluationStore.acquire` compares topic ids, so a recreated topic need not be fatal.
     restartBeyondEnd: true,
     maxBatchMessages: MAX_BATCH_VALUATIONS,
     busyIntervalMs: BUSY_INTERVAL_MS,
