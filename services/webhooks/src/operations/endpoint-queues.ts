@@ -17,7 +17,10 @@ const MAX_WAITING = 10_000;
  * or not, the least recently used idle queue is dropped.
  */
 const MAX_IDLE_QUEUES = 10_000;
-/** Maximum number of waiting deliveries of one organization in memory. */
+/**
+ * Maximum number of waiting deliveries of one organization in memory. Above it each endpoint of the
+ * organization may still have one waiting delivery.
+ */
 const MAX_WAITING_PER_ORGANIZATION = 1_000;
 /**
  * A queue accepts as many deliveries as it will send within this time, in milliseconds: much
