@@ -40,8 +40,8 @@ interface Reference {
 
 /**
  * The alerts of an account, in the order of the steps. A valuation that was measured before one
- * that precedes it in the log does not count. The result is wrong if a day begins or ends at a
- * change of daylight saving time, or if a rule changes its time zone or the start of its day.
+ * that precedes it in the log does not count. The result can be wrong if the clocks change between
+ * midnight and the start of a day, or if a rule changes its time zone or the start of its day.
  */
 export function alertsByWholePast(
   steps: readonly Step[],

@@ -1,7 +1,7 @@
 /**
  * The market of one server: a quote for each symbol. A symbol follows a random walk from the seed,
  * or plays a recording. If no caller sets a price, the same seed and number of ticks give the same
- * prices of random walks. The state is plain data, so a restart continues without a price gap.
+ * prices of random walks. The state is plain data. A restart continues from the stored state.
  */
 import { assertDefined } from "@kapi/kernel";
 
