@@ -63,7 +63,7 @@ async function different(
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();
   for await (const line of pagesOf<UsageView>(api, "/credits/usage", "usage")) {
-    // A line may move to the next page while the pages are read.
+    // A new line moves older ones to later pages, so a line may be read twice.
     if (Date.parse(line.at) <= lastLineMs) lines.set(JSON.stringify(line), line);
   }
   const { availableCredits, reservedCredits, lifetimeConsumed, lifetimePurchased } = wallet;
