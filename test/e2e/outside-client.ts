@@ -136,10 +136,9 @@ export class OutsideClient {
   }
 
   /**
-   * Queues a mutation as the interface advises: repeats the request with the same key after a
-   * 500 with Retry-After. Such a 500 means, for example, that a service is busy or does not know a
-   * new server yet. Returns the last answer: 202, 200 if an equal request was accepted before, or
-   * an error.
+   * Queues a mutation. Repeats the request with the same key after a 500 with Retry-After. Such a
+   * 500 means, for example, that a service is busy or does not know a new server yet. Returns the
+   * last answer: 202, 200 if an equal request was accepted before, or an error.
    */
   queue(method: string, path: string, body: object, key: string = randomUUID()): Promise<Answer<EnvelopeView>> {
     return repeated(() => this.send(method, path, body, key));
@@ -152,7 +151,7 @@ export class OutsideClient {
     return answer.body.account;
   }
 
-  /** Polls the command as the interface advises, until it is final. */
+  /** Polls the command until it is final. */
   async finished(commandId: string): Promise<CommandView> {
     const deadline = Date.now() + COMMAND_DEADLINE_MS;
     for (;;) {

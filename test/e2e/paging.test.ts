@@ -122,7 +122,7 @@ describe.each(LISTS)("the list of $name", ({ name, path, id, add }) => {
     const before = (await walk(path(), name, nothing)).map(id);
     expect(before.length).toBeGreaterThan(2 * PAGE_LIMIT);
     const walked = (await walk(path(), name, add)).map(id);
-    // No two records are equal. A usage line has no id, but the `xRequestId` of its request.
+    // A usage line has no id: its whole text is compared, with the `xRequestId` of its request.
     expect(new Set(walked).size).toBe(walked.length);
     const old = new Set(before);
     expect(walked.filter((record) => old.has(record))).toEqual(before);

@@ -44,8 +44,8 @@ const NOISE_MS = 1_000;
 const ROUNDS = ACCOUNTS;
 /**
  * Here a round is ACCOUNTS successive commands, one for each account. Up to IN_FLIGHT commands are
- * in flight and may be accepted in any order. So the last accepted command of each account is in
- * one of the last LAST_ROUNDS rounds.
+ * in flight and may be accepted in any order. Unless one request is much slower than the others,
+ * the last accepted command of each account is in one of the last LAST_ROUNDS rounds.
  */
 const LAST_ROUNDS = Math.ceil(IN_FLIGHT / ACCOUNTS) + 1;
 /** 10,000 commands take a minute on an idle machine. */

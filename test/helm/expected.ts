@@ -31,7 +31,7 @@ export const EXPECTED: readonly Expectation[] = [
     pattern: /name: metrics, containerPort: 9464/g,
     times: 11,
   },
-  { what: "each pod and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 21 },
+  { what: "each process and each job has an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 21 },
   { what: "one policy allows every address", pattern: /cidr: 0\.0\.0\.0\/0$/gm, times: 1 },
   {
     what: "the policy of webhooks allows every address",
