@@ -2,10 +2,11 @@
  * The partitions of `trading.valuations` that this process owns, each with a `PartitionEvaluator`.
  *
  * Invariant: a `PartitionEvaluator` begins at the checkpoint, as the consumer does after each
- * assignment. So it lives for one assignment. A partition that another process has taken meanwhile
- * is not acquired again before the next assignment: the consumer has read beyond the checkpoint,
- * and the valuations between would never be compared. A process that was paused, and that the group
- * has removed meanwhile, does not take a partition from the new owner: its generation is lower.
+ * assignment, and after the topic was recreated. So it lives for one assignment and one topic. A
+ * partition that another process has taken meanwhile is not acquired again before the next
+ * assignment: the consumer has read beyond the checkpoint, and the valuations between would never
+ * be compared. A process that was paused, and that the group has removed meanwhile, does not take a
+ * partition from the new owner: its generation is lower.
  */
 import { retryable, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
@@ -21,6 +22,7 @@ const MAX_ACTIVATIONS = 100;
  * partition: longer than a session timeout and a rebalance.
  */
 const MAX_LOST_MS = 60_000;
+const TOPIC_ID_UNKNOWN = "the id of the topic cannot be read";
 
 interface EvaluatorOptions extends PartitionDependencies {
   /** The id of the topic; rejects while the cluster does not answer. */
@@ -40,6 +42,8 @@ interface EvaluatorOptions extends PartitionDependencies {
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #partitions = new Map<number, Promise<PartitionEvaluator>>();
+  /** What was read of each acquired partition: the id of its topic, and the offset after the last. */
+  readonly #read = new Map<number, { readonly topicId: string; readonly nextOffset: bigint }>();
   /** Partitions that another process took, and since when. */
   readonly #lost = new Map<number, number>();
   #assigned: ReadonlySet<number> = new Set();
@@ -68,6 +72,7 @@ export class Evaluator {
     this.#assigned = new Set(partitions);
     this.#generation = generation;
     this.#partitions.clear();
+    this.#read.clear();
     this.#lost.clear();
   }
 
@@ -82,11 +87,26 @@ export class Evaluator {
     partition: number,
     messages: readonly ValuationMessage[],
   ): Promise<{ commitOffset: () => bigint }> {
+    await this.#releaseIfRecreated(partition, messages);
     const evaluator = await this.#owned(partition, "valuations cannot be compared", async (one) => {
       await one.addValuations(messages);
       return one;
     });
+    const [read, last] = [this.#read.get(partition), messages.at(-1)];
+    if (read !== undefined && last !== undefined) this.#read.set(partition, { ...read, nextOffset: last.offset + 1n });
     return { commitOffset: () => BigInt(evaluator.durableOffset) };
+  }
+
+  /**
+   * If the topic was recreated, its offsets begin again, and all valuations would count as compared
+   * already. Then the states are stored, and the partition is acquired again with the new topic.
+   */
+  async #releaseIfRecreated(partition: number, [first]: readonly ValuationMessage[]): Promise<void> {
+    const read = this.#read.get(partition);
+    if (first === undefined || read === undefined || first.offset >= read.nextOffset) return;
+    if ((await retryable(TOPIC_ID_UNKNOWN, this.#options.topicId)) === read.topicId) return;
+    await this.#owned(partition, "the states of the deleted topic cannot be stored", (one) => one.checkpoint());
+    this.#partitions.delete(partition);
   }
 
   /** Activates the versions of rules that wait on the partitions of this process. */
@@ -142,8 +162,9 @@ export class Evaluator {
 
   async #acquire(partition: number): Promise<PartitionEvaluator> {
     const membership = { generation: this.#generation, tokens: this.#options.tokens };
-    const topicId = await retryable("the id of the topic cannot be read", this.#options.topicId);
+    const topicId = await retryable(TOPIC_ID_UNKNOWN, this.#options.topicId);
     const start = await this.#options.store.acquire(partition, topicId, membership);
+    this.#read.set(partition, { topicId, nextOffset: BigInt(start.nextOffset) });
     const end = await retryable("the end of the topic cannot be read", () => this.#options.endOf(partition));
     this.#options.logger.info(
       { partition, token: start.token, from: start.nextOffset },
