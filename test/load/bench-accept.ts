@@ -322,7 +322,7 @@ async function measure(bench: Bench, environment: Record<string, string>): Promi
   say("    the same without the usage stream, in turns with it", off);
   console.log(`
 (b)/(a) = ${(b.perSecond / a.perSecond).toFixed(2)}   aim >= 0.40
-          ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's processes, topics and rows without its checks
+          ${(accepted.barePath.perSecond / a.perSecond).toFixed(2)} of (a) on the bare path: kapi's main processes, topics and rows without its checks
           ${(paused.accepted.perSecond / a.perSecond).toFixed(2)} while the workers are paused; then they execute the waiting commands at ${Math.round(paused.executedPerSecond)}/s
 (c)     = ${Math.round(c.perSecond)}/s   aim >= 6000/s
 (d)     p50 = ${d.p50Ms.toFixed(1)} ms   aim < 30 ms

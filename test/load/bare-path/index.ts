@@ -1,8 +1,9 @@
 /**
- * The bare path: a deposit through the same processes, topics and rows as in kapi. It has no
+ * The bare path: a deposit through the main processes, topics and rows of kapi. It has no
  * management keys, validation, idempotency, guaranteed order of commands, leases, detection of gaps
- * or crash safety. The cost of the bare path is the cost of kapi's design. The difference between
- * kapi and the bare path is the cost of kapi's safety.
+ * or crash safety. It also has no request log, no risk service, and no rows of some tables, such as
+ * `account_events`. The cost of the bare path is the cost of kapi's design. The difference between
+ * kapi and the bare path is the cost of all that the bare path leaves out.
  */
 import { setTimeout as delay } from "node:timers/promises";
 

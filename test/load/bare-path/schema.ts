@@ -1,5 +1,5 @@
 /**
- * Creates the topics and tables of the bare path (docs/testing.md). Each table has those keys and
+ * Creates the topics and tables of the bare path (docs/testing.md). Each table has most keys and
  * indexes of kapi's table that change at a deposit.
  */
 import { createTopics } from "@kapi/kafka";
