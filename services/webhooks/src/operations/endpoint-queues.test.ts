@@ -153,6 +153,16 @@ describe("the endpoint queues", () => {
     expect(started(queues)).toEqual({ a: 1 });
   });
 
+  it("keep a pause that the receiver asked for, also if an attempt that was running succeeds or asks for a shorter pause", () => {
+    const queues = queuesWith({ a: 9 });
+    started(queues);
+    queues.finish("a", { ...failed, pausedUntilMs: 5_000 });
+    queues.finish("a", { ...failed, succeeded: true });
+    queues.finish("a", { ...failed, pausedUntilMs: 2_000 });
+    expect(queues.add(delivery("a"), 4_999)).toBe(false);
+    expect(queues.add(delivery("a"), 5_000)).toBe(true);
+  });
+
   it("remember a bounded number of failed endpoints, and drop the least recently used endpoint", () => {
     const queues = queuesWith({});
     const fail = (endpointId: string): void => {

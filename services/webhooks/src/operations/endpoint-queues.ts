@@ -47,10 +47,12 @@ interface EndpointQueue {
   /** Smoothed duration of an attempt, in milliseconds. */
   averageDurationMs: number;
   /**
-   * Nothing is sent before this time, in milliseconds since 1970: the receiver asked for it, or
-   * failed repeatedly.
+   * Nothing is sent before this time, because the receiver failed repeatedly. A success ends the
+   * pause. Times in milliseconds since 1970.
    */
-  pausedUntilMs: number;
+  failedUntilMs: number;
+  /** Nothing is sent before this time either: the receiver asked for it by `Retry-After`. */
+  requestedUntilMs: number;
 }
 
 /** The slots of one process. */
@@ -142,7 +144,7 @@ export class EndpointQueues {
   /** False if the endpoint is paused: the caller then releases the delivery. */
   add(delivery: LeasedDelivery, nowMs: number): boolean {
     const queue = this.#queueOf(delivery);
-    if (nowMs < queue.pausedUntilMs) return false;
+    if (nowMs < pauseEndMs(queue)) return false;
     queue.waiting.push(delivery);
     this.#countWaiting(queue, 1);
     this.#schedule(delivery.endpointId, queue);
@@ -178,9 +180,11 @@ export class EndpointQueues {
     queue.averageDurationMs += NEWEST_WEIGHT * (result.durationMs - queue.averageDurationMs);
     if (result.succeeded) queue.failures = 0;
     // A failure during a pause does not count: its attempt started before the pause.
-    else if (result.nowMs >= queue.pausedUntilMs) queue.failures += 1;
-    queue.pausedUntilMs = result.pausedUntilMs ?? this.#pauseUntilMs(queue, result);
-    const paused = result.nowMs < queue.pausedUntilMs ? queue.waiting.splice(0) : [];
+    else if (result.nowMs >= pauseEndMs(queue)) queue.failures += 1;
+    if (result.nowMs >= queue.requestedUntilMs) queue.requestedUntilMs = 0;
+    if (result.pausedUntilMs === null) queue.failedUntilMs = this.#pauseUntilMs(queue, result);
+    else queue.requestedUntilMs = Math.max(queue.requestedUntilMs, result.pausedUntilMs);
+    const paused = result.nowMs < pauseEndMs(queue) ? queue.waiting.splice(0) : [];
     this.#countWaiting(queue, -paused.length);
     this.#settle(endpointId, queue);
     return paused;
@@ -204,19 +208,19 @@ export class EndpointQueues {
   #capacityOf(endpointId: string, nowMs: number): number {
     const queue = this.#queues.get(endpointId);
     if (queue === undefined) return deliveriesWithinHorizon(this.#limits.perEndpoint, FIRST_GUESS_MS);
-    if (nowMs < queue.pausedUntilMs) return 0;
+    if (nowMs < pauseEndMs(queue)) return 0;
     const slots = this.#slotsOf(queue);
     const wanted = queue.failures > 0 ? slots : deliveriesWithinHorizon(slots, queue.averageDurationMs);
     return Math.max(0, wanted - queue.waiting.length - queue.running);
   }
 
   /**
-   * The end of the endpoint's pause; 0 after a success. Without pauses, an endpoint that fails
-   * immediately would get all its due deliveries in quick succession.
+   * The end of the endpoint's pause after failures; 0 after a success. Without pauses, an endpoint
+   * that fails immediately would get all its due deliveries in quick succession.
    */
   #pauseUntilMs(queue: EndpointQueue, { succeeded, nowMs }: AttemptResult): number {
     if (succeeded) return 0;
-    if (nowMs < queue.pausedUntilMs || queue.failures < BREAKER_FAILURES) return queue.pausedUntilMs;
+    if (nowMs < pauseEndMs(queue) || queue.failures < BREAKER_FAILURES) return queue.failedUntilMs;
     return nowMs + backOffMs(queue.failures - BREAKER_FAILURES + 1, this.#random);
   }
 
@@ -251,7 +255,7 @@ export class EndpointQueues {
     this.#schedule(endpointId, queue);
     if (queue.running > 0 || queue.waiting.length > 0) return;
     this.#queues.delete(endpointId);
-    const isAsNew = queue.failures === 0 && queue.pausedUntilMs === 0 && queue.averageDurationMs <= FIRST_GUESS_MS;
+    const isAsNew = queue.failures === 0 && pauseEndMs(queue) === 0 && queue.averageDurationMs <= FIRST_GUESS_MS;
     if (isAsNew) return;
     // The queue moves to the end: the least recently used queue is dropped first.
     this.#queues.set(endpointId, queue);
@@ -278,7 +282,13 @@ export class EndpointQueues {
   #queueOf({ endpointId, organizationId }: LeasedDelivery): EndpointQueue {
     let queue = this.#queues.get(endpointId);
     if (queue === undefined) {
-      const fresh = { running: 0, failures: 0, averageDurationMs: FIRST_GUESS_MS, pausedUntilMs: 0 };
+      const fresh = {
+        running: 0,
+        failures: 0,
+        averageDurationMs: FIRST_GUESS_MS,
+        failedUntilMs: 0,
+        requestedUntilMs: 0,
+      };
       queue = { organizationId, waiting: [], ...fresh };
       this.#queues.set(endpointId, queue);
     }
@@ -307,6 +317,11 @@ class Counts {
   clear(): void {
     this.#counts.clear();
   }
+}
+
+/** The end of the longer pause of an endpoint; 0 without a pause. */
+function pauseEndMs({ failedUntilMs, requestedUntilMs }: EndpointQueue): number {
+  return Math.max(failedUntilMs, requestedUntilMs);
 }
 
 /**
