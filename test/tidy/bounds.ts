@@ -37,12 +37,13 @@ const RETENTION = /(?:^|_)(?:TTL|KEPT)(?:_|$)/;
 
 /** Further limits that are not on stored data or data in memory, as `<file> <name>`. */
 const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
-  "the size of one request, answer or call": [
+  "the size of one request, answer, call or unit": [
     "libs/admission/src/admission.ts MAX_RECORDS",
     "libs/http/src/body.ts MAX_DRAINED_BYTES",
     "libs/http/src/parse.ts MAX_ISSUES",
     "libs/outbox/src/limits.ts POLL_MAX_BYTES",
     "libs/trading-server/src/contract.ts MAX_HISTORY_LIMIT",
+    "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNIT_EVENTS",
     "services/account/src/operations/delete-trading-account-immediately.ts MAX_DUE",
     "services/command-status/src/operations/list-commands.ts MAX_WHOLE_BYTES",
     "services/command-status/src/outbound/postgres/command-repository.ts MAX_LARGE_BYTES",
@@ -70,7 +71,6 @@ const NO_BOUNDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "calls at once": [
     "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNITS",
-    "libs/trading-server/src/event-feed/booking-queue.ts MAX_UNIT_EVENTS",
     "libs/trading-server/src/event-feed/gap-filler.ts MAX_FILLS",
     "services/account/src/operations/change-trading-accounts.ts MAX_CATCH_UPS",
     "services/finance/src/operations/reconcile.ts MAX_CALLS",

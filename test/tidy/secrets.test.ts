@@ -1,7 +1,7 @@
 /**
- * Each program gets exactly the secrets that its settings read: in deploy/programs.json, in Docker
- * Compose, and in the docs. The chart and `npm start` create environments from
- * deploy/programs.json. `npm run verify -- helm` tests the rendered chart.
+ * deploy/programs.json lists the secrets that the settings of each program read, except those of
+ * Kafka, Redis and PostgreSQL. Docker Compose, `npm start` and docs/operate.md agree with this
+ * list. The chart creates environments from it. `npm run verify -- helm` tests the rendered chart.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -92,7 +92,7 @@ describe.each([...SETTINGS])("%s", (program, schema) => {
     expect(inCompose.volumes).toEqual([`${program}-secrets:/run/secrets:ro`]);
   });
 
-  it("has its generated secrets except CONTROL_TOKEN, its servers and its services in npm start", () => {
+  it("has its servers, its services and its generated secrets in npm start, but no CONTROL_TOKEN", () => {
     const environment = programEnvironment(program, {
       servers: { kafkaBrokers: "k:1", postgresUrl: "postgres://p", redisUrl: "redis://r" },
       topicPrefix: "",
@@ -123,7 +123,7 @@ it("only cli has the operator's token, only callers have service tokens, only ca
 it("services call exactly the owners that the table of internal operations allows", () => {
   for (const [owner, operations] of Object.entries<Readonly<Record<string, readonly string[]>>>(INTERNAL_CALLS)) {
     const callers = new Set(Object.values(operations).flat());
-    // Metrics processes reach each other at the addresses in WINDOWS_URLS.
+    // Metrics processes reach each other at the addresses in SAMPLES_URL and WINDOWS_URLS.
     callers.delete(owner);
     const calling = [...PROGRAMS].filter(([, { calls }]) => calls.includes(owner)).map(([program]) => program);
     // The operator may call a route of metrics, but the command line does not call it.
@@ -141,7 +141,7 @@ it("only account and gateway have password keys", () => {
   }
 });
 
-it("only account and finance reach trading servers, and only webhooks reaches the internet", () => {
+it("by default only account and finance reach trading servers, and only webhooks reaches the internet", () => {
   const reaching = [...PROGRAMS].filter(([, { outside }]) => outside.length > 0);
   expect(Object.fromEntries(reaching.map(([program, { outside }]) => [program, outside]))).toEqual({
     account: ["trading-servers"],

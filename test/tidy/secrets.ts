@@ -22,7 +22,10 @@ const Uses = z.strictObject({
   givenSecrets: z.array(z.string()).default([]),
   /** Services that the program calls. */
   calls: z.array(z.string()),
-  /** Addresses outside kapi that the program reaches. */
+  /**
+   * Addresses outside kapi that the program reaches. `services.<name>.egress` of the chart adds
+   * further ones, such as a mail server.
+   */
   outside: z.array(z.enum(["trading-servers", "internet"])).default([]),
 });
 export type Uses = z.output<typeof Uses>;

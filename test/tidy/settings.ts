@@ -198,7 +198,7 @@ export async function sectionsOf(root: string): Promise<Section[]> {
       title: "Migrations",
       introduction:
         "A service that is started with the argument `migrate` has this setting, `LOG_LEVEL` of\n" +
-        "[every process](#every-process), and the settings of [PostgreSQL](#postgresql). It reads no other settings.",
+        "[every process](#every-process), and the settings of [PostgreSQL](#postgresql). It uses no other settings.",
       ...settingsOf(without(MigrationSchema.shape, connectionFields.postgres), main, shared),
     },
     ...groups,
