@@ -66,6 +66,12 @@ function valueOf(name: string, env: Environment): { readonly value: string } | {
   }
 }
 
+/** The value of a variable as {@link loadConfig} reads it; "" if its file cannot be read. */
+export function variableText(name: string, env: Environment): string {
+  const read = valueOf(name, env);
+  return "value" in read ? read.value : "";
+}
+
 function problemsOf(
   error: z.ZodError,
   given: Readonly<Record<string, string>>,

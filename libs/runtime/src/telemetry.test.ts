@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 
 import { describe, expect, it } from "vitest";
 
-import { telemetryWish } from "./telemetry.ts";
+import { metricsAddress, telemetryWish } from "./telemetry.ts";
 
 const RUNTIME = new URL("index.ts", import.meta.url).href;
 
@@ -18,6 +21,16 @@ describe("telemetry", () => {
     [{ METRICS: "on", OTEL_TRACES_EXPORTER: "otlp", OTEL_SDK_DISABLED: "true" }, false, false],
   ])("with %j: traces %s, metrics %s", (env, traces, metrics) => {
     expect(telemetryWish(env)).toEqual({ traces, metrics });
+  });
+
+  it("reads its settings from files, like all settings", () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "kapi-telemetry-"));
+    const files = { METRICS: "on", METRICS_PORT: "9464", HTTP_HOST: "127.0.0.2" };
+    for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
+    const env = Object.fromEntries(Object.keys(files).map((name) => [`${name}_FILE`, path.join(folder, name)]));
+    expect(telemetryWish(env)).toEqual({ traces: false, metrics: true });
+    expect(metricsAddress(env)).toEqual({ host: "127.0.0.2", port: 9464 });
+    rmSync(folder, { recursive: true });
   });
 
   it("does not load the SDK by default", () => {

@@ -12,7 +12,7 @@ import { randomUUID } from "node:crypto";
 
 import { diag, type DiagLogger, DiagLogLevel, SamplingDecision, trace } from "@opentelemetry/api";
 
-import type { Environment } from "./config.ts";
+import { type Environment, variableText } from "./config.ts";
 import type { Logger } from "./logger.ts";
 import { enableMeasuring } from "./metrics.ts";
 import { measureProcess } from "./process-measures.ts";
@@ -61,7 +61,10 @@ let prometheusText: (() => Promise<string>) | null = null;
 export function telemetryWish(env: Environment): TelemetryWish {
   if (env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true") return { traces: false, metrics: false };
   const asked = TRACES_ASKED_BY.some((name) => (env[name] ?? "") !== "");
-  return { traces: asked && env["OTEL_TRACES_EXPORTER"] !== NO_EXPORTER, metrics: env["METRICS"] === "on" };
+  return {
+    traces: asked && env["OTEL_TRACES_EXPORTER"] !== NO_EXPORTER,
+    metrics: variableText("METRICS", env) === "on",
+  };
 }
 
 /**
@@ -69,8 +72,8 @@ export function telemetryWish(env: Environment): TelemetryWish {
  * serves the metrics.
  */
 export function metricsAddress(env: Environment): MetricsAddress | null {
-  const port = env["METRICS_PORT"] ?? "";
-  return port === "" ? null : { host: env["HTTP_HOST"] || LOOPBACK, port: Number(port) };
+  const port = variableText("METRICS_PORT", env);
+  return port === "" ? null : { host: variableText("HTTP_HOST", env) || LOOPBACK, port: Number(port) };
 }
 
 /**
