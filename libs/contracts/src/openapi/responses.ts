@@ -104,7 +104,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
     description: "`true` if an earlier request with the same key queued the command, or all commands of the bulk.",
     schema: { type: "string", enum: ["true"] },
   },
-  "Retry-After": { description: "Seconds to wait before retrying, if waiting helps.", schema: { type: "integer", minimum: 0 } },
+  "Retry-After": {
+    description: "Seconds to wait before retrying, if waiting helps.",
+    schema: { type: "integer", minimum: 0 },
+  },
 };
 
 /**
