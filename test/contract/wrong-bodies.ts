@@ -1,7 +1,7 @@
 /**
- * Invalid and valid values of every field, as JSON text. Valid values are at the limits of the
- * field, if the field has limits. The values follow the request bodies of the interface and of the
- * decisions.
+ * Invalid and valid values of every field except `flatten` of a disabling, as JSON text. Valid
+ * values are at the limits of the field, if the field has limits. The values follow the request
+ * bodies of the interface and of the decisions.
  */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 
@@ -53,7 +53,10 @@ function text(limits: { min?: number; max: number }, required: boolean): FieldRu
   };
 }
 
-/** Values that are invalid for every field with a number: other types, and too large numbers. */
+/**
+ * Values that are invalid for a field with a number: other types, and too large numbers. Only
+ * `defaultLeverage` may be null.
+ */
 const NO_NUMBERS: Values = [...NEVER, ["null", "null"], ["text", '"5"'], ["1e308", "1e308"], ["1e400", "1e400"]];
 
 function integer(limits: { min: number; max: number }, required: boolean): FieldRule {
@@ -186,7 +189,10 @@ const RULES: Readonly<Record<Exclude<BodyKind, "bulk">, Readonly<Record<string, 
         ["with U+0000", String.raw`{"nameStartsWith":"x\u0000"}`],
       ],
       right: [
-        ["every status", '{"status":["active","disabled","archived"],"nameStartsWith":"No account has this name"}'],
+        [
+          "every status",
+          '{"status":["active","close_only","disabled","archived"],"nameStartsWith":"No account has this name"}',
+        ],
         ["100 characters", JSON.stringify({ nameStartsWith: "x".repeat(100) })],
       ],
     },

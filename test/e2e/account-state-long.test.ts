@@ -47,6 +47,7 @@ it(
       { timeoutMs: SNAPSHOT_TIMEOUT_MS, intervalMs: 1_000 },
     );
     const snapshot = snapshots.at(-1);
+    // `measuredAt` of a snapshot is the start of the minute.
     const minute = Date.parse(snapshot?.measuredAt ?? "");
     // The state includes the whole millisecond `at`. At the last millisecond of a minute, no later
     // sample of this minute can follow, so the equity of this minute is final.

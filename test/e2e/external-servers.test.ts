@@ -1,7 +1,7 @@
 /**
  * Kafka, Redis and PostgreSQL as external services: with TLS, a private certificate authority and
- * passwords. Every program of kapi connects with correct settings. With wrong settings, the jobs
- * print the reason in one line.
+ * passwords. The services and their jobs connect with correct settings. With wrong settings, the
+ * jobs print the reason in one line.
  */
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -242,7 +242,7 @@ describe("kapi on external servers", () => {
   });
 
   it(
-    "executes a deposit and settles its credits on a Redis Cluster; the PostgreSQL role of a service can only reach the rows of the service",
+    "executes a deposit and settles its credits on a Redis Cluster, while each service uses a PostgreSQL role that can only reach the rows of the service",
     { timeout: STACK_TIMEOUT_MS },
     async () => {
       const url = new URL(servers.postgresUrl);
