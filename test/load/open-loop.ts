@@ -18,7 +18,7 @@ export interface OpenLoopTarget {
 
 /** Figures of one rate. */
 export interface OpenLoopFigures {
-  /** From the time at which a request was due to its acceptance. */
+  /** From the due time of a request until its acceptance. */
   readonly accepted: Figures;
   /** From acceptance to success, of the followed requests. */
   readonly succeeded: Figures;

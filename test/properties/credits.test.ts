@@ -144,7 +144,7 @@ class Scenario {
   }
 
   async #request(kind: Kind, gateway: number, pick: number): Promise<void> {
-    // Only requests with response 202 are repeated: their idempotency key is certainly in use.
+    // `earlier` has only requests with response 202: their idempotency key is certainly in use.
     // After any other response, the test does not know whether a request was queued with the key.
     const earlier = this.outcomes.filter(({ request, queued }) => request.key !== undefined && queued.length > 0);
     const request = requestOf(kind, {
@@ -152,7 +152,7 @@ class Scenario {
       account: this.accounts[pick % ACCOUNTS] ?? "",
       earlier: earlier[pick % Math.max(1, earlier.length)]?.request,
     });
-    // A request with an idempotency key is repeated after no response, 401 or 5xx. Other requests
+    // A request with an idempotency key is sent again after no response, 401 or 5xx. Other requests
     // are sent once.
     if (request.key === undefined) await this.#send(request, gateway);
     else await this.#sendUntilFinal(request, gateway);
