@@ -4,7 +4,7 @@ import { type Database, migrate, startPool } from "@kapi/postgres";
 import { createLogger, type Scope } from "@kapi/runtime";
 import { createTestEnvironment } from "@kapi/testkit";
 
-/** Starts the migrated database of the metrics service, without a process, until `scope` stops. */
+/** Creates and migrates the database of the metrics service. No service runs. Ends with `scope`. */
 export async function startSnapshotDatabase(scope: Scope): Promise<Database> {
   const environment = await createTestEnvironment({ needs: ["postgres"] });
   await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));

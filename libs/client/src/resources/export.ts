@@ -21,8 +21,8 @@ export interface ExportOptions extends QueueOptions, WaitOptions {
  * Exports the records of an account, with one command after another until an export is not
  * truncated, newest records first. `to` of the next export is the millisecond of the last record.
  * So the next export has the records of that millisecond again; they are returned once.
- * @throws Error if more records have the same millisecond than one export holds; the errors of
- * `QueuedCommand.result`.
+ * @throws Error if one export cannot hold all records of a millisecond and an older one; the errors
+ * of `QueuedCommand.result`.
  */
 export async function* exportRecords(
   queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,
@@ -48,7 +48,7 @@ export async function* exportRecords(
       yield record;
     }
     if (!truncated) return;
-    if (!isNew) throw new Error(`more than ${RECORDS_PER_COMMAND} records have the time ${end}`);
+    if (!isNew) throw new Error(`too many records have the time ${end}: an export cannot continue after them`);
   }
 }
 

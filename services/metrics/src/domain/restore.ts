@@ -35,8 +35,8 @@ export interface StartingPoint {
    */
   readonly restoreFrame: boolean;
   /**
-   * Whether new checkpoints keep the window start of the restored checkpoint. This process reads
-   * only a part of the window. Other processes can still restore the whole window from that start.
+   * Whether new checkpoints keep the window start of the restored checkpoint: true if this process
+   * reads only a part of the window, but others can restore the whole window from that start.
    */
   readonly keepsWindowStart: boolean;
 }

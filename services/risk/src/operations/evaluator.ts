@@ -42,7 +42,7 @@ interface EvaluatorOptions extends PartitionDependencies {
 export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #partitions = new Map<number, Promise<PartitionEvaluator>>();
-  /** What was read of each acquired partition: the id of its topic, and the offset after the last. */
+  /** The topic of each acquired partition, and the offset after the last record that was read. */
   readonly #read = new Map<number, { readonly topicId: string; readonly nextOffset: bigint }>();
   /** Partitions that another process took, and since when. */
   readonly #lost = new Map<number, number>();
