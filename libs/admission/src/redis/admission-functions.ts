@@ -33,7 +33,7 @@ export const RECORD_TTL_MS = 24 * 3_600_000;
  * (decisions, 2.5).
  */
 export const FINAL_RECORD_TTL_MS = 3_600_000;
-/** How long a repeated call with the same charge id is recognized: longer than any request. */
+/** How long a repeated call with the same charge id is recognized. */
 export const CHARGE_TTL_MS = 120_000;
 
 /**
