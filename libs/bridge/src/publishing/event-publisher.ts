@@ -17,7 +17,10 @@ const CHUNK_EVENTS = 2_000;
 /** Maximum number of events in memory; above it the journal is read. */
 const MAX_QUEUED_EVENTS = 20_000;
 const RETRY_DELAY_MS = 250;
-/** How long {@link EventPublisher.settled} waits at most. A stop waits this long too. */
+/**
+ * How long {@link EventPublisher.settled} waits at most. A stop waits this long too, and then for
+ * the chunk that is being sent.
+ */
 const STOP_DEADLINE_MS = 5_000;
 
 /**
@@ -53,7 +56,10 @@ export class EventPublisher {
     this.#isBehind = options.committed > options.published;
   }
 
-  /** `stop` sends the waiting events for at most 5 s; none if the last attempt failed. */
+  /**
+   * `stop` sends the waiting events. It begins no chunk after 5 s, and none if the last attempt
+   * failed.
+   */
   static start(options: EventPublisherOptions): Started<EventPublisher> {
     const publisher = new EventPublisher(options);
     publisher.#wake();

@@ -38,7 +38,7 @@ export class ValuationPublisher {
     this.#options = options;
   }
 
-  /** `stop` sends queued valuations for at most 2 s. The rest is dropped. */
+  /** `stop` sends queued valuations, and begins no chunk after 2 s. The rest is dropped. */
   static start(options: ValuationPublisherOptions): Started<ValuationPublisher> {
     const publisher = new ValuationPublisher(options);
     return { value: publisher, stop: () => publisher.#end() };

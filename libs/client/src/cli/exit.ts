@@ -95,7 +95,7 @@ function textOf(error: KapiError): string {
     ...(error.requestId === "" ? [] : [`  request id: ${error.requestId}`]),
   ];
   if (error.attempts > 1) lines.push(`  gave up after ${error.attempts} attempts`);
-  if (error.retryable) lines.push("  The command can be repeated safely; repeat a change with the same --key.");
+  if (error.retryable) lines.push("  Try again later. A change with the same --key is made only once.");
   if (error instanceof AuthenticationError) {
     lines.push("  Check the key in the console, and its allowed networks. Sign in with another key: kapi login");
   }
