@@ -80,6 +80,21 @@ it("a stop retries waiting refunds for a limited time, and logs each refund that
   expect(error).toHaveBeenCalledTimes(MANY);
 });
 
+it("a refund that is added during a stop is tried, and logged if it fails", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  refund.mockImplementation(async () => {
+    await delay(REDIS_TIMEOUT_MS);
+    throw new Error("no Redis");
+  });
+  refunds.add(requestOf(uuidV7(clock.nowMs())));
+  const stopping = stop();
+  await vi.advanceTimersByTimeAsync(100);
+  refunds.add(requestOf(uuidV7(clock.nowMs())));
+  await vi.advanceTimersByTimeAsync(STOPPED_WITHIN_MS);
+  await stopping;
+  expect(error).toHaveBeenCalledTimes(2);
+});
+
 it("at most 10,000 refunds wait, also while a round retries them; further refunds are given up", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   refund.mockImplementation(() => delay(REDIS_TIMEOUT_MS).then(() => Promise.reject(new Error("no Redis"))));

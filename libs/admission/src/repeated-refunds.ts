@@ -90,8 +90,9 @@ export function startRepeatedRefunds(dependencies: {
       tryUntilMs = clock.nowMs() + STOP_TRY_MS;
       isStopping = true;
       await rounds.stop();
-      // Retries refunds that the last round left, and new refunds.
-      await round();
+      // Retries refunds that the last round left, and refunds that are added meanwhile.
+      do await round();
+      while (waiting.length > 0);
     },
   };
 }

@@ -130,8 +130,12 @@ test("the available credits are read from the wallet without an admission; they 
 test("available credits are unknown while the shard is unsynced: its wallets may be outdated after a failover", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
   for (const { organizationId } of [await keyWith(12), await keyWith(null)]) {
-    await redis.commands.hset(metaKey(shardOf(organizationId)), "replication", "that of the former master");
+    const meta = metaKey(shardOf(organizationId));
+    const replication = (await redis.commands.hget(meta, "replication")) ?? "";
+    await redis.commands.hset(meta, "replication", "that of the former master");
     expect(await availableCredits(organizationId)).toBeNull();
+    // Organizations of later tests may have the same shard.
+    await redis.commands.hset(meta, "replication", replication);
   }
 });
 
