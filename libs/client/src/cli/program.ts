@@ -36,7 +36,7 @@ Examples:
 Each command shows its options with --help. For scripts: kapi help exit-codes`;
 
 const EXIT_CODES_TEXT = `
-0  done
+0  done; what runs until you stop it, such as kapi stream, also exits with 0
 1  kapi rejected the request, the queued command failed or expired, a check
    found a fault, or the command line failed in another way; standard error
    has the reason
