@@ -194,10 +194,13 @@ export class Scheduler {
     return this.#servers.get(entry.message.serverId)?.accounts.get(entry.orderKey);
   }
 
-  /** Deletes a server without commands, unless its breaker is open. */
+  /**
+   * Deletes a server without commands, unless its breaker is open, or commands that came meanwhile
+   * have another queue.
+   */
   #forget(server: ServerQueue): void {
     const idle = server.accounts.size === 0 && server.underWay.size === 0 && !server.breaker.open;
-    if (idle) this.#servers.delete(server.serverId);
+    if (idle && this.#servers.get(server.serverId) === server) this.#servers.delete(server.serverId);
   }
 
   #makeReady(account: AccountQueue): void {
