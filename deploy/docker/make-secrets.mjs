@@ -9,7 +9,7 @@
  * keys cannot be read without them.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
 const KEY_BYTES = 32;
@@ -68,14 +68,18 @@ if (folder === "--kubernetes") {
   mkdirSync(folder, { recursive: true });
   for (const [name, make] of Object.entries(secrets)) {
     const file = path.join(folder, name);
-    if (!existsSync(file)) writeFileSync(file, make(), { mode: READABLE });
+    if (!existsSync(file)) write(file, make());
   }
   const digests = digestsOf((name) => readFileSync(path.join(folder, name)));
-  const file = path.join(folder, "service_token_digests");
-  // The file is not writable: replace it.
-  rmSync(file, { force: true });
-  writeFileSync(file, digests, { mode: READABLE });
+  write(path.join(folder, "service_token_digests"), digests);
   if (table !== undefined && programsFolder !== undefined) writeProgramFolders(folder, table, programsFolder);
+}
+
+/** Replaces the file as a whole, so that no crash leaves an empty secret. */
+function write(file, text) {
+  rmSync(`${file}.new`, { force: true });
+  writeFileSync(`${file}.new`, text, { mode: READABLE, flush: true });
+  renameSync(`${file}.new`, file);
 }
 
 function writeProgramFolders(all, programsFile, into) {

@@ -14,7 +14,7 @@ import {
   type ReadyOrganization,
   registerServer,
 } from "./operator.ts";
-import { createTradingAccounts } from "./trading-accounts.ts";
+import { createTradingAccounts, findTradingAccounts } from "./trading-accounts.ts";
 
 const DEMO_FILE = "demo.json";
 const DEMO_CREDITS = 1_000_000;
@@ -23,6 +23,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const USABLE_DEADLINE_MS = 20_000;
 const POLL_MS = 50;
 const UNAUTHORIZED = 401;
+const PAYMENT_REQUIRED = 402;
 
 /** Addresses and credentials of the demo organization, for programs; the file `demo.json`. */
 const Demo = z.object({
@@ -88,7 +89,7 @@ export async function keptDemo(stack: Stack, stateDir: string): Promise<DemoWith
   }
   const demo: Demo = { ...addressesOf(stack), ...known };
   writePrivately(file, demo);
-  return { ...demo, accountNumbers: await createTradingAccounts(stack, demo) };
+  return { ...demo, accountNumbers: await findTradingAccounts(stack, demo) };
 }
 
 function addressesOf(stack: Stack): Pick<Demo, "baseUrl" | "wsBase" | "tradingServerUrl" | "consoleUrl"> {
@@ -100,7 +101,7 @@ async function knownOrganization(stack: Stack, file: string): Promise<(ReadyOrga
   if (!existsSync(file)) return null;
   const kept = KeptOrganization.parse(JSON.parse(readFileSync(file, "utf8")));
   const { managementKey, organizationId, serverId, consoleEmail, consolePassword } = kept;
-  if ((await whenUsable(stack, managementKey)) === UNAUTHORIZED) return null;
+  if ((await whenUsable(stack, managementKey, [UNAUTHORIZED, PAYMENT_REQUIRED])) === UNAUTHORIZED) return null;
   // The port of the trading server may differ from the last start.
   await registerServer(stack, organizationId, serverId);
   const user =
@@ -116,15 +117,15 @@ async function createUsableOrganization(
 ): Promise<ReadyOrganization & ConsoleUser> {
   const organization = await createOrganization(stack, options);
   const end = Date.now() + USABLE_DEADLINE_MS;
-  while ((await whenUsable(stack, organization.managementKey)) === UNAUTHORIZED) {
+  while ((await whenUsable(stack, organization.managementKey, [UNAUTHORIZED])) === UNAUTHORIZED) {
     if (Date.now() > end) throw new LocalError("The gateway does not know the key of the demo organization.");
     await delay(POLL_MS);
   }
   return { ...organization, ...(await createConsoleUser(stack, organization.organizationId)) };
 }
 
-/** Reads the wallet until the gateway returns it, or 401 for an unknown key. Returns the status. */
-async function whenUsable(stack: Stack, managementKey: string): Promise<number> {
+/** Reads the wallet until the gateway returns it or a status of `ends`. Returns the status. */
+async function whenUsable(stack: Stack, managementKey: string, ends: readonly number[]): Promise<number> {
   const end = Date.now() + USABLE_DEADLINE_MS;
   for (;;) {
     const response = await fetch(stack.baseUrl + OPERATIONS.getCreditBalance.path, {
@@ -132,7 +133,7 @@ async function whenUsable(stack: Stack, managementKey: string): Promise<number> 
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
-    if (response.ok || response.status === UNAUTHORIZED) return response.status;
+    if (response.ok || ends.includes(response.status)) return response.status;
     if (Date.now() > end) throw new LocalError(`The wallet could not be read: ${response.status} ${text}`);
     await delay(POLL_MS);
   }

@@ -23,6 +23,19 @@ const ACCOUNTS = [
   { accountName: "Chen, mixed", initialBalance: 50_000, leverage: 50, symbols: ["EURUSD", "XAUUSD"], volume: 0.2 },
 ] as const;
 
+/** Statuses of requests for an account that was deleted, or that the wallet cannot pay for. */
+const MISSING: ReadonlySet<number> = new Set([402, 404]);
+
+/** The API or the trading server rejected a request. */
+class UnexpectedStatus extends LocalError {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
 /** Market ticks between two trading decisions of an account. */
 const EVERY_TICKS = 20;
 /** Maximum number of open positions of an account. */
@@ -32,6 +45,7 @@ const MAX_POSITIONS = 4;
  * Creates `count` demo accounts (at most three) through the API, switches on automatic trading and
  * returns the account numbers. The idempotency keys are fixed, so a second call returns the same
  * accounts.
+ * @throws UnexpectedStatus if the API or the trading server rejects a request.
  */
 export function createTradingAccounts(
   stack: Stack,
@@ -39,14 +53,33 @@ export function createTradingAccounts(
   count: number = ACCOUNTS.length,
 ): Promise<string[]> {
   return Promise.all(
-    ACCOUNTS.slice(0, count).map(async ({ symbols, volume, ...account }, index) => {
-      const accountNumber = await createAccount(stack, organization, account, `demo-account-${index + 1}`);
-      const settings = { enabled: true, symbols, volume, everyTicks: EVERY_TICKS, maxPositions: MAX_POSITIONS };
-      const place = `/control/v1/servers/${organization.serverId}/accounts/${accountNumber}/auto-trader`;
-      await request(stack.tradingServerUrl + place, { method: "PUT", body: settings });
-      return accountNumber;
-    }),
+    Array.from(ACCOUNTS.slice(0, count), (_account, index) => startTrading(stack, organization, index)),
   );
+}
+
+/**
+ * Like {@link createTradingAccounts}, for an organization of an earlier start. Leaves out accounts
+ * that were deleted since, and all accounts if the wallet cannot pay for the requests.
+ */
+export async function findTradingAccounts(stack: Stack, organization: ReadyOrganization): Promise<string[]> {
+  const found = await Promise.all(
+    Array.from(ACCOUNTS, (_account, index) =>
+      startTrading(stack, organization, index).catch((error: unknown) => {
+        if (error instanceof UnexpectedStatus && MISSING.has(error.status)) return null;
+        throw error;
+      }),
+    ),
+  );
+  return found.filter((accountNumber) => accountNumber !== null);
+}
+
+async function startTrading(stack: Stack, organization: ReadyOrganization, index: number): Promise<string> {
+  const { symbols, volume, ...account } = assertDefined(ACCOUNTS[index], "a demo account");
+  const accountNumber = await createAccount(stack, organization, account, `demo-account-${index + 1}`);
+  const settings = { enabled: true, symbols, volume, everyTicks: EVERY_TICKS, maxPositions: MAX_POSITIONS };
+  const place = `/control/v1/servers/${organization.serverId}/accounts/${accountNumber}/auto-trader`;
+  await request(stack.tradingServerUrl + place, { method: "PUT", body: settings });
+  return accountNumber;
 }
 
 async function createAccount(
@@ -91,6 +124,9 @@ async function request(
     signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   });
   const text = await response.text();
-  if (!response.ok) throw new LocalError(`${method} ${new URL(url).pathname} answered ${response.status}: ${text}`);
+  if (!response.ok) {
+    const message = `${method} ${new URL(url).pathname} answered ${response.status}: ${text}`;
+    throw new UnexpectedStatus(message, response.status);
+  }
   return JSON.parse(text);
 }
