@@ -37,8 +37,8 @@ const WITHOUT_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$/;
 const EXAMPLE_TIME = "2026-11-27T09:00:00Z";
 
 /**
- * A time from a caller, with any offset, converted to UTC with milliseconds. A text that is not a
- * date-time is not compared with other fields.
+ * A time from a caller, with any offset, converted to UTC with milliseconds. `abort`: if a text is
+ * not a date-time, a schema skips its checks across fields, such as whether `from` is before `to`.
  */
 export const DateTime = z.iso
   .datetime({

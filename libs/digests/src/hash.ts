@@ -1,6 +1,6 @@
 /**
- * The hashes of a daily digest (decisions, 21.2), format `kapi-digest/1`. The client has a copy,
- * because it has no other part of kapi.
+ * The hashes of a daily digest (decisions, 21.2), format `kapi-digest/1`. The client has code
+ * of its own for them, because it imports no other package of kapi.
  */
 import { createHash } from "node:crypto";
 

@@ -325,8 +325,8 @@ class PooledClient implements InternalClient {
 }
 
 /**
- * Adds the `traceparent` of the call's span, and the request id. Without a `traceparent` the other
- * side records nothing: only requests from outside start a trace.
+ * Adds the `traceparent` of the call's span, and the request id. A service of kapi records a call
+ * of another service only if the call has a `traceparent`.
  */
 function withTraceHeaders(options: CallOptions, span: Span | null): CallOptions {
   if (span === null) return options;

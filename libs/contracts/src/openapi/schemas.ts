@@ -250,7 +250,7 @@ export const BODIES = {
 } as const satisfies Record<string, z.ZodType>;
 
 /**
- * Schemas that answers and requests contain. The document has their form in requests, in which a
+ * Schemas that answers and requests contain. The document describes them as they are in requests: a
  * field with a default is optional. So a client can send such a record of an answer back.
  */
 const RECORDS_IN_BODIES = {
