@@ -100,7 +100,7 @@ test.each([
   expect(errors).toHaveLength(1);
 });
 
-test("a consumer that joins while metadata list no broker continues as soon as metadata list a broker", async () => {
+test("if the metadata contain no broker during a join, the consumer continues as soon as they contain one", async () => {
   // A fenced broker lists no brokers, not even itself, and still answers as the coordinator.
   let isFenced = false;
   const joins = changeRequests(kafka, JOIN_GROUP, async (sent, send) => {

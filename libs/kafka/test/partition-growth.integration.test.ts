@@ -54,7 +54,7 @@ function announce(phase: PartitionGrowth["phase"]): Promise<void> {
 
 /**
  * Starts the growth watch and the producer of a process: a source, or with `isSource` false a
- * process that consumes. `ended` says whether the growth watch asked the process to end.
+ * consuming process. `ended` says whether the growth watch asked the process to end.
  */
 async function startProcess(isSource: boolean) {
   const kafka = connection();
@@ -108,7 +108,7 @@ it("a source keeps its messages until the topics have grown, and sends them to t
   expect(producer.partitionOf(TOPIC, "key 1")).toBe(partitionOfKey("key 1", AFTER));
 });
 
-it("a process that consumes sends in the phase `draining`; in `moving` it is asked to end, and sends nothing more", async () => {
+it("in `draining` a consuming process still sends; in `moving` it is asked to end, and sends nothing more", async () => {
   const { producer, state } = await startProcess(false);
   await announce("draining");
   await producer.send(TOPIC, { key: "a", value: "while draining" });
@@ -119,7 +119,7 @@ it("a process that consumes sends in the phase `draining`; in `moving` it is ask
   await expect(producer.send(TOPIC, { key: "a", value: "late" })).rejects.toThrow("topics are being grown");
 });
 
-it("a process that consumes starts only after the phase `moving`", async () => {
+it("a consuming process starts only after the phase `moving`", async () => {
   await announce("moving");
   let started = false;
   const starting = startProcess(false).then(() => (started = true));
