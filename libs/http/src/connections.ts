@@ -7,7 +7,7 @@ import type { SecureContext } from "node:tls";
 
 import { Pool } from "undici";
 
-/** How long running calls may continue after the stop, in milliseconds. */
+/** Time after the stop in which running calls may end, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 5_000;
 
 /** The address of one service, and the limits of the connections to it. */

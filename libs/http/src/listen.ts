@@ -5,7 +5,7 @@ import type { Started } from "@kapi/runtime";
 import type { FastifyInstance } from "fastify";
 
 /**
- * How long running requests may continue after the stop began, in milliseconds; then their
+ * Time after the stop began in which running requests may end, in milliseconds. Then their
  * connections are closed.
  */
 export const DRAIN_TIMEOUT_MS = 8_000;

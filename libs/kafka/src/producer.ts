@@ -50,11 +50,11 @@ const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 /**
  * Starts a producer. Messages of one turn of the event loop share a request, and so do messages
- * that come while a request to their broker is under way. At most one request is under way to a
- * broker, and at most one with messages of a partition. This keeps the order without Kafka's
- * idempotent producer, with which kafkajs loses acknowledged messages. A broker that hangs holds up
- * only the partitions that it leads. `stop` sends waiting messages, within a deadline; it rejects
- * them if the growth of topics pauses this producer.
+ * that come while a request to their broker is under way. At most one request with messages of a
+ * partition is under way. This keeps the order without Kafka's idempotent producer, with which
+ * kafkajs loses acknowledged messages. A broker that hangs holds up only the partitions that it
+ * leads, and the first messages of a topic, whose leaders are not known yet. `stop` sends waiting
+ * messages, within a deadline; it rejects them if the growth of topics pauses this producer.
  */
 export async function startProducer(kafka: KafkaConnection, options: ProducerOptions = {}): Promise<Started<Producer>> {
   const produceTimeoutMs = options.produceTimeoutMs ?? PRODUCE_TIMEOUT_MS;
@@ -100,7 +100,7 @@ interface Queued extends PendingMessage {
   readonly state: PartitionState;
 }
 
-/** Messages for one broker, or for partitions without a known leader; one request at a time. */
+/** Messages for one broker, or for partitions without a known leader; one batch at a time. */
 interface BrokerQueue {
   messages: Queued[];
   inFlight: readonly Queued[];
