@@ -10,6 +10,8 @@ export class OrganizationTurns<Item> {
   /** In the order of turns: the next organization comes first. */
   readonly #waiting = new Map<string, Set<Item>>();
   #size = 0;
+  #isOffering = false;
+  #isOfferedAgain = false;
 
   constructor(slots: OrganizationSlots) {
     this.#slots = slots;
@@ -43,9 +45,23 @@ export class OrganizationTurns<Item> {
 
   /**
    * Takes each free slot and calls `give` with the next item and the function that releases the
-   * slot.
+   * slot. A call within `give` returns at once: the outer call then offers the slots again.
    */
   offerSlots(give: (item: Item, release: () => void) => void): void {
+    this.#isOfferedAgain = true;
+    if (this.#isOffering) return;
+    this.#isOffering = true;
+    try {
+      while (this.#isOfferedAgain) {
+        this.#isOfferedAgain = false;
+        this.#offerOnce(give);
+      }
+    } finally {
+      this.#isOffering = false;
+    }
+  }
+
+  #offerOnce(give: (item: Item, release: () => void) => void): void {
     for (const [organizationId, waiting] of this.#waiting) {
       const release = this.#slots.take(organizationId);
       if (release === null) continue;

@@ -259,6 +259,26 @@ describe("the digests of deals", () => {
     await expectNaive(yesterday(), accountNumber);
   });
 
+  it("get a new revision for a day whose digests are only partly made, if that of the account is made", async () => {
+    const [first, second] = [anyAccountNumber(), anyAccountNumber()].toSorted();
+    if (first === undefined || second === undefined) throw new Error("two accounts are needed");
+    const table = createDigestTable(env.database, systemClock);
+    await published([...eventsOf(first, [aDeal(1), aDeal(1)]), ...eventsOf(second, [aDeal(1), aDeal(1)])]);
+    await digestsOf(yesterday(), [first, second]);
+    await stopMakers();
+    for (const accountNumber of [first, second]) {
+      await env.database.query(LOSE_LAST_DEAL, [serverId, accountNumber]);
+    }
+    // As while the digests of yesterday are made: `first` has its digest, `second` has none yet.
+    const dayBefore = addDays(today, -2);
+    const progress = { serverId, firstDay: dayBefore, madeThrough: dayBefore, afterAccount: first };
+    await env.database.transaction(async (tx) => {
+      for (const accountNumber of [first, second]) await table.revise(tx, progress, accountNumber, dayBefore);
+    });
+    const digests = await digestsOf(yesterday(), [first, second]);
+    expect([digests.get(first)?.count, digests.get(second)?.count]).toEqual([1, 2]);
+  });
+
   it("of a deleted account stay, and include the day of its deletion", async () => {
     const accountNumber = anyAccountNumber();
     const name = { serverId, accountNumber };

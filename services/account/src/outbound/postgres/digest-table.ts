@@ -70,10 +70,12 @@ export function createDigestTable(database: Database, clock: Clock): DealDigestT
       await digest(tx, serverId, accountNumbers, { from: day, through: day }, addDays(day, -1));
       return last;
     },
-    revise: async (tx, { serverId, madeThrough }, accountNumber, fromDay) => {
+    revise: async (tx, progress, accountNumber, fromDay) => {
+      const { serverId, madeThrough, afterAccount } = progress;
       const found = await tx.query(FIND_ACCOUNT, [serverId, accountNumber]);
       if (found.length === 0) return;
-      await digest(tx, serverId, [accountNumber], { from: fromDay, through: madeThrough }, madeThrough);
+      const through = accountNumber <= afterAccount ? nextDay(progress) : madeThrough;
+      await digest(tx, serverId, [accountNumber], { from: fromDay, through }, madeThrough);
     },
     deleteBefore: async (serverId, firstDay) => {
       const [row] = await database.query(DELETE_DIGESTS, [serverId, firstDay, DELETE_BATCH]);
