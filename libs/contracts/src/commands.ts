@@ -15,7 +15,7 @@ import { DateTime } from "./values.ts";
 
 /**
  * Time from the acceptance of a command to its expiry, in milliseconds (decisions, 3.1). Exports
- * have {@link EXPORT_DEADLINE_MS}.
+ * have {@link EXPORT_DEADLINE_MS}. The command of a risk rule's action has 24 hours.
  */
 export const COMMAND_DEADLINE_MS = 15 * 60_000;
 /** Time from the acceptance of an export to its expiry, in milliseconds. */

@@ -74,7 +74,10 @@ const FilterQuery = z.object(ACCOUNT_FILTERS);
 export type AccountFilters = z.infer<typeof FilterQuery>;
 
 const Bound = z.number().optional();
-/** The filters of the list as the console sends them to the metrics service. */
+/**
+ * The filters of the list as the console sends them to the metrics service. Money in units of
+ * currency.
+ */
 export const AccountFilterValues = z.object({
   status: AccountStatus.optional(),
   search: z.string().min(1).max(100).optional(),

@@ -5,10 +5,10 @@
  * Every request of a signed-in person carries the session cookie, and every such request but a GET
  * carries the session's `csrfToken` in {@link CSRF_HEADER}. Requests before the sign-in have
  * neither: the sign-in itself, invitations and the recovery of a password. Each session has its own
- * token. A sign-in, a change of the password, and POST /sessions/end-others open a new session.
- * Errors have the form of the management API: `{error, code, requestId, issues?}`; 401 without a
- * session. The routes, bodies and answers below `/webhooks` equal the management API
- * (`http/webhooks.ts`).
+ * token. A sign-in, the acceptance of an invitation, a change of the password, and
+ * POST /sessions/end-others open a new session. Errors have the form of the management API:
+ * `{error, code, requestId, issues?}`; 401 without a session. The routes, bodies and answers below
+ * `/webhooks` equal the management API (`http/webhooks.ts`).
  */
 import { z } from "zod";
 

@@ -40,7 +40,7 @@ export const CreditUsage = z.object({
 });
 export type CreditUsage = z.infer<typeof CreditUsage>;
 
-/** Maximum length of `X-Request-Id`, in characters (interface, "Conventions", 5). */
+/** Maximum length of `X-Request-Id`, in characters (decisions, 1.6). */
 const X_REQUEST_ID_CHARACTERS = 200;
 
 /** Query of listCreditUsage; the time is `at`. */

@@ -1,8 +1,9 @@
 /**
  * Cursors of lists (decisions, 14). A cursor names the last record of a page by its key in the
  * order of the list. Keys are unique and never change, so the next page begins with the same record
- * whatever was added meanwhile. Only the keys of `rankedAccounts` change with the ranked value
- * (decisions, 25).
+ * whatever was added meanwhile. There are two exceptions: the keys of `rankedAccounts` change with
+ * the ranked value (decisions, 25), and a rebuild of an account can renumber its records
+ * (decisions, 14.1).
  */
 import { z } from "zod";
 

@@ -41,7 +41,7 @@ export const HistoryExport = z.object({
   from: z.iso.datetime().nullable(),
   to: z.iso.datetime().nullable(),
   recordCount: z.int().min(0),
-  /** Whether more than `limit` records match. */
+  /** Whether more records match than `records` has. */
   truncated: z.boolean(),
   records: z.array(ExportRecord),
 });
