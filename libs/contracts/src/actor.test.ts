@@ -17,7 +17,7 @@ it.each([KEY, { type: "user", id: ID }, null] as const)("%j survives the convers
   expect(actorFromText(actorToText(actor))).toEqual(actor);
 });
 
-it.each(["robot/7", "key/", "key", ""])("the text %j names no actor", (text) => {
+it.each(["robot/7", "key/", "key", "keys", ""])("the text %j names no actor", (text) => {
   expect(actorFromText(text)).toBeNull();
 });
 

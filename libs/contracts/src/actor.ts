@@ -40,6 +40,7 @@ export function actorToText(actor: Actor | null | undefined): string | null {
 export function actorFromText(text: string | null): Actor | null {
   if (text === null) return null;
   const slash = text.indexOf("/");
+  if (slash < 0) return null;
   const parsed = Actor.safeParse({ type: text.slice(0, slash), id: text.slice(slash + 1) });
   return parsed.success ? parsed.data : null;
 }

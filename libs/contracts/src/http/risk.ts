@@ -237,6 +237,9 @@ export type ListRiskBreachesQuery = z.infer<typeof ListRiskBreachesQuery>;
 /** Answer of listRiskBreaches, newest first. */
 export const RiskBreachesAnswer = z.object({ breaches: z.array(RiskBreach), pagination: Pagination });
 
+/** Above the error of a percentage that is computed with floating-point numbers. */
+const ROUNDING_MINOR = 1e-6;
+
 function rejectContradictions(rules: readonly RiskRule[], context: z.core.$RefinementCtx<RiskRule[]>): void {
   const reject = (index: number, field: string, message: string): void => {
     context.addIssue({ code: "custom", path: [index, field], message, input: rules[index] });
@@ -251,7 +254,8 @@ function rejectContradictions(rules: readonly RiskRule[], context: z.core.$Refin
       reject(index, "lockAt", "must be given only with trailing");
     }
     const level = lossLevel(rule);
-    if (level !== null && rule.lockAt !== undefined && rule.lockAt * 100 < level) {
+    const lockMinor = minorFromAmount(rule.lockAt ?? 0) ?? 0;
+    if (level !== null && rule.lockAt !== undefined && lockMinor < level - ROUNDING_MINOR) {
       reject(index, "lockAt", "must not be below the first threshold of the rule");
     }
   }
