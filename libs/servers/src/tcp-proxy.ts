@@ -93,7 +93,7 @@ export class TcpProxy {
 
   /**
    * Half-open: connections stay open and new ones are accepted, but no data and no close passes in
-   * either direction.
+   * either direction. Only a reset by the client passes: the server's connection is reset too.
    */
   async blackhole(): Promise<void> {
     await this.#change("blackhole");

@@ -21,7 +21,7 @@ export async function startServer(kind: ServerKind, context: ServerContext): Pro
   return server;
 }
 
-/** The part of an address without a password. Addresses of Kafka are no URLs, and have none. */
+/** The host and port of an address. An address of Kafka is not a URL and has no password. */
 function hostOf(address: string): string {
   return address.includes("://") ? new URL(address).host : address;
 }
