@@ -910,7 +910,7 @@ export interface components {
         };
         /** @description What evidence a breach has, and what it shows. */
         BreachEvidenceState: {
-            /** @description `pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
+            /** @description `pending`: kapi still collects the evidence, usually until about a minute and a half after the breach, and for at most an hour. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
             status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach. */
             sequence: number | null;

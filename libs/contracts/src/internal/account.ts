@@ -163,7 +163,10 @@ export const ACCOUNT_ROUTES = {
     answer: z.object({
       servers: z.array(
         z.object({
-          /** Also true if the process could not send its first check of the trading server. */
+          /**
+           * Also true if no check was sent yet, because too many calls of the server's organization
+           * wait.
+           */
           answers: z.boolean(),
           /** When the trading server last answered a check by this process; null: unknown. */
           answeredAt: z.iso.datetime().nullable(),

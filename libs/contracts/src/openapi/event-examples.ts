@@ -141,7 +141,7 @@ const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
     kind: "exit",
     volume: 0.15,
     price: 1.08533,
-    commission: -0.53,
+    commission: 0,
     realizedPnl: 16.8,
     swap: 0,
     executedAt: AT,

@@ -5,9 +5,9 @@ const MONEY = "Decimal text in units of the account's currency, with two decimal
 export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   evidence: "The evidence of the breach.",
   "EvidenceEvent.status":
-    "`pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: kapi still collects the evidence, usually until about a minute and a half after the breach, and for at most an hour. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.status":
-    "`pending`: kapi still collects the evidence, until about a minute and a half after the breach. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
+    "`pending`: kapi still collects the evidence, usually until about a minute and a half after the breach, and for at most an hour. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it.",
   "BreachEvidenceState.sequence":
     "Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach.",
   "EvidenceEvent.sequence":

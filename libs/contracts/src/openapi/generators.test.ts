@@ -131,7 +131,7 @@ describe("the OpenAPI document, for generators", () => {
 
 /**
  * Whether an enum needs a name and has none. The `type` of a webhook event and the codes of an
- * error response need none: each is used in one place only.
+ * error response need none.
  */
 function isUnnamed(path: string): boolean {
   const isNamed = /^#\/components\/schemas\/\w+$/.test(path);
