@@ -135,7 +135,7 @@ export const ACCOUNT_MOVES: Readonly<Record<AccountMove, MoveRule>> = {
   },
 };
 
-/** The error of an update or password reset in each status; null if it is allowed. */
+/** The error of an update, a flatten or a password reset in each status; null if it is allowed. */
 export const CHANGE_REJECTIONS: Readonly<Record<StoredStatus, CommandErrorCode | null>> = {
   pending: "ACCOUNT_NOT_READY",
   active: null,
