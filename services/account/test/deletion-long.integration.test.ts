@@ -69,7 +69,7 @@ describe("a deletion that the trading server has carried out", () => {
     expect((await env.delete(account)).status).toBe(200);
   });
 
-  it("of a queued command is completed although the account's last events are unavailable", async () => {
+  it("is completed, with its queued command, although the account's last events are unavailable", async () => {
     const account = await env.account();
     await deletion.placeLimit(account);
     await env.fault({ kind: "unreachable", accountNumber: account, operation: "history", count: null });

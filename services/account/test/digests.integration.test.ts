@@ -269,7 +269,8 @@ describe("the digests of deals", () => {
     for (const accountNumber of [first, second]) {
       await env.database.query(LOSE_LAST_DEAL, [serverId, accountNumber]);
     }
-    // As while the digests of yesterday are made: `first` has its digest, `second` has none yet.
+    // By this progress, yesterday's digest of `first` is made, but not that of `second`. So only
+    // the digest of `first` is revised.
     const dayBefore = addDays(today, -2);
     const progress = { serverId, firstDay: dayBefore, madeThrough: dayBefore, afterAccount: first };
     await env.database.transaction(async (tx) => {

@@ -43,8 +43,8 @@ interface Range {
 
 interface DealDigestTable extends DigestTable {
   /**
-   * Makes the digests of an account that is being deleted, up to its last deal, before its deals
-   * are deleted. Idempotent.
+   * Makes the digests of an account that is being deleted, up to and including today, before its
+   * deals are deleted. Idempotent.
    */
   makeLast(account: AccountRef): Promise<void>;
 }
