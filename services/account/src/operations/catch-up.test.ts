@@ -23,6 +23,16 @@ describe("a fresh read of an account's history", () => {
     await expect(catchUpFailing(tooManyConcurrentRequests())).rejects.toMatchObject(error);
   });
 
+  it("is unavailable if the trading server answers that an account with booked events never existed", async () => {
+    const unused = (): never => {
+      throw new Error("not expected");
+    };
+    const feed = { lastSequence: async () => 0, book: unused, bookNextPage: unused };
+    const caughtUp = (booked: number) => catchUp({ reader: { bookedSequence: async () => booked }, feed }, ACCOUNT);
+    await expect(caughtUp(3)).rejects.toThrow(DependencyError);
+    expect(await caughtUp(0)).toBe(true);
+  });
+
   it("is unavailable without a clear answer of the trading server", async () => {
     await expect(catchUpFailing(new Error("no answer"))).rejects.toThrow(DependencyError);
   });

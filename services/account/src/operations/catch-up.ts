@@ -30,7 +30,8 @@ export interface CatchUpDependencies {
 /**
  * Resolves to true when the account is booked up to the trading server's current sequence, and to
  * false if `reader` does not show the account. Rejects with DependencyError if `waitMs` passes, if
- * events cannot be booked, or if the trading server gives no clear answer. Rejects with ApiError
+ * events cannot be booked, or if the trading server gives no clear answer, such as that an account
+ * with booked events never existed. Rejects with ApiError
  * TOO_MANY_CONCURRENT_REQUESTS above the organization's share of calls to the trading server
  * (decisions, 1.7). Booked events stay booked.
  */
@@ -61,6 +62,8 @@ async function bookAll(
   let booked = await reader.bookedSequence(account);
   if (booked === null) return false;
   const target = await feed.lastSequence(account);
+  // A 404 of a proxy looks like that of a trading server without the account.
+  if (target === 0 && booked > 0) throw new DependencyError("the trading server denies an account with booked events");
   let idle = 0;
   while (booked !== null && booked < target && !ended.aborted) {
     await feed.bookNextPage(account, booked);

@@ -24,7 +24,8 @@ interface CatchUpOptions {
 /**
  * Resolves when the account is booked up to the trading server's sequence at the start of the call.
  * An account that the server does not know has nothing to book. Rejects with {@link
- * BehindTradingServer} after 2 s. Rejects with the client's error if the server does not answer, or
+ * BehindTradingServer} after 2 s, or if the server does not know an account with booked events.
+ * Rejects with the client's error if the server does not answer, or
  * if too many calls of the organization wait for the server.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountRef): Promise<void> {
@@ -45,8 +46,14 @@ export async function catchUp(options: CatchUpOptions, account: AccountRef): Pro
 async function bookWhatIsMissing(options: CatchUpOptions, account: AccountRef, signal: AbortSignal): Promise<void> {
   const { client, reader, bookNextPage } = options;
   const wanted = await client.eventSequence(account.serverId, account.accountNumber);
-  if (wanted === null) return;
   let { lastSequence } = await reader.bookedSoFar(account);
+  if (wanted === null) {
+    if (lastSequence === 0) return;
+    // A 404 of a proxy looks like that of a trading server without the account.
+    throw new BehindTradingServer(
+      `the trading server denies account ${account.accountNumber}, which has booked events`,
+    );
+  }
   while (lastSequence < wanted && !signal.aborted) {
     await bookNextPage(account, lastSequence);
     const booked = await reader.bookedSoFar(account);

@@ -1,0 +1,20 @@
+import { expect, it } from "vitest";
+
+import { BehindTradingServer } from "../domain/errors.ts";
+import { catchUp } from "./catch-up.ts";
+
+const ACCOUNT = { serverId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", accountNumber: "10000001" };
+
+/** Catches up with a trading server that answers that the account never existed. */
+function catchUpDenied(lastSequence: number): Promise<void> {
+  const reader = { bookedSoFar: async () => ({ lastSequence, transactionCount: 0 }) as never };
+  const bookNextPage = (): never => {
+    throw new Error("not expected");
+  };
+  return catchUp({ client: { eventSequence: async () => null }, reader, bookNextPage }, ACCOUNT);
+}
+
+it("a fresh read is unavailable if the trading server denies an account with booked events", async () => {
+  await expect(catchUpDenied(3)).rejects.toThrow(BehindTradingServer);
+  await expect(catchUpDenied(0)).resolves.toBeUndefined();
+});
