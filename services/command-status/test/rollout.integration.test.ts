@@ -29,7 +29,7 @@ let old: ReturnType<typeof oldStore>;
 let repository: CommandRepository;
 let months: MonthRepository;
 const earlier = Array.from({ length: EARLIER_COMMANDS }, anyCommand);
-/** Commands that this release stored in a month. */
+/** Commands that this release stored in the partition of a month. */
 const byMonth: AnyCommandMessage[] = [];
 
 beforeAll(async () => {

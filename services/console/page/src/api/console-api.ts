@@ -161,7 +161,8 @@ export class ConsoleApi {
 
   /**
    * The usage lines of one request. Lines of other times are left out, because a caller may use a
-   * request id for several requests.
+   * request id for several requests. So the release of a command that ends more than a minute after
+   * its request is left out too.
    */
   usageOfRequest(
     { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,
