@@ -92,10 +92,10 @@ class Filler implements GapFiller {
   }
 
   async #fillDue(): Promise<void> {
-    const free = MAX_FILLS - this.#running.size;
-    if (free <= 0) return;
-    const due = await this.#options.gaps.due(free);
-    this.#moreMayBeDue = due.length === free;
+    if (this.#running.size >= MAX_FILLS) return;
+    // The gaps of running fills may be due too. So at least one of this many gaps is not running.
+    const due = await this.#options.gaps.due(MAX_FILLS);
+    this.#moreMayBeDue = due.length === MAX_FILLS;
     this.fill(due);
   }
 

@@ -61,6 +61,7 @@ export async function rebuildServer(options: RebuildOptions, serverId: string): 
   const { count: total, last: through } = await staged.accountsLeft(serverId, after);
   const beganMs = performance.now();
   let done = 0;
+  let hasFailed = false;
   for (;;) {
     const chunk = await staged.accounts(serverId, { after, through }, CHUNK_ACCOUNTS);
     const last = chunk.at(-1);
@@ -74,7 +75,12 @@ export async function rebuildServer(options: RebuildOptions, serverId: string): 
     await Promise.all(Array.from({ length: MAX_PARALLEL }, work));
     after = last.accountNumber;
     done += chunk.length;
-    await staged.noteDone(serverId, after);
+    const failed = new Set(accounts.filter(({ kind }) => kind === "failed").map(({ accountNumber }) => accountNumber));
+    const firstFailed = chunk.findIndex(({ accountNumber }) => failed.has(accountNumber));
+    const doneBefore = firstFailed === -1 ? last : chunk[firstFailed - 1];
+    // A repeated call after an interruption begins with the first account that failed.
+    if (!hasFailed && doneBefore !== undefined) await staged.noteDone(serverId, doneBefore.accountNumber);
+    hasFailed ||= firstFailed !== -1;
     onProgress(done, total, accounts);
   }
   await staged.forgetDone(serverId);

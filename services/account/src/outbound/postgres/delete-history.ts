@@ -29,11 +29,11 @@ const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {
   for (const deletion of DELETE_RECORDS) {
-    let deleted = BATCH_ROWS;
-    while (deleted >= BATCH_ROWS) {
+    let deleted = 0;
+    do {
       const [row] = await queryable.query(deletion, [serverId, accountNumber, BATCH_ROWS]);
       deleted = row?.n ?? 0;
-    }
+    } while (deleted > 0);
   }
   for (const deletion of DELETE_FEEDS) await queryable.query(deletion, [serverId, accountNumber]);
 }

@@ -52,9 +52,9 @@ export function isRefused({ status }: Pick<Failure, "status">, before: Intent["s
 }
 
 /**
- * From this time on, a read that does not find the command proves that no attempt was accepted. An
- * existing command is final from this time on, unless its outcome on the trading server cannot be
- * determined yet (decisions, 3.1).
+ * An accepted command is final from this time on, unless its outcome on the trading server cannot
+ * be determined yet (decisions, 3.1). A read that does not find the command proves nothing, even
+ * later: after an outage, command-status may not have stored the command yet.
  */
 export function decidedAtMs({ sentAtMs, deadlineAt }: Intent): number {
   return deadlineAt === null ? sentAtMs + DECIDED_WITHIN_MS : Date.parse(deadlineAt) + 60_000;

@@ -69,24 +69,19 @@ function Running({ what, serverId, intent, current }: PartProps & { serverId: st
 
 function Unknown({ what, intent, current }: PartProps & { readonly intent: Intent }) {
   const again = useAction(current.sendAgain);
-  if (current.isOverdue) {
-    return (
-      <Notice kind="warning">
-        <strong>{what}:</strong> not accepted, and will not be carried out. You can start this action again.{" "}
-        <Dismiss current={current} />
-      </Notice>
-    );
-  }
   return (
     <Notice kind="warning">
-      <strong>{what}: not known yet whether the action was accepted.</strong> Do not start the same action again. This
-      page looks for the command of the action. The outcome should be known by {minuteMoment(decidedAtMs(intent))}.
+      <strong>{what}: not known yet whether the action was accepted.</strong> Do not start the same action again.{" "}
+      {current.isOverdue
+        ? "No command of the action was found until now. It may still appear: kapi records commands late after an outage."
+        : `This page looks for the command of the action. The outcome should be known by ${minuteMoment(decidedAtMs(intent))}.`}{" "}
       “Send again” is safe: it sends the same request, and the action is carried out at most once.{" "}
       {current.failure === null ? null : <span class="quiet">({current.failure.message})</span>}
       <div class="buttons">
         <button type="button" disabled={again.busy} onClick={again.run}>
           {again.busy ? "Sending…" : "Send again"}
         </button>
+        {current.isOverdue ? <Dismiss current={current} /> : null}
       </div>
     </Notice>
   );

@@ -45,8 +45,8 @@ export interface CurrentIntent {
    */
   readonly failure: Failure | null;
   /**
-   * True if the outcome should be known by now, but the command is not final or was not found. If
-   * the command was not found by now, no attempt was accepted.
+   * True if the outcome should be known by now, but the command is not final or was not found. A
+   * command that was not found may exist all the same.
    */
   readonly isOverdue: boolean;
   /** Sends a new intent. Rejects with a Failure if it is certain that no attempt was accepted. */
