@@ -109,6 +109,12 @@ export class ServerError extends KapiError {}
  */
 export class ConnectionError extends KapiError {}
 
+/** Whether kapi itself says that an account does not exist. A 404 of a proxy does not say that. */
+export function isAccountGone(error: unknown): boolean {
+  // A removed server has no accounts.
+  return error instanceof NotFoundError && ["ACCOUNT_NOT_FOUND", "SERVER_NOT_FOUND"].includes(error.code);
+}
+
 const BY_STATUS: Readonly<Record<number, typeof KapiError>> = {
   400: InvalidRequestError,
   401: AuthenticationError,

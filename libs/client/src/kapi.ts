@@ -1,4 +1,4 @@
-import { NotFoundError } from "./errors.ts";
+import { isAccountGone } from "./errors.ts";
 import { parseAddress, Transport, type TransportOptions } from "./http/transport.ts";
 import type { Account } from "./live/events.ts";
 import type { AccountState } from "./live/follower.ts";
@@ -72,8 +72,8 @@ export class Kapi {
   }
 
   /**
-   * The account and its open positions. Null if the account does not exist, or its server was
-   * removed.
+   * The account and its open positions. Null if kapi says that the account does not exist, or that
+   * its server was removed.
    */
   async #readState({ serverId, accountNumber }: Account): Promise<AccountState | null> {
     const resource = this.server(serverId).account(accountNumber);
@@ -81,7 +81,7 @@ export class Kapi {
       const { account } = await resource.get();
       return { account, openPositions: await resource.positions({ status: "open" }).toArray() };
     } catch (error) {
-      if (error instanceof NotFoundError) return null;
+      if (isAccountGone(error)) return null;
       throw error;
     }
   }

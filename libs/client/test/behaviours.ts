@@ -19,6 +19,7 @@ import {
   StillRunning,
   WebhookSignatureError,
 } from "../src/index.ts";
+import { addKeyTests } from "./key-behaviours.ts";
 import { addRiskTests } from "./risk-behaviours.ts";
 import type { Subject } from "./subject.ts";
 
@@ -323,6 +324,7 @@ export function itBehaves(subject: () => Subject): void {
     await expect.poll(async () => (await kapi.credits.usage().first()) !== null).toBe(true);
   });
 
+  addKeyTests(() => ({ ...subject(), newAccount, newKey }));
   addRiskTests(() => ({ ...subject(), newAccount, newKey }));
 
   it("rejects a webhook that is not authentic", () => {

@@ -20,8 +20,8 @@ export function terminalSurroundings(fallback?: Surroundings["fallback"]): Surro
     environment: process.env,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
-    ask: (question, options) => ask(question, options?.isSecret === true),
-    readLine,
+    ask: (question, options) => ask(question, options?.isSecret === true, ended.signal),
+    readLine: () => readLine(ended.signal),
     isTerminal: process.stdout.isTTY,
     columns: process.stdout.columns ?? DEFAULT_COLUMNS,
     nowMs: () => Date.now(),
@@ -30,20 +30,24 @@ export function terminalSurroundings(fallback?: Surroundings["fallback"]): Surro
   };
 }
 
-/** The first line of standard input, without the line break. */
-async function readLine(): Promise<string> {
-  for await (const line of createInterface({ input: process.stdin })) return line;
+/** The first line of standard input, without the line break. @throws the reason of an abort. */
+async function readLine(signal: AbortSignal): Promise<string> {
+  for await (const line of createInterface({ input: process.stdin, signal })) return line;
+  signal.throwIfAborted();
   return "";
 }
 
-/** Asks for a line on the terminal. A secret answer is not shown. */
-async function ask(question: string, isSecret: boolean): Promise<string> {
+/**
+ * Asks for a line on the terminal. A secret answer is not shown.
+ * @throws UsageError for the end of the input; the reason of an abort.
+ */
+async function ask(question: string, isSecret: boolean, signal: AbortSignal): Promise<string> {
   process.stderr.write(question);
   const output = isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : process.stderr;
-  const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY });
+  const lines = createInterface({ input: process.stdin, output, terminal: process.stdin.isTTY, signal });
   const line = await new Promise<string>((resolve, reject) => {
     lines.once("line", resolve);
-    lines.once("close", () => reject(new UsageError("No answer was given.")));
+    lines.once("close", () => reject(signal.aborted ? signal.reason : new UsageError("No answer was given.")));
   });
   lines.close();
   if (isSecret) process.stderr.write("\n");

@@ -116,6 +116,16 @@ it("the records of a deleted account are gone, and its digest still shows the di
   expect(found).toMatchObject({ field: "deals.count", record: null });
 });
 
+it("records that cannot be read are an error, although a proxy answers 404", async () => {
+  const book = await bookOf(await tradedAccount());
+  const answer: typeof fetch = async (input, init) =>
+    String(input).includes("/deals?") ? new Response("<html>", { status: 404 }) : fake.fetch(input, init);
+  const reconciled = new Kapi({ ...fake.options, fetch: answer })
+    .server(fake.serverId)
+    .reconcile(DAY, [{ ...book, deals: [] }]);
+  await expect(reconciled).rejects.toMatchObject({ status: 404, code: "HTTP_404" });
+});
+
 it("a book that has an account twice is rejected, also if kapi does not have the account", async () => {
   const accountNumber = await tradedAccount();
   for (const twice of [accountNumber, "99999999"]) {

@@ -1,5 +1,5 @@
 /** Compares daily digests with the records that the customer has stored (the book), by account. */
-import { NotFoundError } from "../errors.ts";
+import { isAccountGone } from "../errors.ts";
 import type { AccountDigest, Deal, Money, Transaction } from "../generated/api.ts";
 import { fieldText, HASHED_FIELDS, recordsHash, type RecordKind } from "./hash.ts";
 
@@ -203,7 +203,7 @@ async function recordsOf(
     return await source.records(kind, accountNumber);
   } catch (error) {
     // The account was deleted with its history; its digests stay.
-    if (error instanceof NotFoundError) return null;
+    if (isAccountGone(error)) return null;
     throw error;
   }
 }

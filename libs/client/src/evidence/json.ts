@@ -1,7 +1,10 @@
 /** Reads the JSON of evidence strictly, and writes the canonical form that is hashed. */
 
-/** A string, one character of the syntax, or anything else: a number, `true`, `false`, `null`. */
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+/**
+ * The quote that begins a string, one character of the syntax, or anything else: a number, `true`,
+ * `false`, `null`.
+ */
+const TOKEN_START = /["{}[\],:]|[^\s{}[\],:"]+/g;
 /** Maximum depth of nested objects and lists; evidence has fewer than ten. */
 const MAX_DEPTH = 100;
 const WORD = /^(?:0|-?[1-9]\d*|true|false|null)$/;
@@ -23,7 +26,7 @@ export function parseStrictJson(text: string): StrictJson {
   }
   const names: Set<string>[] = [];
   let before = "";
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const token of tokensOf(text)) {
     if (token === "{" || token === "[") names.push(new Set());
     else if (token === "}" || token === "]") names.pop();
     else if (token === ":") {
@@ -37,6 +40,23 @@ export function parseStrictJson(text: string): StrictJson {
     before = token;
   }
   return { value };
+}
+
+/**
+ * The tokens of valid JSON text. Strings are read in a loop: a regular expression with a group for
+ * each character overflows the stack at a long string.
+ */
+function* tokensOf(text: string): Generator<string> {
+  const starts = new RegExp(TOKEN_START);
+  for (let start = starts.exec(text); start !== null; start = starts.exec(text)) {
+    let end = starts.lastIndex;
+    if (start[0] === '"') {
+      while (text[end] !== '"') end += text[end] === "\\" ? 2 : 1;
+      end += 1;
+      starts.lastIndex = end;
+    }
+    yield text.slice(start.index, end);
+  }
 }
 
 /** The canonical form (RFC 8785) of a value that JSON can have. */

@@ -42,13 +42,21 @@ export class RetryPolicy {
 
   /**
    * Runs `attempt` until it succeeds, it fails with an error that is not retryable, or a limit is
-   * reached. Before a retry, waits the time of `Retry-After` and a random time. Because of the
-   * random time, many clients do not retry at the same moment.
+   * reached. No retry starts after `deadlineMs`, a time of `performance.now()`. Before a retry,
+   * waits the time of `Retry-After` and a random time. Because of the random time, many clients do
+   * not retry at the same moment.
    * @throws the error of the last attempt, whose `attempts` is the number of attempts; the reason
    * of an abort.
    */
-  async run<T>(attempt: () => Promise<T>, isRetryable: (error: unknown) => error is KapiError, signal?: AbortSignal) {
-    const startedAtMs = performance.now();
+  async run<T>(
+    attempt: () => Promise<T>,
+    isRetryable: (error: unknown) => error is KapiError,
+    {
+      signal,
+      deadlineMs = Infinity,
+    }: { readonly signal: AbortSignal | undefined; readonly deadlineMs: number | undefined },
+  ): Promise<T> {
+    const latestMs = Math.min(performance.now() + this.#limits.maxElapsedMs, deadlineMs);
     for (let number = 1; ; number += 1) {
       try {
         return await attempt();
@@ -56,7 +64,7 @@ export class RetryPolicy {
         if (error instanceof KapiError) error.attempts = number;
         if (!isRetryable(error) || number >= this.#limits.maxAttempts) throw error;
         const delayMs = this.#delayMs(number, error.retryAfterS);
-        if (performance.now() - startedAtMs + delayMs > this.#limits.maxElapsedMs) throw error;
+        if (performance.now() + delayMs > latestMs) throw error;
         await delay(delayMs, signal);
       }
     }

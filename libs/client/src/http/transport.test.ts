@@ -194,8 +194,19 @@ describe("a request", () => {
   });
 });
 
-it("a malformed key or address is rejected at once", () => {
-  expect(() => new Transport({ key: "secret", baseUrl: "http://kapi.test" })).toThrow("key must be a management key");
+it("white space around the key, as a file has it, is not part of the key", () => {
+  const { authorization } = new Transport({ key: " kapi.a.b\r\n", baseUrl: "http://kapi.test" });
+  expect(authorization).toBe("Management kapi.a.b");
+});
+
+it("a malformed key or address is rejected at once, and the error does not repeat the key", () => {
+  for (const key of ["", "secret", "kapi.", "kapi.a.b c", "kapi.a.b\nkapi.a.c", "kapi.a.\u0000", "kapi.a.é"]) {
+    expect(() => new Transport({ key, baseUrl: "http://kapi.test" }), key).toThrow(
+      new TypeError(
+        "key must be a management key: kapi.<key_id>.<secret>, in printable ASCII characters without spaces",
+      ),
+    );
+  }
   for (const baseUrl of ["", "kapi", "localhost:8080", "ws://kapi.test", "http://kapi.test/api/v1/management"]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow("baseUrl must be");
   }

@@ -11,10 +11,14 @@ import { parseErrorBody } from "./error-body.ts";
 import { type RetryOptions, RetryPolicy } from "./retry.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** Time for an answer that is awaited at the deadline of a request, in milliseconds. */
+const LAST_ANSWER_MS = 1_000;
 /** Codes of connection failures after which certainly nothing was sent. */
 const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 const TOO_MANY_REQUESTS = 429;
 const API_PATH = "/api/v1";
+/** Other characters are not allowed in a header of HTTP, or would end the key. */
+const KEY = /^kapi\.[!-~]+$/;
 /** The options that give a base address: the accepted schemes, and an example for error texts. */
 const ADDRESSES = {
   baseUrl: { schemes: /^https?:$/, example: "https://api.example.com" },
@@ -23,7 +27,7 @@ const ADDRESSES = {
 
 /** The address of the API, the management key, and the limits of each request. */
 export interface TransportOptions {
-  /** Management key, `kapi.<key_id>.<secret>`. */
+  /** Management key, `kapi.<key_id>.<secret>`. White space around it is ignored. */
   readonly key: string;
   /** Base address of the API, such as `https://api.example.com`. */
   readonly baseUrl: string;
@@ -48,7 +52,8 @@ export interface RequestOptions {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path below the base address, with encoded segments: see {@link pathOf}. */
   readonly path: string;
-  readonly query?: Query | undefined;
+  /** A function is called before each attempt. */
+  readonly query?: Query | (() => Query) | undefined;
   /** Is sent as JSON; undefined: no body. Amounts of money are decimal strings here. */
   readonly body?: unknown;
   readonly idempotencyKey?: string | undefined;
@@ -59,6 +64,11 @@ export interface RequestOptions {
   readonly repeatable?: boolean | undefined;
   /** Deadline of each attempt, in milliseconds. Default: `timeoutMs` of the client. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Deadline of the request, as a time of `performance.now()`: no retry starts after it, and the
+   * last attempt ends within a second after it.
+   */
+  readonly deadlineMs?: number | undefined;
   /** An abort ends the running attempt, or the wait before a retry. No attempt follows. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -83,9 +93,8 @@ export class Transport {
   readonly #signal: AbortSignal | undefined;
 
   constructor(options: TransportOptions) {
-    if (!options.key.startsWith("kapi.")) throw new TypeError("key must be a management key: kapi.<key_id>.<secret>");
+    this.authorization = `Management ${parseKey(options.key)}`;
     this.baseUrl = parseAddress("baseUrl", options.baseUrl);
-    this.authorization = `Management ${options.key}`;
     this.#retry = new RetryPolicy(options.retry);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.#fetch = options.fetch ?? fetch;
@@ -100,20 +109,23 @@ export class Transport {
    * TypeError for an amount that is not a decimal string; the reason of an abort.
    */
   async request<T>(options: RequestOptions): Promise<Answer<T>> {
-    const url = `${this.baseUrl}${options.path}${queryText(options.query)}`;
     const body = options.body === undefined ? undefined : formatRequest(options.body);
     const repeatable = options.repeatable ?? (options.method !== "POST" || options.idempotencyKey !== undefined);
     const isRetryable = (error: unknown): error is KapiError =>
       error instanceof KapiError && error.retryable && (repeatable || isCertainlyNotDone(error));
     const signals = [this.#signal, options.signal].filter((signal) => signal !== undefined);
     const signal = signals.length > 1 ? AbortSignal.any(signals) : signals[0];
-    return this.#retry.run(() => this.#attempt<T>(url, body, { ...options, signal }), isRetryable, signal);
+    const attempt = (): Promise<Answer<T>> => this.#attempt<T>(body, { ...options, signal });
+    return this.#retry.run(attempt, isRetryable, { signal, deadlineMs: options.deadlineMs });
   }
 
-  async #attempt<T>(url: string, body: string | undefined, options: RequestOptions): Promise<Answer<T>> {
+  async #attempt<T>(body: string | undefined, options: RequestOptions): Promise<Answer<T>> {
     options.signal?.throwIfAborted();
+    const { path, query, deadlineMs = Infinity, timeoutMs = this.#timeoutMs } = options;
+    const url = `${this.baseUrl}${path}${queryText(typeof query === "function" ? query() : query)}`;
     const requestId = randomUUID();
-    const deadline = AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs);
+    const leftMs = Math.max(0, deadlineMs - performance.now()) + LAST_ANSWER_MS;
+    const deadline = AbortSignal.timeout(Math.floor(Math.min(timeoutMs, leftMs)));
     const signal = options.signal === undefined ? deadline : AbortSignal.any([options.signal, deadline]);
     let response: Response;
     let text: string;
@@ -222,6 +234,18 @@ export function connectionFailure(error: unknown): { readonly code: string; read
  */
 function isCertainlyNotDone({ status, code }: KapiError): boolean {
   return status === TOO_MANY_REQUESTS || NOTHING_SENT.has(code);
+}
+
+/**
+ * Returns the key without white space around it, which a file or a variable often has.
+ * @throws TypeError that names the option and not its value, which is a secret.
+ */
+function parseKey(value: string): string {
+  const key = value.trim();
+  if (KEY.test(key)) return key;
+  throw new TypeError(
+    "key must be a management key: kapi.<key_id>.<secret>, in printable ASCII characters without spaces",
+  );
 }
 
 /**

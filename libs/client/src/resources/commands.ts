@@ -3,7 +3,7 @@ import { QueuedCommand, type WaitOptions } from "../commands/queued-command.ts";
 import type { CommandOperation, ResultOf } from "../commands/results.ts";
 import { delay } from "../delay.ts";
 import type { Command, CommandEnvelope } from "../generated/api.ts";
-import { pathOf, type RequestOptions, type Transport } from "../http/transport.ts";
+import { pathOf, type Query, type RequestOptions, type Transport } from "../http/transport.ts";
 import type { List } from "../list.ts";
 import { listOf } from "./pages.ts";
 
@@ -57,20 +57,24 @@ export class CommandsResource {
 
   /** Reads a command as it is now. */
   async get(commandId: string): Promise<Command> {
-    return this.#read(commandId, 0);
+    return this.#read(commandId, { timeoutMs: ANSWER_TIME_MS });
   }
 
   /**
    * Waits for the final state of a command and returns the command.
    * @throws StillRunning if it is not final within `timeoutMs`; KapiError if its state cannot be
-   * read; the reason of an abort.
+   * read; the reason of an abort. An answer that is late delays the error by at most a second.
    */
   async wait(commandId: string, { timeoutMs = DEFAULT_WAIT_MS, signal }: WaitOptions = {}): Promise<Command> {
     const deadlineMs = performance.now() + timeoutMs;
+    const query = (): Query => {
+      const leftS = Math.floor((deadlineMs - performance.now()) / 1_000);
+      return leftS < 1 ? {} : { wait: Math.min(MAX_WAIT_PER_CALL_S, leftS) };
+    };
+    const request = { query, timeoutMs: MAX_WAIT_PER_CALL_S * 1_000 + ANSWER_TIME_MS, deadlineMs, signal };
     for (;;) {
       const startedAtMs = performance.now();
-      const waitS = Math.min(MAX_WAIT_PER_CALL_S, Math.max(0, Math.floor((deadlineMs - startedAtMs) / 1_000)));
-      const command = await this.#read(commandId, waitS, signal);
+      const command = await this.#read(commandId, request);
       if (isFinal(command)) return command;
       const nowMs = performance.now();
       if (nowMs >= deadlineMs) {
@@ -129,13 +133,11 @@ export class CommandsResource {
     return new QueuedCommand<Operation>(this, body);
   }
 
-  async #read(commandId: string, waitS: number, signal?: AbortSignal): Promise<Command> {
+  async #read(commandId: string, options: Omit<RequestOptions, "method" | "path">): Promise<Command> {
     const { body } = await this.#transport.request<{ command: Command }>({
       method: "GET",
       path: pathOf("commands", commandId),
-      ...(waitS === 0 ? {} : { query: { wait: waitS } }),
-      timeoutMs: waitS * 1_000 + ANSWER_TIME_MS,
-      ...(signal === undefined ? {} : { signal }),
+      ...options,
     });
     return body.command;
   }

@@ -1,3 +1,4 @@
+import { NotFoundError } from "../errors.ts";
 import type {
   CreateWebhook,
   UpdateWebhook,
@@ -64,7 +65,13 @@ export class WebhooksResource {
 
   /** Deletes an endpoint. Deliveries that wait for it are not sent. */
   async delete(endpointId: string): Promise<void> {
-    await this.#call({ method: "DELETE", path: pathOf("webhooks", endpointId) });
+    try {
+      await this.#call({ method: "DELETE", path: pathOf("webhooks", endpointId) });
+    } catch (error) {
+      // The answer to an earlier attempt was lost: that attempt deleted the endpoint.
+      const isRepeated = error instanceof NotFoundError && error.attempts > 1;
+      if (!isRepeated || error.code !== "ENDPOINT_NOT_FOUND") throw error;
+    }
   }
 
   /** Gives an endpoint a new secret. For 24 hours kapi signs with the old and the new secret. */

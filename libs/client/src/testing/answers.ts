@@ -42,6 +42,16 @@ export function invalid(field: string, message: string): FakeError {
   return new FakeError(400, "VALIDATION_FAILED", "Invalid request", [{ path: [field], code: "invalid_type", message }]);
 }
 
+/**
+ * The time that a field gives, in UTC with milliseconds, as the records have it.
+ * @throws FakeError for a text that is not a time.
+ */
+export function utcOf(field: string, text: unknown): string {
+  const time = new Date(String(text));
+  if (Number.isNaN(time.getTime())) throw invalid(field, "Invalid ISO datetime");
+  return time.toISOString();
+}
+
 /** Query parameters of a list that are not filters. */
 const NO_FILTERS = new Set(["page", "limit", "cursor"]);
 /** The time by which a list selects records with `from` and `to`. */

@@ -2,12 +2,13 @@
 import { randomUUID } from "node:crypto";
 
 import { accountStateAt } from "./account-state.ts";
-import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page } from "./answers.ts";
-import type { FakeCommands } from "./commands.ts";
+import { FakeError, type FakeAnswer, type FakeRequest, invalid, ok, page, utcOf } from "./answers.ts";
+import { type CommandRequest, type FakeCommands, requiredKey } from "./commands.ts";
 import { digestsOf } from "./digests.ts";
 import { accountView, carryOut, deleteImmediately } from "./operations.ts";
+import { PRICES } from "./prices.ts";
 import { rejectInvalidRules, riskRulesView } from "./rules.ts";
-import { type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
+import { type CommandOutcome, type FakeState, type Json, type StoredAccount, uuidOf } from "./state.ts";
 
 const MANAGEMENT = "/api/v1/management";
 /** Maximum number of events that a page of the feed covers if the request has no `limit`. */
@@ -112,7 +113,9 @@ export class FakeApi {
       command("queueAccountDeletion", "delete", "account.delete"),
       command("resetTradingPassword", "password-reset", "account.password_reset"),
       command("resetInvestorPassword", "investor-password-reset", "account.investor_password_reset"),
-      command("exportAccountHistory", "exports/history", "account.history_export"),
+      route("exportAccountHistory", "POST", `${account}/exports/history`, (request, id = "", number = "") =>
+        this.#queueOn({ ...request, body: withUtcTimes(request.body) }, id, number, "account.history_export"),
+      ),
       command("depositAccountFunds", "finance/deposits", "finance.deposit"),
       command("withdrawAccountFunds", "finance/withdrawals", "finance.withdraw"),
       list("listTradingAccountTransactions", "transactions"),
@@ -162,9 +165,7 @@ export class FakeApi {
 
   #stateAt({ searchParams }: URL, serverId: string, accountNumber: string): FakeAnswer {
     const account = this.#account(serverId, accountNumber);
-    const at = new Date(searchParams.get("at") ?? "");
-    if (Number.isNaN(at.getTime())) throw invalid("at", "Invalid ISO datetime");
-    const time = at.toISOString();
+    const time = utcOf("at", searchParams.get("at"));
     const now = this.#state.now();
     if (time > now) throw invalid("at", `must not be in the future: it is ${now}`);
     if (time < account.createdAt) throw invalid("at", `must not be before the account began: ${account.createdAt}`);
@@ -178,54 +179,51 @@ export class FakeApi {
   }
 
   #queueOn(request: FakeRequest, serverId: string, accountNumber: string, operation: string): FakeAnswer {
-    const account = this.#account(serverId, accountNumber);
-    const answer = this.#commands.queue(request, {
+    this.#requireServer(serverId);
+    const { method, url, body, idempotencyKey } = request;
+    const answer = this.#commands.queue({
       operation,
       serverId,
-      account,
-      key: request.idempotencyKey,
-      body: request.body,
-      run: (id) => carryOut(this.#state, account, operation, request.body, id),
+      target: `${method} ${url.pathname}`,
+      key: idempotencyKey,
+      body,
+      prepare: () => {
+        const account = this.#account(serverId, accountNumber);
+        return { account, run: (id) => carryOut(this.#state, account, operation, body, id) };
+      },
     });
     if (!operation.endsWith("password_reset")) return answer;
-    const password = request.body["password"] ?? uuidOf("password", String(request.idempotencyKey));
+    const password = body["password"] ?? uuidOf("password", String(idempotencyKey));
     return { ...answer, body: { ...answer.body, password } };
   }
 
-  #queueCreation(request: FakeRequest, serverId: string): FakeAnswer {
+  #queueCreation({ body, idempotencyKey }: FakeRequest, serverId: string): FakeAnswer {
     this.#requireServer(serverId);
-    return this.#createOne(request, serverId, request.body, request.idempotencyKey);
+    const creation = this.#creationOf(serverId, body, idempotencyKey);
+    return withCredentials(this.#commands.queue(creation), creation);
   }
 
-  #queueBulk(request: FakeRequest, serverId: string): FakeAnswer {
+  #queueBulk({ body, idempotencyKey }: FakeRequest, serverId: string): FakeAnswer {
     this.#requireServer(serverId);
-    const accounts = request.body["accounts"] as readonly Json[];
-    const results = accounts.map(
-      (body, index) => this.#createOne(request, serverId, body, `${request.idempotencyKey}:${index}`).body,
-    );
+    const key = requiredKey(idempotencyKey);
+    const accounts = body["accounts"] as readonly Json[];
+    const creations = accounts.map((account, index) => this.#creationOf(serverId, account, `${key}:${index}`));
+    const answers = this.#commands.queueBulk(creations);
+    const results = creations.map((creation, index) => withCredentials(answers[index] as FakeAnswer, creation).body);
     return { status: 202, body: { results } };
   }
 
-  #createOne(request: FakeRequest, serverId: string, body: Json, key: string | null): FakeAnswer {
+  #creationOf(serverId: string, body: Json, key: string | null): CommandRequest {
     const fields = body as { accountName: string; initialBalance: number; leverage: number };
-    const answer = this.#commands.queue(request, {
-      operation: "account.create",
-      serverId,
-      account: null,
-      key,
-      body,
-      run: (commandId) => {
-        const account = this.#state.create(serverId, uuidOf(commandId, "account"), fields);
-        if (fields.initialBalance > 0) {
-          this.#state.book(account, { type: "initial_balance", amountMinor: account.initialBalanceMinor, commandId });
-        }
-        return { result: { accountId: account.id, accountNumber: account.accountNumber } };
-      },
-    });
-    if (answer.body["duplicate"] === true) return answer;
-    const tradingPassword = body["password"] ?? uuidOf("trading", String(key));
-    const credentials = { tradingPassword, investorPassword: uuidOf("investor", String(key)) };
-    return { ...answer, body: { ...answer.body, credentials } };
+    const run = (commandId: string): CommandOutcome => {
+      const account = this.#state.create(serverId, uuidOf(commandId, "account"), fields);
+      if (fields.initialBalance > 0) {
+        this.#state.book(account, { type: "initial_balance", amountMinor: account.initialBalanceMinor, commandId });
+      }
+      return { result: { accountId: account.id, accountNumber: account.accountNumber } };
+    };
+    const target = `POST ${MANAGEMENT}/servers/${serverId}/accounts`;
+    return { operation: "account.create", serverId, target, key, body, prepare: () => ({ account: null, run }) };
   }
 
   #commandsOf(serverId: string): Json[] {
@@ -269,7 +267,19 @@ export class FakeApi {
   }
 }
 
-const PRICES = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 };
+/** Adds the passwords of the account, which only the first answer has. */
+function withCredentials(answer: FakeAnswer, { body, key }: CommandRequest): FakeAnswer {
+  if (answer.body["duplicate"] === true) return answer;
+  const tradingPassword = body["password"] ?? uuidOf("trading", String(key));
+  const credentials = { tradingPassword, investorPassword: uuidOf("investor", String(key)) };
+  return { ...answer, body: { ...answer.body, credentials } };
+}
+
+/** The body of an export, with `from` and `to` as the records have their times. */
+function withUtcTimes(body: Json): Json {
+  const times = ["from", "to"].filter((field) => field in body).map((field) => [field, utcOf(field, body[field])]);
+  return { ...body, ...Object.fromEntries(times) };
+}
 
 function credentialsOf({ accountNumber, serverId, createdAt }: StoredAccount): Json {
   const changed = { tradingPasswordChangedAt: createdAt, investorPasswordChangedAt: createdAt };

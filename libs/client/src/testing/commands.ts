@@ -1,5 +1,5 @@
 /** The commands of the fake. Each is queued once for its key, and carried out once. */
-import { FakeError, type FakeAnswer, type FakeRequest, invalid } from "./answers.ts";
+import { FakeError, type FakeAnswer, invalid } from "./answers.ts";
 import {
   type CommandOutcome,
   type FakeState,
@@ -35,6 +35,16 @@ interface NewCommand {
   readonly run: (commandId: string) => CommandOutcome;
 }
 
+/** A request that queues a command. */
+export interface CommandRequest extends Pick<NewCommand, "operation" | "serverId"> {
+  /** Method and path; for an item of a bulk, those of a single creation. */
+  readonly target: string;
+  readonly key: string | null;
+  readonly body: Json;
+  /** Is called only if the key is new. @throws FakeError for an account that does not exist. */
+  readonly prepare: () => Pick<NewCommand, "account" | "run">;
+}
+
 /** Queues commands and carries them out. */
 export class FakeCommands {
   readonly #state: FakeState;
@@ -49,33 +59,35 @@ export class FakeCommands {
    * Queues the command of a request, once for its key.
    * @throws FakeError for an invalid request, or for the key of a different request.
    */
-  queue(
-    request: FakeRequest,
-    {
-      key,
-      body,
-      ...command
-    }: Pick<NewCommand, "operation" | "serverId" | "account" | "run"> & {
-      readonly key: string | null;
-      readonly body: Json;
-    },
-  ): FakeAnswer {
-    if (key === null || key === "") throw invalid("Idempotency-Key", "is required");
-    if (typeof body["requestId"] !== "string") throw invalid("requestId", "is required");
-    const { requestId, password: _password, ...payload } = body;
-    const fingerprint = JSON.stringify([request.method, request.url.pathname, payload]);
-    const known = this.#state.commands.get(key);
+  queue(request: CommandRequest): FakeAnswer {
+    const { operation, serverId, prepare } = request;
+    const { key, fingerprint, requestId, payload, known } = this.#find(request);
     if (known !== undefined) {
-      if (known.fingerprint !== fingerprint) {
-        const status = command.operation === "account.create" ? 409 : 400;
-        const text = "Idempotency-Key was already used for a different request";
-        throw new FakeError(status, "IDEMPOTENCY_KEY_REUSED", text);
-      }
+      if (known.fingerprint !== fingerprint) throw keyReused(operation === "account.create" ? 409 : 400);
       return { status: 200, body: { command: known.view, duplicate: true } };
     }
-    const deadlineMs = COMMAND_DEADLINE_MS;
-    const queued = this.#add({ ...command, payload, requestId, key, fingerprint, deadlineMs, createdBy: null });
+    const identity = { key, fingerprint, requestId, payload, deadlineMs: COMMAND_DEADLINE_MS, createdBy: null };
+    const queued = this.#add({ operation, serverId, ...identity, ...prepare() });
     return { status: 202, body: { command: queued, duplicate: false } };
+  }
+
+  /** Queues the creations of a bulk, all or none. @throws FakeError as {@link queue}. */
+  queueBulk(items: readonly CommandRequest[]): FakeAnswer[] {
+    const reused = items.flatMap((item, index) => {
+      const { known, fingerprint } = this.#find(item);
+      return known === undefined || known.fingerprint === fingerprint ? [] : [`accounts[${index}]`];
+    });
+    if (reused.length > 0) throw keyReused(409, `: ${reused.join(", ")}`);
+    return items.map((item) => this.queue(item));
+  }
+
+  /** What identifies a request, and the command that its key already has. */
+  #find({ target, key, body }: CommandRequest) {
+    const given = requiredKey(key);
+    if (typeof body["requestId"] !== "string") throw invalid("requestId", "is required");
+    const { requestId, password: _password, ...payload } = body;
+    const fingerprint = JSON.stringify([target, payload]);
+    return { key: given, fingerprint, requestId, payload, known: this.#state.commands.get(given) };
   }
 
   /** Queues the command with which kapi acts on a breach; returns its id. */
@@ -148,4 +160,15 @@ export class FakeCommands {
     if (!this.#control.isHeld()) this.finish(stored);
     return queued;
   }
+}
+
+/** Returns an idempotency key. @throws FakeError if it is missing or empty. */
+export function requiredKey(key: string | null): string {
+  if (key === null || key === "") throw invalid("Idempotency-Key", "is required");
+  return key;
+}
+
+function keyReused(status: 400 | 409, items = ""): FakeError {
+  const text = `Idempotency-Key was already used for a different request${items}`;
+  return new FakeError(status, "IDEMPOTENCY_KEY_REUSED", text);
 }

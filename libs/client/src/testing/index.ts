@@ -18,15 +18,13 @@ import { breachRule } from "./breaches.ts";
 import { FakeCommands } from "./commands.ts";
 import { FakeStream } from "./fake-stream.ts";
 import { closePosition, type NewOrder, type NewPosition, openPosition, placeOrder } from "./operations.ts";
+import { chargesOf } from "./prices.ts";
 import { type CommandOutcome, FakeState, type Json, minorOf, type StoredAccount } from "./state.ts";
 
 export { FakeStream, type SampleValues } from "./fake-stream.ts";
 export type { NewOrder, NewPosition } from "./operations.ts";
 
-const READ_PRICE = 1;
-const MUTATION_PRICE = 5;
 const SECRET_BYTES = 32;
-const ACCEPTED = 202;
 
 /** How a request fails. */
 export interface RequestFailure {
@@ -231,19 +229,15 @@ export class FakeKapi {
     }
   }
 
-  #charge(method: string, { operation, status, body }: ReturnType<FakeApi["answer"]>, requestId: string): number {
-    const credits = method === "GET" ? READ_PRICE : MUTATION_PRICE;
+  /** Charges an answered request, and returns the credits. */
+  #charge(method: string, answer: ReturnType<FakeApi["answer"]>, xRequestId: string): number {
+    const { operation } = answer;
+    const charges = chargesOf(method, operation, answer);
+    const at = this.#state.now();
+    this.#state.usage.push(...charges.map((charge) => ({ xRequestId, operation, ...charge, at, createdBy: null })));
+    const credits = charges.reduce((sum, charge) => sum + charge.credits, 0);
     this.#state.availableCredits -= credits;
     this.#state.consumedCredits += credits;
-    const command = status === ACCEPTED ? (body["command"] as Json | undefined) : undefined;
-    this.#state.usage.push({
-      xRequestId: requestId,
-      operation,
-      credits,
-      commandId: command?.["id"] ?? null,
-      at: this.#state.now(),
-      createdBy: null,
-    });
     return credits;
   }
 
