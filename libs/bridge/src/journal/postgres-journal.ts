@@ -3,7 +3,7 @@ import { retry } from "@kapi/kernel";
 import { type Database, isTransient, isUniqueViolation, statement } from "@kapi/postgres";
 
 import { appliedOutcome } from "./outcomes.ts";
-import type { CommitBatch, Journal, Progress, PublishableEvent } from "./ports.ts";
+import type { CommitBatch, Journal, JournalRow, Progress, PublishableEvent } from "./ports.ts";
 
 /**
  * Separates list items in one text parameter. JSON, ids and numbers never contain it. PostgreSQL
@@ -40,9 +40,9 @@ const WRITE_COMMIT = statement<{ writer: number }>(
    select writer from own`,
 );
 
-const ROW_AT = statement<{ event: string | null; outcome: string | null }>(
+const ROW_AT = statement<Pick<JournalRow, "reference" | "event" | "outcome">>(
   "trading_server_row_at",
-  "select event, outcome from journal where position = $1",
+  "select reference, event, outcome from journal where position = $1",
 );
 
 /** Lateral join: one index search per reference, independent of the planner's estimates. */
@@ -118,20 +118,19 @@ function expectWriter(rows: readonly unknown[]): void {
 
 /**
  * Stores a commit. Retries while the database is unavailable; `Committer` bounds the waiting
- * rows. After a lost answer the last position shows whether the commit was stored.
+ * rows. If an attempt was stored but its answer was lost, the next attempt violates the primary
+ * key.
  */
 async function write(database: Database, writer: number, batch: CommitBatch): Promise<void> {
   const values = [...valuesOf(batch), writer];
-  let isRepeated = false;
   const attempt = async (): Promise<void> => {
-    if (isRepeated && (await isStored(database, batch))) return;
-    expectWriter(await database.query(WRITE_COMMIT, values));
+    try {
+      expectWriter(await database.query(WRITE_COMMIT, values));
+    } catch (error) {
+      if (!isUniqueViolation(error) || !(await isStored(database, batch))) throw error;
+    }
   };
-  await retry(attempt, {
-    backOff: { firstMs: RETRY_DELAY_MS },
-    isRetryable: (error) => isTransient(error) || (isRepeated && isUniqueViolation(error)),
-    onFailure: () => (isRepeated = true),
-  });
+  await retry(attempt, { backOff: { firstMs: RETRY_DELAY_MS }, isRetryable: isTransient });
 }
 
 /** Whether the journal has the last row of the commit. Throws if another row has its position. */
@@ -140,7 +139,7 @@ async function isStored(database: Database, batch: CommitBatch): Promise<boolean
   if (last === undefined) return false;
   const [row] = await database.query(ROW_AT, [last.position]);
   if (row === undefined) return false;
-  if (row.event === last.event && row.outcome === last.outcome) return true;
+  if (row.reference === last.reference && row.event === last.event && row.outcome === last.outcome) return true;
   throw new Error(`another process has used position ${last.position} of this journal: run one process per schema`);
 }
 

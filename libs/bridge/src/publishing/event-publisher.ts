@@ -98,15 +98,21 @@ export class EventPublisher {
     this.#wake();
   }
 
-  #wake(): void {
-    if (this.#running !== null || this.#stop.signal.aborted) return;
-    this.#running = this.#run().finally(() => {
-      this.#running = null;
-    });
+  /** Whether there are events to publish, and the publisher is not stopped. */
+  get #hasWork(): boolean {
+    return !this.#stop.signal.aborted && (this.#isBehind || this.#queue.length > 0);
   }
 
+  #wake(): void {
+    if (this.#running === null && this.#hasWork) this.#running = this.#run();
+  }
+
+  /**
+   * Publishes until nothing is left. `#running` becomes null in the turn of the event loop in which
+   * nothing was found, so no event stays behind.
+   */
   async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted && (this.#isBehind || this.#queue.length > 0)) {
+    while (this.#hasWork) {
       try {
         await this.#publishNext();
         this.#failures = 0;
@@ -119,6 +125,7 @@ export class EventPublisher {
         await delay(RETRY_DELAY_MS, this.#stop.signal);
       }
     }
+    this.#running = null;
   }
 
   async #publishNext(): Promise<void> {

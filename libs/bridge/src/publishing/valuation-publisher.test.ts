@@ -23,3 +23,20 @@ it("resends only unacknowledged valuations, before newer ones", async () => {
   await publisher.stop();
   expect(sent).toEqual(["a1", "b1", "a2", "b2", "b1", "b2", "b3"]);
 });
+
+it("publishes a valuation that is pushed in any moment in which the run before ends", async () => {
+  for (let turns = 0; turns < 20; turns += 1) {
+    const sent: string[] = [];
+    const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {
+      sent.push(String(value));
+      return Promise.resolve({ partition: 0, offset: 0n });
+    };
+    const producer: Producer = { send, partitionOf: () => 0 };
+    const publisher = ValuationPublisher.start({ producer, logger });
+    publisher.value.push([{ key: "a", value: "a1" }]);
+    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+    publisher.value.push([{ key: "a", value: "a2" }]);
+    await publisher.stop();
+    expect(sent, `${turns} microtasks after the first push`).toEqual(["a1", "a2"]);
+  }
+});

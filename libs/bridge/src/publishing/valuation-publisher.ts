@@ -54,14 +54,20 @@ export class ValuationPublisher {
         this.#queue.push(valuation);
       }
     }
-    if (this.#running !== null || this.#stop.signal.aborted) return;
-    this.#running = this.#run().finally(() => {
-      this.#running = null;
-    });
+    if (this.#running === null && this.#hasWork) this.#running = this.#run();
   }
 
+  /** Whether there are valuations to publish, and the publisher is not stopped. */
+  get #hasWork(): boolean {
+    return !this.#stop.signal.aborted && this.#queue.length > 0;
+  }
+
+  /**
+   * Publishes until the queue is empty. `#running` becomes null in the turn of the event loop in
+   * which the queue was found empty, so no valuation stays behind.
+   */
   async #run(): Promise<void> {
-    while (!this.#stop.signal.aborted && this.#queue.length > 0) {
+    while (this.#hasWork) {
       const chunk = this.#queue.slice(0, CHUNK_VALUATIONS);
       const sends = chunk.map(({ key, value }) =>
         this.#options.producer.send(TOPICS.tradingValuations, { key, value }),
@@ -80,6 +86,7 @@ export class ValuationPublisher {
         this.#newest = new Map();
       }
     }
+    this.#running = null;
   }
 
   async #end(): Promise<void> {

@@ -97,3 +97,32 @@ it("does not call the handler if the account is unfollowed while the client read
   await pass();
   expect(handler).not.toHaveBeenCalled();
 });
+
+it("drops the newest messages of a long queue, and subscribes to them again after the others are handled", async () => {
+  const handled: number[] = [];
+  let release: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const { follower, sent } = follow(
+    () => Promise.resolve(placeAt(1)),
+    async (event) => {
+      await held;
+      if (event.type === "sample") handled.push(event.sample.sequence);
+    },
+  );
+  await follower.attach();
+  for (const message of [REPLAY, sample(2), sample(3), sample(4), sample(5)]) follower.receive(message);
+  follower.shed(4);
+  follower.shed(2);
+  follower.receive(sample(6));
+  release();
+  await pass();
+  await follower.attach();
+  for (const message of [sample(7), REPLAY, sample(4), sample(5)]) follower.receive(message);
+  await pass();
+  expect(handled).toEqual([2, 3, 4, 5]);
+  expect(sent).toEqual([
+    { type: "subscribe", ...ACCOUNT, afterSequence: 1 },
+    { type: "unsubscribe", ...ACCOUNT },
+    { type: "subscribe", ...ACCOUNT, afterSequence: 3 },
+  ]);
+});

@@ -7,7 +7,7 @@
  *   replay notice are ignored, because they belong to an earlier subscription. Without a
  *   sequence, the first sample is accepted;
  * - detached: no subscription. The place is not loaded yet, there is no connection, or the handler
- *   is far behind;
+ *   is far behind, so that the queue became full or was shortened;
  * - ended: deleted, rejected or no longer followed.
  */
 import type { Position, TradingAccount } from "../generated/api.ts";
@@ -112,6 +112,21 @@ export class Follower {
     if (this.#state !== "ended") this.#state = "detached";
   }
 
+  /**
+   * Keeps the first `count` queued messages, 1 or more: the first is being handled. If there are
+   * more, drops the others and unsubscribes. When the handler has caught up, the follower
+   * subscribes to them again. Returns how many messages were dropped.
+   */
+  shed(count: number): number {
+    const dropped = this.#queue.splice(count).length;
+    if (dropped === 0) return 0;
+    const last = this.#queue.at(-1);
+    this.#received = (last && sequenceOf(last)) ?? this.#received;
+    this.#unsubscribe();
+    this.#dependencies.onQueued(-dropped);
+    return dropped;
+  }
+
   /** Drops queued messages and ends the follower for good. */
   end(): void {
     if (this.#state === "ended") return;
@@ -169,13 +184,16 @@ export class Follower {
     this.#state = isSent ? "awaiting" : "detached";
   }
 
+  #unsubscribe(): void {
+    if (this.#state === "detached" || this.#state === "ended") return;
+    this.#state = "detached";
+    this.#dependencies.send(this, { type: "unsubscribe", ...this.account });
+  }
+
   #enqueue(queued: Queued): void {
     this.#queue.push(queued);
     this.#dependencies.onQueued(1);
-    if (this.#queue.length >= MAX_QUEUED_PER_ACCOUNT && this.#state !== "ended") {
-      this.#state = "detached";
-      this.#dependencies.send(this, { type: "unsubscribe", ...this.account });
-    }
+    if (this.#queue.length >= MAX_QUEUED_PER_ACCOUNT) this.#unsubscribe();
     if (!this.#isHandling) this.#running = this.#handleAll();
   }
 
@@ -220,8 +238,7 @@ export class Follower {
   /** Whether the handler stored the place of the message, although it threw afterwards. */
   async #isStored(queued: Queued): Promise<boolean> {
     const stored = await this.#load();
-    const sequence =
-      queued.type === "sample" ? queued.wire.sequence : queued.type === "truncated" ? queued.missed.to : null;
+    const sequence = sequenceOf(queued);
     if (stored === null || sequence === null || stored.sequence !== sequence) return false;
     if (queued.type === "truncated" && stored.truncationCount === (this.#place?.truncationCount ?? 0)) return false;
     this.#place = stored;
@@ -263,6 +280,12 @@ export class Follower {
   #report(error: unknown): void {
     this.#dependencies.onError(error instanceof Error ? error : new Error(String(error)), this.account);
   }
+}
+
+/** The sequence of the place after a message; null if the message does not move the place. */
+function sequenceOf(queued: Queued): number | null {
+  if (queued.type === "sample") return queued.wire.sequence;
+  return queued.type === "truncated" ? queued.missed.to : null;
 }
 
 /** Delay before the next attempt, in milliseconds: doubles up to a limit, with a random part. */

@@ -15,9 +15,14 @@ import type { SocketFactory } from "./socket.ts";
 const DEFAULT_ACCOUNTS_PER_CONNECTION = 1_000;
 /**
  * If the queues of all accounts together have this number of messages, all connections are paused
- * until half of this number remains.
+ * until half of this number remains, and at most for {@link LONGEST_PAUSE_MS}.
  */
 const MAX_QUEUED = 50_000;
+/**
+ * If handlers hang or always throw, the queues never become short. After a pause of this time, in
+ * milliseconds, each account keeps an equal share of half of {@link MAX_QUEUED}.
+ */
+const LONGEST_PAUSE_MS = 2_000;
 const FIRST_RECONNECT_MS = 500;
 const LONGEST_RECONNECT_MS = 30_000;
 /** How long `close` waits for running handlers, in milliseconds. */
@@ -34,9 +39,9 @@ export interface LiveOptions {
   };
   /**
    * Is called for ended connections, errors of handlers and of `load`, failed reads of an account,
-   * samples out of order, and errors of kapi that name no followed account. The live stream
-   * continues by itself, except after the error with which {@link Live.closed} rejects. Without
-   * this function, these errors are not reported.
+   * accounts with too many waiting events, samples out of order, and errors of kapi that name no
+   * followed account. The live stream continues by itself, except after the error with which
+   * {@link Live.closed} rejects. Without this function, these errors are not reported.
    */
   readonly onError?: ((error: Error, account: Account | null) => void) | undefined;
   /**
@@ -84,7 +89,8 @@ export class Live {
   readonly #stop = new AbortController();
   readonly #settle: Settlement;
   #queued = 0;
-  #isPaused = false;
+  /** Ends a long pause of all connections; null if they are not paused. */
+  #pause: NodeJS.Timeout | null = null;
 
   constructor(options: LiveOptions, dependencies: LiveDependencies) {
     this.#options = options;
@@ -200,7 +206,7 @@ export class Live {
     const { socket, url, authorization } = this.#dependencies;
     const connection: Connection = new Connection(socket, url, authorization, {
       onReady: () => {
-        if (this.#isPaused) connection.pause();
+        if (this.#pause !== null) connection.pause();
         for (const follower of slot.followers) this.#attach(follower);
       },
       onMessage: (message) => this.#receive(slot, message),
@@ -252,17 +258,29 @@ export class Live {
 
   #countQueued(change: number): void {
     this.#queued += change;
-    if (!this.#isPaused && this.#queued >= MAX_QUEUED) this.#setPaused(true);
-    else if (this.#isPaused && this.#queued <= MAX_QUEUED / 2) this.#setPaused(false);
+    if (this.#pause !== null && this.#queued <= MAX_QUEUED / 2) this.#resume(this.#pause);
+    if (this.#pause !== null || this.#queued < MAX_QUEUED) return;
+    this.#pause = setTimeout(() => this.#shed(), LONGEST_PAUSE_MS);
+    for (const { connection } of this.#slots) if (connection?.isReady === true) connection.pause();
   }
 
-  #setPaused(isPaused: boolean): void {
-    this.#isPaused = isPaused;
-    for (const { connection } of this.#slots) {
-      if (connection?.isReady !== true) continue;
-      if (isPaused) connection.pause();
-      else connection.resume();
+  /** Shortens the queues of accounts with more than their share, and ends the pause. */
+  #shed(): void {
+    const share = Math.max(1, Math.floor(MAX_QUEUED / 2 / this.#followers.size));
+    for (const { follower } of this.#followers.values()) {
+      const dropped = follower.shed(share);
+      if (dropped === 0) continue;
+      const text = `the handler is slow: ${share + dropped} events waited; the last ${dropped} are read again later`;
+      this.#options.onError?.(new Error(text), follower.account);
     }
+    // With very many accounts, even one message of each is more than half of the maximum.
+    if (this.#pause !== null) this.#resume(this.#pause);
+  }
+
+  #resume(pause: NodeJS.Timeout): void {
+    clearTimeout(pause);
+    this.#pause = null;
+    for (const { connection } of this.#slots) if (connection?.isReady === true) connection.resume();
   }
 
   async #delay(ms: number): Promise<void> {

@@ -35,7 +35,7 @@ export interface CauseContext {
 export type Cause = (context: CauseContext) => Promise<string>;
 
 export const CAUSES: Readonly<Record<string, Cause>> = {
-  "account.created": (context) => createAccount(context),
+  "account.created": onOwnAccount((context) => createAccount(context)),
   "account.updated": onAccount((account) => {
     const changes = { accountName: `Triggered ${new Date().toISOString()}` };
     return finish(account.update(changes, createKey()));
@@ -62,8 +62,17 @@ export const CAUSES: Readonly<Record<string, Cause>> = {
     control.close(number, await control.buy(number, SYMBOL, LOTS)),
   ),
   "order.cancelled": onMarket((control, number) => control.placeAndCancel(number, SYMBOL, LOTS, FAR_PRICE)),
-  "margin.call": callMargin,
+  "margin.call": onOwnAccount(callMargin),
 };
+
+/** A cause that always creates its account. */
+function onOwnAccount(cause: Cause): Cause {
+  return async (context) => {
+    const { accountNumber } = context;
+    if (accountNumber === undefined) return cause(context);
+    throw new UsageError(`An event of this kind needs a new account: leave out --account ${accountNumber}.`);
+  };
+}
 
 /** A cause that changes an account over the API. */
 function onAccount(change: (account: AccountResource) => Promise<unknown>): Cause {
@@ -85,8 +94,6 @@ function onMarket(trade: (control: TradingControl, accountNumber: string) => Pro
 }
 
 async function callMargin(context: CauseContext): Promise<string> {
-  if (context.accountNumber !== undefined)
-    throw new UsageError("margin.call makes its own account: leave out --account.");
   const control = controlOf(context);
   const margin = (MARGIN_CALL_LOTS * LOT_UNITS * (await control.ask(SYMBOL))) / context.leverage;
   const accountNumber = await createAccount(context, (margin + MARGIN_CALL_RESERVE).toFixed(2));

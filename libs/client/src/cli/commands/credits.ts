@@ -71,34 +71,46 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
     });
 }
 
+/** A read of usage lines. */
+interface Lines {
+  /** Oldest first. */
+  readonly lines: readonly CreditUsage[];
+  /** The time of the newest line, also of one that is left out; undefined if there is none. */
+  readonly newestAt: string | undefined;
+}
+
 /**
- * The newest usage lines. Without `--operation`, lines of {@link OWN_OPERATION} are left out: each
- * read would show a line for the read before.
+ * Reads the newest usage lines. Without `--operation`, lines of {@link OWN_OPERATION} are left out:
+ * each read would show a line for the read before.
  */
-async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<CreditUsage[]> {
+async function linesOf({ kapi }: Session, { since, operation, limit, all }: LogOptions): Promise<Lines> {
   const lines: CreditUsage[] = [];
+  let newestAt: string | undefined;
   for await (const line of kapi.credits.usage({ since, operation })) {
+    newestAt ??= line.at;
     if (operation === undefined && line.operation === OWN_OPERATION) continue;
     lines.push(line);
     if (all !== true && lines.length === limit) break;
   }
-  return lines;
+  return { lines: lines.toReversed(), newestAt };
 }
 
 /** Shows the newest lines, oldest first, then new lines as they come. */
 async function follow(session: Session, options: LogOptions): Promise<void> {
   const { output, surroundings } = session;
-  let lines = (await linesOf(session, options)).toReversed();
+  let { lines, newestAt } = await linesOf(session, options);
   for (const line of lines) output.line(line, textOf(line));
-  const firstMs = lines[0] === undefined ? surroundings.nowMs() : Date.parse(lines[0].at);
-  let sinceMs = firstMs;
+  const firstMs = lines[0] === undefined ? (options.since?.getTime() ?? 0) : Date.parse(lines[0].at);
   for (;;) {
     await delay(FOLLOW_PAUSE_MS, surroundings.signal);
     const known = new Set(lines.map((line) => JSON.stringify(line)));
-    // Lines of the last moments can still arrive, so the reads overlap.
-    const newest = lines.at(-1)?.at;
-    if (newest !== undefined) sinceMs = Math.max(firstMs, Date.parse(newest) - OVERLAP_MS);
-    lines = (await linesOf(session, { ...options, since: new Date(sinceMs), all: true })).toReversed();
+    // Lines of the last moments can still arrive, so the reads overlap. The clock of this machine
+    // is not used, because it may differ from kapi's.
+    const since =
+      newestAt === undefined ? options.since : new Date(Math.max(firstMs, Date.parse(newestAt) - OVERLAP_MS));
+    const read = await linesOf(session, { ...options, since, all: true });
+    lines = read.lines;
+    newestAt = read.newestAt ?? newestAt;
     for (const line of lines) if (!known.has(JSON.stringify(line))) output.line(line, textOf(line));
   }
 }

@@ -66,9 +66,12 @@ async function stream(session: Session, numbers: readonly string[]): Promise<voi
     }
   });
   const redraw = isTable ? setInterval(() => draw(session, latest, numbers), REDRAW_MS) : undefined;
-  await Promise.race([ended, live.closed]);
-  clearInterval(redraw);
-  await live.close();
+  try {
+    await Promise.race([ended, live.closed]);
+  } finally {
+    clearInterval(redraw);
+    await live.close();
+  }
   if (left === 0) throw new Failure("No account is followed any more.");
 }
 

@@ -2,6 +2,7 @@ import { Argument, type Command } from "commander";
 
 import { delay } from "../../delay.ts";
 import type { FeedEvent } from "../../generated/api.ts";
+import type { Account } from "../../live/events.ts";
 import type { GlobalOptions } from "../connection.ts";
 import { openSession, type Session, withGlobalOptions } from "../context.ts";
 import { Failure, UsageError } from "../exit.ts";
@@ -45,7 +46,7 @@ async function trigger(session: Session, kind: string, options: TriggerOptions):
   const leverage = server.defaultLeverage ?? server.supportedLeverage[0] ?? 1;
   const { next } = await session.kapi.events.page({ after: "now" });
   const accountNumber = await cause({ session, leverage, accountNumber: options.account });
-  return showEvents(session, kind, accountNumber, next);
+  return showEvents(session, kind, { serverId: session.server().id, accountNumber }, next);
 }
 
 async function sendTest({ kapi, output }: Session, { endpoint }: TriggerOptions): Promise<void> {
@@ -58,7 +59,7 @@ async function sendTest({ kapi, output }: Session, { endpoint }: TriggerOptions)
 async function showEvents(
   { kapi, output, surroundings: { signal } }: Session,
   kind: string,
-  accountNumber: string,
+  { serverId, accountNumber }: Account,
   start: string,
 ): Promise<void> {
   const deadlineMs = performance.now() + FEED_WAIT_MS;
@@ -66,7 +67,8 @@ async function showEvents(
     const page = await kapi.events.page({ after });
     after = page.next;
     for (const event of page.events) {
-      if (event.data.accountNumber !== accountNumber) continue;
+      // Accounts of other servers may have the same number.
+      if (event.data.accountNumber !== accountNumber || event.data.serverId !== serverId) continue;
       output.line(event, textOf(event));
       if (event.type === kind) return;
     }
