@@ -65,7 +65,7 @@ async function* lines(
 
 /**
  * Calls `release` when the chunks end or are given up. A `finally` in the generator is not enough:
- * it does not run if the generator is given up before its first chunk: the browser left.
+ * it does not run if the generator is given up before its first chunk.
  */
 function releasing(chunks: AsyncGenerator<string>, release: () => void): AsyncIterableIterator<string> {
   const iterator: AsyncIterableIterator<string> = {
