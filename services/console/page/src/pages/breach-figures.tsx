@@ -50,7 +50,7 @@ function Extreme({ evidence, isProfit }: { readonly evidence: BreachEvidence; re
       </Figure>
       <Figure name="Live sample" value={sequence === null ? "none" : `sequence ${sequence}`}>
         {sequence === null
-          ? "no sample of the live stream includes the breach"
+          ? "the document has no sample that includes the breach"
           : "the first sample that includes the breach"}
       </Figure>
     </>

@@ -39,7 +39,7 @@ describe("a risk rule in words", () => {
     expect(ruleInWords(rule, "USD")).toBe(words);
   });
 
-  it("in short names the type, and the limit with all its decimals", () => {
+  it("has a short form: the type, and the limit with all its decimals", () => {
     expect(ruleInShort({ ...daily, limit: { percent: 4.0625 }, basis: "equity" }, "USD")).toBe("Daily loss 4.0625 %");
     expect(ruleInShort({ ...max, limit: { amount: 99.5 } }, "EUR")).toBe("Maximum loss 99.50 EUR");
     // The account was deleted, so its currency is unknown.

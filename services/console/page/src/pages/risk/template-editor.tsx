@@ -112,8 +112,8 @@ function TemplateWarning({ isNew }: { readonly isNew: boolean }) {
     <p>
       {isNew
         ? "Every account that matches gets these rules."
-        : "Every account that has rules of this template gets the new version, also if the account no longer matches. Every other account that matches gets the new version too."}{" "}
-      An account to which an older template applies gets the rules of that template instead. An account whose rules were
+        : "Every account that has rules of this template gets the new version, also if no template matches the account any more. Every other account that matches gets the new version too."}{" "}
+      An account to which another template applies gets the rules of that template instead. An account whose rules were
       last set or deleted on the account itself does not change. If an account already exceeds the limit of a rule, the
       rule is breached at once, and its action is carried out.
     </p>

@@ -77,7 +77,7 @@ interface OpenProfitProps {
 
 /**
  * The open profit of the account: from the newest live sample while the stream is connected.
- * Without a connection or a sample, the profit of `stored`.
+ * Without a connection or a sample, or if `stored` is newer, the profit of `stored`.
  */
 function OpenProfit({ stored, onChange }: OpenProfitProps) {
   const { connection, samples } = useLive(stored.serverId, stored.accountNumber);
