@@ -167,7 +167,7 @@ function Forgotten({ api, options, onBack }: ForgottenProps) {
             <Problem failure={recover.failure} />
             {sent ? (
               <Notice kind="good">
-                If somebody signs in with this address, a link is on its way. Check your mail.
+                If this address belongs to a user of this console, a link is on its way. Check your mail.
               </Notice>
             ) : null}
             <div class="buttons">

@@ -69,8 +69,8 @@ function isForbidden({ status, code }: Failure): boolean {
 }
 
 /**
- * Which role is needed, and whom to ask. If the text of the API names no permission, that text: a
- * second factor must be set up first, or the person is no longer an owner.
+ * Shows which role is needed, and whom to ask. If `message` names no permission, shows `message`.
+ * It then says that a second factor must be set up first, or that the person is no longer an owner.
  */
 function Forbidden({ message }: { readonly message: string }) {
   const session = useOptionalSession();
