@@ -56,7 +56,12 @@ describe.each(LISTS)("the %s of an account", (list) => {
     const scope = listScope({ serverId: randomUUID(), accountNumber: NUMBER });
     const after = list === "commands" ? (["2026-01-01T00:00:00.000000Z", randomUUID()] as const) : ([7] as const);
     const cursor = encodeCursor(list, { scope, page: 2, after: after as never });
-    for (const query of [`cursor=${cursor}`, "limit=101", "from=yesterday", "from=2026-02-01Z&to=2026-01-01Z"]) {
+    for (const query of [
+      `cursor=${cursor}`,
+      "limit=101",
+      "from=yesterday",
+      "from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z",
+    ]) {
       expect([query, (await browser.ask("GET", account(`${list}?${query}`))).status]).toEqual([query, 400]);
     }
   });

@@ -38,6 +38,14 @@ describe("rules that are edited", () => {
     expect(issueOf(issues, 0, "limit")).toBeNull();
   });
 
+  it("take no comma that may separate thousands for a decimal comma", () => {
+    const draft = { ...createDraft("maxLoss", []), limitIn: "amount" as const };
+    for (const limit of ["10,000", "1,234,567", "0,125"]) {
+      const wrong = rulesOf([{ ...draft, limit }]);
+      expect(issueOf("issues" in wrong ? wrong.issues : [], 0, "limit")).toBe("Must be written without a comma.");
+    }
+  });
+
   it("have an id that no other rule has, if they are new", () => {
     const first = createDraft("maxLoss", []);
     expect([first.id, createDraft("maxLoss", [first]).id]).toEqual(["max-loss", "max-loss-2"]);

@@ -25,6 +25,8 @@ export interface RuleDraft {
 
 /** A decimal number, with a point or a comma. The API checks sign, size and decimals. */
 const NUMBER = /^-?\d{1,15}(?:[.,]\d{1,15})?$/;
+/** A comma before three digits may separate thousands or decimals: 10,000 is not taken as 10. */
+const AMBIGUOUS = /,\d{3}$/;
 
 const NEW_RULE: Omit<RuleDraft, "key" | "type" | "id"> = {
   limitIn: "percent",
@@ -82,8 +84,10 @@ export function rulesOf(
   const rules = drafts.map((draft, index) => {
     const number = (field: "limit" | "startValue" | "lockAt" | "warnAt"): number => {
       const text = draft[field].trim();
-      if (NUMBER.test(text)) return Number(text.replace(",", "."));
-      issues.push({ path: ["rules", index, field], code: "custom", message: "must be a number, such as 5 or 2.5" });
+      const isAmbiguous = AMBIGUOUS.test(text);
+      if (NUMBER.test(text) && !isAmbiguous) return Number(text.replace(",", "."));
+      const message = isAmbiguous ? "must be written without a comma" : "must be a number, such as 5 or 2.5";
+      issues.push({ path: ["rules", index, field], code: "custom", message });
       return 0;
     };
     const optional = (field: "startValue" | "lockAt" | "warnAt"): Readonly<Record<string, number>> =>
