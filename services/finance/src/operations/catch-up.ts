@@ -23,10 +23,10 @@ interface CatchUpOptions {
 
 /**
  * Resolves when the account is booked up to the trading server's sequence at the start of the call.
- * An account that the server does not know has nothing to book. Rejects with {@link
- * BehindTradingServer} after 2 s, or if the server does not know an account with booked events.
- * Rejects with the client's error if the server does not answer, or
- * if too many calls of the organization wait for the server.
+ * An account without booked events that the server does not know has nothing to book. Rejects with
+ * {@link BehindTradingServer} after 2 s, or if the server does not know an account with booked
+ * events. Rejects with the client's error if the server does not answer, or if too many calls of
+ * the organization wait for the server.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountRef): Promise<void> {
   const end = new AbortController();
@@ -51,7 +51,7 @@ async function bookWhatIsMissing(options: CatchUpOptions, account: AccountRef, s
     if (lastSequence === 0) return;
     // A 404 of a proxy looks like that of a trading server without the account.
     throw new BehindTradingServer(
-      `the trading server denies account ${account.accountNumber}, which has booked events`,
+      `the trading server does not know account ${account.accountNumber}, which has booked events`,
     );
   }
   while (lastSequence < wanted && !signal.aborted) {
