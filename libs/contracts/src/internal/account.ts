@@ -79,7 +79,7 @@ export const ACCOUNT_ROUTES = {
   readHistory: HISTORY_ROUTE,
   /**
    * The positions that were open at the time `at`. Before the read, the account's events are booked
-   * up to the trading server's sequence. Returns 500 if that takes more than 2 s.
+   * up to the trading server's sequence. Returns 500 if that is not possible within 2 s.
    */
   readOpenPositions: {
     method: "GET",

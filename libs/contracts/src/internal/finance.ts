@@ -33,7 +33,7 @@ export const FINANCE_ROUTES = {
   /**
    * The balance at a time, in units of currency; 0 for an account that the ledger has never seen.
    * Before the read, the account's events are booked up to the trading server's sequence. Returns
-   * 500 if that takes more than 2 s.
+   * 500 if that is not possible within 2 s.
    */
   readBalance: {
     method: "GET",

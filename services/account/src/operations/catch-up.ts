@@ -63,7 +63,8 @@ async function bookAll(
   if (booked === null) return false;
   const target = await feed.lastSequence(account);
   // A 404 of a proxy looks like that of a trading server without the account.
-  if (target === 0 && booked > 0) throw new DependencyError("the trading server denies an account with booked events");
+  if (target === 0 && booked > 0)
+    throw new DependencyError("the trading server does not know an account with booked events");
   let idle = 0;
   while (booked !== null && booked < target && !ended.aborted) {
     await feed.bookNextPage(account, booked);

@@ -6,7 +6,7 @@ import { catchUp } from "./catch-up.ts";
 const ACCOUNT = { serverId: "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02", accountNumber: "10000001" };
 
 /** Catches up with a trading server that answers that the account never existed. */
-function catchUpDenied(lastSequence: number): Promise<void> {
+function catchUpUnknown(lastSequence: number): Promise<void> {
   const reader = { bookedSoFar: async () => ({ lastSequence, transactionCount: 0 }) as never };
   const bookNextPage = (): never => {
     throw new Error("not expected");
@@ -14,7 +14,20 @@ function catchUpDenied(lastSequence: number): Promise<void> {
   return catchUp({ client: { eventSequence: async () => null }, reader, bookNextPage }, ACCOUNT);
 }
 
-it("a fresh read is unavailable if the trading server denies an account with booked events", async () => {
-  await expect(catchUpDenied(3)).rejects.toThrow(BehindTradingServer);
-  await expect(catchUpDenied(0)).resolves.toBeUndefined();
+it("a fresh read is unavailable if the trading server does not know an account with booked events", async () => {
+  await expect(catchUpUnknown(3)).rejects.toThrow(BehindTradingServer);
+  await expect(catchUpUnknown(0)).resolves.toBeUndefined();
+});
+
+it("a fresh read of an account that is created meanwhile has nothing to book", async () => {
+  let booked = 0;
+  const eventSequence = async (): Promise<null> => {
+    booked = 1;
+    return null;
+  };
+  const reader = { bookedSoFar: async () => ({ lastSequence: booked }) as never };
+  const bookNextPage = (): never => {
+    throw new Error("not expected");
+  };
+  await expect(catchUp({ client: { eventSequence }, reader, bookNextPage }, ACCOUNT)).resolves.toBeUndefined();
 });

@@ -45,8 +45,9 @@ export async function catchUp(options: CatchUpOptions, account: AccountRef): Pro
 
 async function bookWhatIsMissing(options: CatchUpOptions, account: AccountRef, signal: AbortSignal): Promise<void> {
   const { client, reader, bookNextPage } = options;
-  const wanted = await client.eventSequence(account.serverId, account.accountNumber);
+  // Read first: an account that is created meanwhile is no contradiction.
   let { lastSequence } = await reader.bookedSoFar(account);
+  const wanted = await client.eventSequence(account.serverId, account.accountNumber);
   if (wanted === null) {
     if (lastSequence === 0) return;
     // A 404 of a proxy looks like that of a trading server without the account.
