@@ -6,7 +6,7 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TR
 
 /**
  * Responds 405 with `Allow` (RFC 9110, 15.5.6) to each of {@link METHODS} that a path of the
- * interface does not have. The response has the body of every error, and the request costs nothing.
+ * interface does not have. The response has the usual body of an error. The request costs nothing.
  * Unknown paths are 404.
  */
 export function registerOtherMethodRoutes(app: FastifyInstance): void {
