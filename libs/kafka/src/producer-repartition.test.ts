@@ -1,11 +1,9 @@
 /** What a producer does with messages that wait while topics grow. */
 import { type PartitionGrowth, TOPICS } from "@kapi/contracts";
 import { type Deferred, deferred, delay } from "@kapi/kernel";
-import { createLogger } from "@kapi/runtime";
-import type { Cluster, ConsumerConfig, Kafka } from "kafkajs";
 import { expect, it } from "vitest";
 
-import { createKafka } from "./connection.ts";
+import { fakeConnection } from "../test/fake-connection.ts";
 import type { GrowingProducer, GrowthWatch } from "./growth.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import { startProducer } from "./producer.ts";
@@ -24,7 +22,6 @@ const DONE: PartitionGrowth = {
 const KEY = Array.from({ length: 50 }, (_, index) => `key-${index}`).find(
   (key) => partitionOfKey(key, BEFORE) !== partitionOfKey(key, AFTER),
 ) as string;
-const logger = createLogger({ service: "test", level: "silent" });
 
 interface Produced {
   readonly topicData: readonly {
@@ -34,7 +31,7 @@ interface Produced {
 }
 
 /** A cluster with one broker, which stores every message. */
-function clusterWith(refreshed: Deferred<void>): Cluster {
+function clusterWith(refreshed: Deferred<void>): object {
   const produce = ({ topicData }: Produced) =>
     Promise.resolve({
       topics: topicData.map(({ topic, partitions }) => ({
@@ -47,7 +44,7 @@ function clusterWith(refreshed: Deferred<void>): Cluster {
     refreshMetadata: () => refreshed.promise,
     findTopicPartitionMetadata: () => Array.from({ length: AFTER }, (_, partitionId) => ({ partitionId, leader: 1 })),
     findBroker: () => Promise.resolve({ produce }),
-  } as unknown as Cluster;
+  };
 }
 
 /**
@@ -56,22 +53,13 @@ function clusterWith(refreshed: Deferred<void>): Cluster {
  */
 async function start({ growsMeanwhile = false, produceTimeoutMs = 10_000 } = {}) {
   const refreshed = deferred<void>();
-  const connected = { connect: () => Promise.resolve(), disconnect: () => Promise.resolve() };
   const growth = { growth: null as PartitionGrowth | null, isOpen: false, producers: new Set<GrowingProducer>() };
   const fetchTopicMetadata = () => {
     const count = growth.growth === null ? BEFORE : AFTER;
     if (growsMeanwhile) growth.growth = DONE;
-    return Promise.resolve({
-      topics: [KEYED, NUMBERED].map(({ name }) => ({ name, partitions: Array.from({ length: count }) })),
-    });
+    const topics = [KEYED, NUMBERED].map(({ name }) => ({ name, partitions: Array.from({ length: count }) }));
+    return Promise.resolve({ topics } as never);
   };
-  const client = {
-    admin: () => ({ ...connected, fetchTopicMetadata }),
-    consumer: ({ partitionAssigners = [] }: ConsumerConfig) => {
-      for (const assigner of partitionAssigners) assigner({ cluster: clusterWith(refreshed) } as never);
-      return connected;
-    },
-  } as unknown as Kafka;
   const watch: GrowthWatch = {
     get growth() {
       return growth.growth;
@@ -83,8 +71,8 @@ async function start({ growsMeanwhile = false, produceTimeoutMs = 10_000 } = {})
     },
     onGrown: () => undefined,
   };
-  const kafka = { ...createKafka({ brokers: [], clientId: "test", topicPrefix: "", logger }), client: () => client };
-  const { value: producer } = await startProducer({ ...kafka, growth: watch }, { isSource: true, produceTimeoutMs });
+  const kafka = { ...fakeConnection(clusterWith(refreshed), { fetchTopicMetadata }), growth: watch };
+  const { value: producer } = await startProducer(kafka, { isSource: true, produceTimeoutMs });
   const repartition = async (counts: ReadonlyMap<string, number>): Promise<void> => {
     for (const one of growth.producers) await one.repartition(counts);
   };
