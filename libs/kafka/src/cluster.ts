@@ -55,6 +55,18 @@ export function clusterClient(kafka: KafkaConnection, tuning: ClientTuning): Clu
   ]);
 }
 
+/** The first offsets of partitions, or without `fromBeginning` the offsets after their ends. */
+export async function listOffsets(
+  cluster: Cluster,
+  topic: string,
+  partitions: readonly number[],
+  fromBeginning: boolean,
+): Promise<Map<number, bigint>> {
+  const wanted = { topic, partitions: partitions.map((partition) => ({ partition })), fromBeginning };
+  const [found] = await cluster.fetchTopicsOffset([wanted]);
+  return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, BigInt(offset)]));
+}
+
 /**
  * Connects a consumer. A client with few retries connects first, so that an untrusted certificate
  * is reported soon: the consumer itself would retry for minutes.

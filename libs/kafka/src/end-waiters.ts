@@ -9,12 +9,18 @@ interface Waiter {
 export class EndWaiters {
   readonly #topic: string;
   readonly #positionOf: (partition: number) => bigint;
+  readonly #stopped: AbortSignal;
   readonly #waiters = new Set<Waiter>();
 
-  /** `positionOf`: the offset of a partition before which all records have been handled. */
-  constructor(topic: string, positionOf: (partition: number) => bigint) {
+  /**
+   * @param positionOf the offset of a partition before which all records have been handled.
+   * @param stopped aborted when the reader stops, with the reason: then all callers are rejected.
+   */
+  constructor(topic: string, positionOf: (partition: number) => bigint, stopped: AbortSignal) {
     this.#topic = topic;
     this.#positionOf = positionOf;
+    this.#stopped = stopped;
+    stopped.addEventListener("abort", () => this.answer());
   }
 
   get isEmpty(): boolean {
@@ -23,7 +29,7 @@ export class EndWaiters {
 
   /**
    * Resolves when all records before `ends` have been handled; rejects if one of the partitions is
-   * removed.
+   * removed, or the reader stops.
    */
   add(ends: ReadonlyMap<number, bigint>, answer = deferred<void>()): Promise<void> {
     this.#waiters.add({ ends, answer });
@@ -42,14 +48,15 @@ export class EndWaiters {
     return waiter.answer.promise.finally(() => clearTimeout(timer));
   }
 
-  /** Answers the callers whose ends have been reached. */
+  /** Answers the callers whose ends have been reached; after the stop, all callers. */
   answer(): void {
     for (const waiter of this.#waiters) {
       let reached = true;
       for (const [partition, end] of waiter.ends) reached &&= this.#positionOf(partition) >= end;
-      if (!reached) continue;
+      if (!reached && !this.#stopped.aborted) continue;
       this.#waiters.delete(waiter);
-      waiter.answer.resolve();
+      if (reached) waiter.answer.resolve();
+      else waiter.answer.reject(this.#stopped.reason);
     }
   }
 

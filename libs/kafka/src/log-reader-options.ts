@@ -41,7 +41,7 @@ export interface LogReader {
   /**
    * Resolves when the records from the first positions to the ends of the partitions have been
    * handled. These are the ends at the start of this reader. Rejects if one of these partitions is
-   * removed before.
+   * removed before, or this reader stops before.
    */
   readonly caughtUp: Promise<void>;
   /**
@@ -52,7 +52,7 @@ export interface LogReader {
   /**
    * Adds partitions that this reader does not read yet, and reads them from the given offsets or
    * their beginning. Resolves when the records up to the ends of the partitions at the call have
-   * been handled. Rejects if one of the partitions is removed before.
+   * been handled. Rejects if one of the partitions is removed before, or this reader stops before.
    * @throws PositionBeyondEnd for an offset beyond the end of the log; the error of the cluster if
    * the ends of the partitions cannot be read. After these errors, no partition was added.
    */
@@ -60,8 +60,8 @@ export interface LogReader {
   /** Stops reading partitions. Resolves when no record of them is being handled any more. */
   remove(partitions: readonly number[]): Promise<void>;
   /**
-   * Resolves when all records before `ends` have been handled; rejects after `timeoutMs`, or if a
-   * partition is removed.
+   * Resolves when all records before `ends` have been handled; rejects after `timeoutMs`, if a
+   * partition is removed, or if this reader stops.
    */
   waitFor(ends: ReadonlyMap<number, bigint>, timeoutMs: number): Promise<void>;
   /** null, or why this reader is unhealthy. */

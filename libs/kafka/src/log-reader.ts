@@ -2,7 +2,7 @@ import { assert, backOffMs, type Clock, type Deferred, deferred, delay, monotoni
 import { observed, type Started } from "@kapi/runtime";
 import type { Cluster } from "kafkajs";
 
-import { type ClusterClient, clusterClient } from "./cluster.ts";
+import { type ClusterClient, clusterClient, listOffsets } from "./cluster.ts";
 import type { KafkaConnection } from "./connection.ts";
 import { asError, isUnreachable, isRetriable, PositionBeyondEnd } from "./errors.ts";
 import { EndWaiters } from "./end-waiters.ts";
@@ -78,7 +78,9 @@ class FetchingReader implements LogReader {
 
   constructor(topic: string, client: ClusterClient["client"], cluster: Cluster, options: LogReaderOptions) {
     this.#topic = topic;
-    this.#waiters = new EndWaiters(topic, (partition) => this.#positions.get(partition) ?? -1n);
+    const positionOf = (partition: number): bigint => this.#positions.get(partition) ?? -1n;
+    this.#waiters = new EndWaiters(topic, positionOf, this.#stopped.signal);
+    this.#caughtUp.promise.catch(() => undefined);
     this.#client = client;
     this.#cluster = cluster;
     this.#options = options;
@@ -158,6 +160,7 @@ class FetchingReader implements LogReader {
   #retried<T>(deadline: AbortSignal, work: () => Promise<T>): Promise<T> {
     return retry(work, {
       backOff: BACK_OFF,
+      signal: this.#stopped.signal,
       // A leader is changing, or some brokers do not know a new topic yet.
       isRetryable: (error) => isUnreachable(error) || (isRetriable(error) && !deadline.aborted),
     });
@@ -166,8 +169,8 @@ class FetchingReader implements LogReader {
   /** Sets the first positions of partitions; returns their ends. */
   async #locate(from: ReadonlyMap<number, bigint | "beginning">): Promise<Map<number, bigint>> {
     const partitions = [...from.keys()];
-    const begins = await this.#listOffsets(partitions, true);
-    const ends = await this.#listOffsets(partitions, false);
+    const begins = await listOffsets(this.#cluster, this.#topic, partitions, true);
+    const ends = await listOffsets(this.#cluster, this.#topic, partitions, false);
     const positions = Array.from(from, ([partition, wanted]): [number, bigint] => {
       const begin = begins.get(partition) ?? 0n;
       const offset = wanted === "beginning" ? begin : wanted;
@@ -183,15 +186,9 @@ class FetchingReader implements LogReader {
 
   async stop(): Promise<void> {
     this.#endLag();
-    this.#stopped.abort();
+    this.#stopped.abort(new Error(`the reader of ${this.#topic} has stopped`));
     await Promise.race([this.#running, delay(STOP_DEADLINE_MS)]);
     await Promise.race([this.#client.disconnect(), delay(STOP_DEADLINE_MS)]);
-  }
-
-  async #listOffsets(partitions: readonly number[], fromBeginning: boolean): Promise<Map<number, bigint>> {
-    const topics = [{ topic: this.#topic, partitions: partitions.map((partition) => ({ partition })), fromBeginning }];
-    const [found] = await this.#cluster.fetchTopicsOffset(topics);
-    return new Map((found?.partitions ?? []).map(({ partition, offset }) => [partition, BigInt(offset)]));
   }
 
   /**
@@ -361,7 +358,7 @@ class FetchingReader implements LogReader {
   /** Stops the reader and reports the error, unless the reader has stopped already. */
   #fail(error: Error): void {
     if (this.#stopped.signal.aborted) return;
-    this.#stopped.abort();
+    this.#stopped.abort(error);
     this.#options.fatal(error);
   }
 
@@ -372,8 +369,8 @@ class FetchingReader implements LogReader {
       await this.#cluster.refreshMetadata();
       if (asError(error).name !== "KafkaJSOffsetOutOfRange") return;
       const partitions = [...this.#partitionsByLeader().leaders.values()].flat();
-      const begins = await this.#listOffsets(partitions, true);
-      const ends = await this.#listOffsets(partitions, false);
+      const begins = await listOffsets(this.#cluster, this.#topic, partitions, true);
+      const ends = await listOffsets(this.#cluster, this.#topic, partitions, false);
       for (const partition of partitions) {
         const begin = begins.get(partition) ?? 0n;
         const position = this.#inLog(partition, this.position(partition), begin, ends.get(partition) ?? begin);

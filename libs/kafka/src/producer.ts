@@ -1,4 +1,4 @@
-import type { TopicContract } from "@kapi/contracts";
+import type { PartitionGrowth, TopicContract } from "@kapi/contracts";
 import { assertDefined, backOffMs, type Deferred, deferred, delay, monotonicClock } from "@kapi/kernel";
 import { type Started, TRACEPARENT_HEADER } from "@kapi/runtime";
 import type { Message as WireMessage } from "kafkajs";
@@ -8,6 +8,7 @@ import { type KafkaConnection, REQUEST_TIMEOUT_MS } from "./connection.ts";
 import { PartitionSender } from "./partition-sender.ts";
 import { MessageTooLarge, ProduceError } from "./errors.ts";
 import type { GrowingProducer } from "./growth.ts";
+import { bytesOf } from "./message-size.ts";
 import { partitionOfKey } from "./partitioner.ts";
 import type { OutgoingMessage, Producer, ProducerOptions } from "./producer-options.ts";
 import { partitionCounts } from "./topics.ts";
@@ -43,10 +44,6 @@ const DISCONNECT_DEADLINE_MS = 1_000;
 const PAUSED_POLL_MS = 20;
 /** How often deadlines are checked while a message waits. */
 const SWEEP_INTERVAL_MS = 100;
-/** The most bytes that a record needs besides its key, value and headers. */
-const RECORD_OVERHEAD_BYTES = 40;
-/** Size of the trace header: its name, the 55 characters of its value, and two lengths. */
-const TRACEPARENT_BYTES = TRACEPARENT_HEADER.length + 57;
 
 /**
  * Starts a producer. Messages of one turn of the event loop share a request, and so do messages
@@ -61,8 +58,14 @@ export async function startProducer(kafka: KafkaConnection, options: ProducerOpt
   const requestTimeoutMs = Math.min(REQUEST_TIMEOUT_MS, Math.max(MIN_REQUEST_TIMEOUT_MS, produceTimeoutMs / 2));
   const { client, cluster } = clusterClient(kafka, { requestTimeoutMs });
   await kafka.connectWaiting(client);
-  const counts = await partitionCounts(kafka);
   const sender = new PartitionSender(cluster, kafka.logger, requestTimeoutMs - ACK_MARGIN_MS);
+  let growth: PartitionGrowth | null | undefined;
+  let counts: ReadonlyMap<string, number>;
+  do {
+    growth = kafka.growth?.growth;
+    counts = await partitionCounts(kafka);
+    // The watch may have applied a growth meanwhile, before it knows this producer.
+  } while (growth !== kafka.growth?.growth);
   const producer = new BatchingProducer(kafka, client, sender, counts, {
     maxBatchMessages: options.maxBatchMessages ?? MAX_BATCH_MESSAGES,
     maxBatchBytes: options.maxBatchBytes ?? MAX_BATCH_BYTES,
@@ -98,6 +101,8 @@ interface PartitionState {
 
 interface Queued extends PendingMessage {
   readonly state: PartitionState;
+  /** The partition that the caller has chosen; undefined: the key determines it. */
+  readonly chosen: number | undefined;
 }
 
 /** Messages for one broker, or for partitions without a known leader; one batch at a time. */
@@ -147,7 +152,7 @@ class BatchingProducer implements Producer, GrowingProducer {
     const partition = message.partition ?? partitionOfKey(message.key, states.length);
     const state = states[partition];
     if (state === undefined) throw new ProduceError("not-sent", `${name} has no partition ${partition}`);
-    const bytes = bytesOf(message) + (message.traceparent === undefined ? 0 : TRACEPARENT_BYTES);
+    const bytes = bytesOf(message);
     const maxBytes = Math.max(this.#limits.maxBatchBytes, topic.maxMessageBytes ?? 0);
     if (bytes > maxBytes) throw new MessageTooLarge(bytes, maxBytes);
     const brokerQueue = this.#queueOf(state);
@@ -160,12 +165,12 @@ class BatchingProducer implements Producer, GrowingProducer {
     const headers = span === null ? message.headers : { ...message.headers, [TRACEPARENT_HEADER]: span.traceparent };
     const wire: WireMessage = { key, value, partition, ...(headers === undefined ? {} : { headers: { ...headers } }) };
     const expiresAtMs = this.#limits.clock.nowMs() + this.#limits.produceTimeoutMs;
-    state.waiting += 1;
-    brokerQueue.messages.push({
+    this.#add({
       contract: topic,
       topic: name,
       partition,
       state,
+      chosen: message.partition,
       wire,
       bytes,
       expiresAtMs,
@@ -174,31 +179,30 @@ class BatchingProducer implements Producer, GrowingProducer {
       maybeStored: false,
       settled: false,
     });
-    this.#schedule(brokerQueue);
     this.#sweepLater();
     return answer.promise;
   }
 
-  /** Must run while no producer may send, so that the messages of a key keep their order. */
+  /**
+   * Must run while no producer may send, so that the messages of a key keep their order. If it
+   * throws, the messages wait as before.
+   */
   async repartition(counts: ReadonlyMap<string, number>): Promise<void> {
-    const queues = [...this.#brokerQueues.values()];
-    while (queues.some(({ inFlight }) => inFlight.length > 0)) await delay(PAUSED_POLL_MS);
+    const queues = (): BrokerQueue[] => [...this.#brokerQueues.values()];
+    while (queues().some(({ inFlight }) => inFlight.length > 0)) await delay(PAUSED_POLL_MS);
     await this.#sender.refresh();
-    this.#partitionStates = partitionStates(counts);
-    for (const messages of queues.map((brokerQueue) => brokerQueue.messages.splice(0))) {
-      for (const queued of messages) this.#requeue(queued);
-    }
+    // No wait from here on: `send` may add messages, and queues, during a wait.
+    const states = partitionStates(counts);
+    const moved = queues().flatMap(({ messages }) => messages.map((queued) => placed(queued, states)));
+    this.#partitionStates = states;
+    for (const brokerQueue of queues()) brokerQueue.messages = [];
+    for (const queued of moved) this.#add(queued);
   }
 
-  /** Queues a message again, by the present number of partitions. */
-  #requeue(queued: Queued): void {
-    const { topic, wire } = queued;
-    const states = this.#statesOf(topic);
-    const partition = partitionOfKey(String(wire.key), states.length);
-    const state = assertDefined(states[partition], `partition ${partition} of ${topic}`);
-    const brokerQueue = this.#queueOf(state);
-    state.waiting += 1;
-    brokerQueue.messages.push({ ...queued, partition, state, wire: { ...wire, partition } });
+  #add(queued: Queued): void {
+    const brokerQueue = this.#queueOf(queued.state);
+    queued.state.waiting += 1;
+    brokerQueue.messages.push(queued);
     this.#schedule(brokerQueue);
   }
 
@@ -386,8 +390,11 @@ function partitionStates(counts: ReadonlyMap<string, number>): Map<string, reado
   );
 }
 
-function bytesOf({ key, value, headers }: OutgoingMessage): number {
-  let bytes = RECORD_OVERHEAD_BYTES + Buffer.byteLength(key) + Buffer.byteLength(value ?? "");
-  for (const name in headers) bytes += name.length + Buffer.byteLength(headers[name] ?? "") + 2;
-  return bytes;
+/** The message in the partition that it has by these states. Throws if they lack the partition. */
+function placed(queued: Queued, allStates: ReadonlyMap<string, readonly PartitionState[]>): Queued {
+  const { topic, chosen, wire } = queued;
+  const states = assertDefined(allStates.get(topic), `the number of partitions of topic ${topic}`);
+  const partition = chosen ?? partitionOfKey(String(wire.key), states.length);
+  const state = assertDefined(states[partition], `partition ${partition} of ${topic}`);
+  return { ...queued, partition, state, wire: { ...wire, partition } };
 }

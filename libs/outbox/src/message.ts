@@ -14,6 +14,9 @@ export interface OutboxMessage {
 
 /** A transaction that may publish messages with its commit. */
 export interface OutboxTransaction extends Transaction {
-  /** Publishes at least once after the commit, even if this process dies right after the commit. */
+  /**
+   * Publishes at least once after the commit, even if this process dies right after the commit.
+   * Throws for a key or value with a line break.
+   */
   enqueue(messages: readonly OutboxMessage[]): void;
 }

@@ -12,7 +12,7 @@ import { DEAD_LETTER_HEADERS, MAX_COMMAND_EVENT_BYTES, TOPICS } from "@kapi/cont
 import { countDeadLetters, MessageTooLarge, type Producer } from "@kapi/kafka";
 import { repeat, type StartedRepetition } from "@kapi/kernel";
 import type { Database, Transaction } from "@kapi/postgres";
-import type { Logger, Started } from "@kapi/runtime";
+import { counter, type Logger, type Started } from "@kapi/runtime";
 
 import {
   DELETE_BATCH,
@@ -26,6 +26,12 @@ import {
 import { fromLines } from "./lines.ts";
 import type { OutboxMessage } from "./message.ts";
 import { DELETE_ROWS, KEEP_ALIVE, type OutboxRows } from "./rows.ts";
+
+const unreadableRows = counter(
+  "outbox.rows.unreadable",
+  "Rows of the outbox that a process could not read and left in the table, by `service`; the log has each with its id",
+  "{row}",
+);
 
 /** Options of {@link startOutbox}. */
 export interface OutboxOptions {
@@ -59,6 +65,8 @@ export class Outbox {
    */
   readonly #ownRows = new Set<number>();
   readonly #deletable: number[] = [];
+  /** Rows that this process could not read: each is logged and counted once. */
+  readonly #unreadable = new Set<number>();
   readonly #publishing = new Set<Promise<boolean>>();
   #deleteTimer: NodeJS.Timeout | null = null;
   readonly #polling: StartedRepetition;
@@ -196,15 +204,15 @@ export class Outbox {
    * Rows that cannot be published must not hold up newer rows of other partitions. So after a batch
    * of which Kafka accepted no row, the next batch has newer rows. As soon as Kafka accepts a row,
    * the next batch has the oldest rows again, so that few newer rows of a key overtake them after
-   * an outage.
+   * an outage. Rows that cannot be read hold up no rows either, also not of their own keys.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;
     const afterId = this.#afterId;
     return database.transaction(async (transaction) => {
       const batch = await transaction.query(rows.leftovers, [LEFTOVER_AGE_MS, POLL_BATCH, POLL_MAX_BYTES, afterId]);
-      const found = batch.filter(({ id }) => !this.#ownRows.has(id));
-      const sends = found.map(({ messages }) => this.#sendAll(fromLines(messages)));
+      const found = batch.filter(({ id }) => !this.#ownRows.has(id)).flatMap((row) => this.#read(row));
+      const sends = found.map(({ messages }) => this.#sendAll(messages));
       const sent = await keptAlive(transaction, Promise.all(sends));
       const published = found.filter((_row, index) => sent[index] === true).map(({ id }) => id);
       const kept = found.length - published.length;
@@ -218,6 +226,23 @@ export class Outbox {
       logger.info({ rows: published.length }, "published leftovers of the outbox");
       return kept === 0;
     });
+  }
+
+  /**
+   * A row with its messages; nothing if this release cannot read it. Such a row stays in the table,
+   * for a process that can read it.
+   */
+  #read({ id, messages }: { id: number; messages: string }): { id: number; messages: OutboxMessage[] }[] {
+    try {
+      return [{ id, messages: fromLines(messages) }];
+    } catch (error) {
+      if (this.#unreadable.has(id)) return [];
+      this.#unreadable.add(id);
+      const { logger, service } = this.#options;
+      unreadableRows.add(1, { service });
+      logger.error({ err: error, row: id }, "a row cannot be read and stays in the outbox");
+      return [];
+    }
   }
 }
 

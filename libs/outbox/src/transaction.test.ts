@@ -64,6 +64,13 @@ describe("a transaction that enqueues messages", () => {
     expect(happened).toEqual(["write"]);
   });
 
+  it("rejects a line break in a key or value, and publishes nothing", async () => {
+    const { database, outbox, happened } = start();
+    const work = transactionWithOutbox(database, outbox, (tx) => Promise.resolve(tx.enqueue([message("a\nb")])));
+    await expect(work).rejects.toThrow("on one line each");
+    expect(happened).toEqual([]);
+  });
+
   it("writes nothing without messages", async () => {
     const { database, outbox, happened } = start();
     await transactionWithOutbox(database, outbox, () => Promise.resolve());

@@ -1,5 +1,6 @@
 import { type Database, statement } from "@kapi/postgres";
 
+import { linesOf } from "./lines.ts";
 import type { OutboxMessage, OutboxTransaction } from "./message.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -25,6 +26,8 @@ export async function transactionWithOutbox<T>(
       query: (sql, values) => transaction.query(sql, values),
       execute: (sql, values) => transaction.execute(sql, values),
       enqueue: (more) => {
+        // The poller could not read a row with a line break in its key or value.
+        more.forEach(linesOf);
         messages.push(...more);
       },
     });

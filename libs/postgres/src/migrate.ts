@@ -22,8 +22,13 @@ const TABLE_LOCK_TIMEOUT_MS = 1_000;
 const TABLE_LOCK_TRIES = 60;
 const TABLE_LOCK_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
-/** Timeout of each statement of a migration file. */
+/** Timeout of a migration file, and of each of its statements on the server. */
 const FILE_TIMEOUT_MS = 600_000;
+/** The client waits this much longer than the statement timeout, in case the server is dead. */
+const ANSWER_MARGIN_MS = 1_000;
+/** A server that vanishes during a long statement is noticed some seconds after this time. */
+const KEEP_ALIVE_MS = 10_000;
+const END_DEADLINE_MS = 5_000;
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/;
 const SERVICE_DIRECTORY = "service";
 /**
@@ -80,6 +85,9 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     options: `-c search_path=${options.schema}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: FILE_TIMEOUT_MS,
+    query_timeout: FILE_TIMEOUT_MS + ANSWER_MARGIN_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   });
   client.on("error", (error) => options.logger.warn({ error: error.message }, "the migration's connection was lost"));
   try {
@@ -102,7 +110,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     if (serviceRole !== undefined) await grantRows(client, schema, serviceRole, appendOnly);
   } finally {
     // The end of the session also releases the advisory lock.
-    await client.end();
+    await Promise.race([client.end(), delay(END_DEADLINE_MS)]);
   }
 }
 

@@ -108,6 +108,25 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
+  it("logs a failed start and exits 1 at a signal while the started components stop", async () => {
+    const child = run(`start: async ({ scope, logger }) => {
+      await scope.start("first", () => ({ value: 1, stop: async () => {
+        const received = new Promise((resolve) => process.once("SIGTERM", resolve));
+        logger.info("stop first");
+        await received;
+        await new Promise((resolve) => setImmediate(resolve));
+      } }));
+      await scope.start("second", () => { throw new Error("address in use"); });
+    }`);
+    const output = ended(child);
+    await lineWith(child, "stop first");
+    child.kill("SIGTERM");
+    const { exitCode, stdout } = await output;
+    expect(messagesOf(stdout)).toEqual(["stop first", "the start failed", "stopping", "stopped"]);
+    expect(stdout).toContain("second did not start: address in use");
+    expect(exitCode).toBe(1);
+  });
+
   it("exits 1 if a component does not stop cleanly", async () => {
     const child = run(`start: async ({ scope }) => {
       await scope.start("broken", () => ({ value: 1, stop: async () => { throw new Error("stuck"); } }));

@@ -204,11 +204,16 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
     if (state === "starting") state = "started";
   });
   const received = await Promise.race([signal, started.then(() => signal)]);
+  // The failed start ends the process.
+  if (state === "failed") return;
   // During its start a process is not ready and gets no requests, so it stops without a delay.
   const delayMs = state === "started" ? read.own.STOP_DELAY_MS : 0;
   state = "stopping";
+  // Components of a failed start are stopping already: the signal does not hide the failure.
+  const failed = running.filter(({ context }) => context.scope.startFailure !== null);
+  for (const { context } of failed) context.logger.fatal({ err: context.scope.startFailure }, "the start failed");
   logger.info({ signal: received, delayMs }, "stopping");
-  await endWith(0, running, logger, telemetry, delayMs);
+  await endWith(failed.length > 0 ? 1 : 0, running, logger, telemetry, delayMs);
 }
 
 /** Runs the migrations of all services, one after another, and ends the process. */

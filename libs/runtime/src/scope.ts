@@ -21,9 +21,18 @@ export class Scope {
   readonly #components: Component[] = [];
   readonly #stopDeadlineMs: number;
   #stopped: Promise<void> | null = null;
+  #startFailure: Error | null = null;
 
   constructor(options: { stopDeadlineMs?: number } = {}) {
     this.#stopDeadlineMs = options.stopDeadlineMs ?? STOP_DEADLINE_MS;
+  }
+
+  /**
+   * Why a component did not start, as soon as that is known; null if all did. Failures after the
+   * stop has begun do not count: perhaps they come from the stop.
+   */
+  get startFailure(): Error | null {
+    return this.#startFailure;
   }
 
   /**
@@ -39,8 +48,10 @@ export class Scope {
     try {
       started = await start();
     } catch (error) {
+      const failure = new Error(`${name} did not start: ${textOf(error)}`, { cause: error });
+      if (this.#stopped === null) this.#startFailure = failure;
       await this.#rollBack(name, error);
-      throw new Error(`${name} did not start: ${textOf(error)}`, { cause: error });
+      throw failure;
     }
     if (this.#stopped !== null) {
       await this.#stopOne({ name, stop: () => started.stop() });
