@@ -1,7 +1,7 @@
 /**
- * Operations that people call in the console. They are carried out exactly once under the key that
- * the page keeps, as if a management key had sent them. Their commands, transactions and usage
- * entries name the person.
+ * Operations that people call in the console. They are carried out exactly once under the
+ * idempotency key that the page keeps, as if a management key had sent them. Their commands,
+ * transactions and usage entries name the person.
  */
 import { randomUUID } from "node:crypto";
 
@@ -137,7 +137,7 @@ describe("exactly once", () => {
     await eventually(async () => expect(await bookedBy(one.body.command.id, accountNumber)).toHaveLength(1));
   });
 
-  it("the key of a person is the person's own: another person and a management key reach other commands", async () => {
+  it("with the same idempotency key, another person and a management key get commands of their own", async () => {
     const idempotencyKey = randomUUID();
     const commands = [
       await act({ idempotencyKey }),

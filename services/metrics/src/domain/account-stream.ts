@@ -3,7 +3,7 @@ import type { SampleCheckpoint } from "@kapi/contracts";
 import type { LogState } from "./acceptance-rule.ts";
 import type { SampleWindow } from "./sample-windows.ts";
 
-/** `from` of a sample that was restored from a checkpoint. Checkpoints do not store `from`. */
+/** `from` of a sample that was restored from a checkpoint: checkpoints do not store it. */
 export const FROM_UNKNOWN = -2;
 
 /**

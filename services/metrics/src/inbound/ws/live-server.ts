@@ -17,7 +17,7 @@ import { SocketWriter } from "./socket-writer.ts";
 
 /** Maximum size of a message of a client, in bytes. */
 export const MAX_MESSAGE_BYTES = 16 * 1_024;
-/** Interval at which sockets are closed that are stuck or whose key may no longer be used. */
+/** Interval of the check that closes stuck sockets, and sockets whose key may no longer be used. */
 export const CHECK_INTERVAL_MS = 1_000;
 /** Interval between pings of the server. */
 export const PING_INTERVAL_MS = 20_000;
