@@ -107,8 +107,8 @@ export const ConfigSchema = z
     /** Maximum number of open sockets of one organization in one process. */
     MAX_SOCKETS_PER_ORGANIZATION: configFields.integer(1, 1_000_000).default(1_000),
     /**
-     * Maximum number of subscriptions of one socket, and of its messages that wait for the account
-     * service.
+     * Maximum number of subscriptions of one socket. The socket is not read while at least this
+     * many of its messages wait for the account service.
      */
     MAX_SUBSCRIPTIONS_PER_SOCKET: configFields.integer(1, 100_000).default(2_000),
     /**

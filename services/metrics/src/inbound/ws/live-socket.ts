@@ -35,7 +35,10 @@ export interface LiveContext {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly limits: {
-    /** Maximum number of subscriptions of a socket, and of its waiting messages. */
+    /**
+     * Maximum number of subscriptions of a socket. A socket is not read while at least this many of
+     * its messages wait.
+     */
     readonly maxSubscriptions: number;
     readonly maxMessagesPerSecond: number;
     /** How long a socket may stay stalled before it is closed. */
