@@ -34,7 +34,7 @@ async function handshake(
 async function newKey(change: Parameters<typeof keyEntry>[0] = {}): Promise<string> {
   const { entry, managementKey } = keyEntry({ organizationId: harness.organizationId, ...change });
   await harness.putDirectory(entry);
-  // Not a handshake, so that nothing is charged.
+  // A request with POST is rejected, so nothing is charged.
   await eventually(async () => expect((await handshake({ method: "POST" }, managementKey)).status).not.toBe(401));
   return managementKey;
 }
