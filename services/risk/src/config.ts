@@ -26,8 +26,8 @@ export const ConfigSchema = z.object({
    */
   EVIDENCE_KEYS_RETIRED: configFields.retiredKeys.optional(),
   /**
-   * Interval of the checkpoints, in milliseconds: after a crash, at most the valuations of this
-   * time are compared again.
+   * Interval of the checkpoints, in milliseconds: after a crash, the valuations since the last
+   * checkpoint are compared again.
    */
   CHECKPOINT_INTERVAL_MS: configFields.integer(100, 60_000).default(10_000),
 });
