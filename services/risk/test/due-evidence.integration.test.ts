@@ -1,4 +1,7 @@
-/** The evidence of due breaches in PostgreSQL, and of which breaches it is collected first. */
+/**
+ * Collects the evidence of due breaches in PostgreSQL: while a trading server does not answer, and
+ * after `trading.valuations` was recreated.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import path from "node:path";
 

@@ -10,7 +10,7 @@ import type { AccountForRisk, EvidenceStore, ReadAccount, ReadAccountLog } from 
 const MAX_CONCURRENT_INTERVALS = 4;
 /** Maximum number of intervals that a process reads at once for one organization. */
 const MAX_INTERVALS_PER_ORGANIZATION = 2;
-/** Deadline of reading the log: below that of the gateway, so that no read goes on in vain. */
+/** Deadline of reading the log: below the deadline of the gateway's call (4 s). */
 const READ_TIMEOUT_MS = 3_000;
 const SECOND_MS = 1_000;
 /** Time for collecting due evidence; `Retry-After` adds it to the time until evidence is due. */

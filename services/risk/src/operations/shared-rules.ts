@@ -16,9 +16,9 @@ export class SharedRules {
   #last: RuleVersion | null = null;
 
   /**
-   * Returns the version. Its rules are the object of an earlier version with the same number and
-   * equal rules. The ids of server and organization are the strings of the last call's version,
-   * if both are equal.
+   * Returns an equal version. If an earlier call had the same version number and equal rules, the
+   * result has the same object of rules. If the last call had the same server and organization, the
+   * result has the same strings for both ids.
    */
   share(version: RuleVersion): RuleVersion {
     const last = this.#last;

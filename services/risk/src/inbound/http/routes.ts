@@ -33,8 +33,8 @@ interface RiskReads {
 }
 
 /**
- * Registers the reads. A breach or template that does not exist is 404; the search for a breach by
- * its id returns null.
+ * Registers the reads. A breach or template that does not exist is 404, with two exceptions. The
+ * search for a breach by its id returns null, and the list of a template's accounts is empty.
  */
 export function registerRiskRoutes(app: FastifyInstance, reads: RiskReads): void {
   const {
