@@ -1,7 +1,7 @@
 /**
  * Standard Webhooks, version 1: `webhook-signature` is "v1," and the base64 of HMAC-SHA256 over
  * "<webhook-id>.<webhook-timestamp>.<body>". For 24 h after a rotation, the header has two
- * signatures, separated by a space. The key is the base64 text after "whsec_" in the secret.
+ * signatures, separated by a space. The text after "whsec_" in the secret is the key in base64.
  */
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 
