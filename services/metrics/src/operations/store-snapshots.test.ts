@@ -29,14 +29,23 @@ function record(sequence: number, seconds: number): SampleRecord {
   return { key, value: frame, headers: encodeSampleHeaders(range), offset: BigInt(sequence * 10), timestampMs: atMs };
 }
 
-function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
+function start(
+  stored: AggregatorState | null,
+  clock = new TestClock(firstMs),
+  dropDaysBefore: SnapshotStore["dropDaysBefore"] = () => Promise.resolve(0),
+) {
   const written: ClosedMinute[] = [];
+  const keptBefore: number[] = [];
   const key = accountKey(account.serverId, account.accountNumber);
   const store: SnapshotStore = {
     states: () => Promise.resolve(new Map(stored === null ? [] : [[key, stored]])),
-    write: (minutes) => Promise.resolve(void written.push(...minutes)),
+    write: (minutes, { beforeMs }) => {
+      written.push(...minutes);
+      keptBefore.push(beforeMs);
+      return Promise.resolve();
+    },
     createDays: () => Promise.resolve(),
-    dropDaysBefore: () => Promise.resolve(0),
+    dropDaysBefore,
     upsertStatuses: () => Promise.resolve(),
     deleteAccount: () => Promise.resolve(),
     deleted: async function* deleted() {},
@@ -59,7 +68,7 @@ function start(stored: AggregatorState | null, clock = new TestClock(firstMs)) {
     logger,
   });
   snapshots.assign([0]);
-  return { snapshots, log, written, warnings, clock, ends, draining };
+  return { snapshots, log, written, keptBefore, warnings, clock, ends, draining };
 }
 
 const shown = (written: readonly ClosedMinute[]) => written.map(({ snapshot }) => snapshot.sequence);
@@ -86,6 +95,17 @@ test("a minute is closed some time after its end, so that its snapshot includes 
   clock.advance(1);
   await snapshots.write();
   expect(shown(written)).toEqual([1]);
+});
+
+test("minutes of new days are stored, also while the old days cannot be dropped", async () => {
+  const cannotDrop = () => Promise.reject(new Error("the old day is locked"));
+  const { snapshots, keptBefore, clock, ends } = start(null, new TestClock(firstMs), cannotDrop);
+  await expect(snapshots.keepDays()).rejects.toThrow("the old day is locked");
+  ends.set(0, 11n);
+  await snapshots.addRecords(0, [record(1, 1)]);
+  clock.advance(2 * MINUTE_MS);
+  await snapshots.write();
+  expect(keptBefore.at(-1)).toBeGreaterThan(clock.nowMs());
 });
 
 test("an offset is committed only if all samples before it are stored", async () => {

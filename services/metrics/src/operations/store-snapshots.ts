@@ -142,9 +142,9 @@ export class Snapshots implements SampleListener {
     const { store, clock, logger } = this.#options;
     const today = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS;
     await store.createDays(today - DAY_MS, today + DAYS_AHEAD * DAY_MS);
+    this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
     const dropped = await store.dropDaysBefore(today - KEPT_DAYS * DAY_MS);
     if (dropped > 0) logger.info({ dropped }, "days of snapshots were dropped");
-    this.#keptUntilMs = today + (DAYS_AHEAD + 1) * DAY_MS;
   }
 
   deleted(key: string): void {

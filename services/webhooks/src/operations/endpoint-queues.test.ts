@@ -163,6 +163,19 @@ describe("the endpoint queues", () => {
     expect(queues.add(delivery("a"), 5_000)).toBe(true);
   });
 
+  it("of other failing endpoints are still sent after failures during a pause of one endpoint", () => {
+    const queues = queuesWith({ limiter: 8 }, { concurrency: 20, perOrganization: 1_000, perEndpoint: 8 });
+    started(queues);
+    queues.finish("limiter", { ...failed, pausedUntilMs: 5_000 });
+    queues.finish("limiter", succeeded);
+    for (let index = 0; index < 6; index += 1) queues.finish("limiter", failed);
+    queues.add(delivery("other"), NOW_MS);
+    started(queues);
+    queues.finish("other", failed);
+    queues.add(delivery("other"), NOW_MS);
+    expect(started(queues)).toEqual({ other: 1 });
+  });
+
   it("remember a bounded number of failed endpoints, and drop the least recently used endpoint", () => {
     const queues = queuesWith({});
     const fail = (endpointId: string): void => {

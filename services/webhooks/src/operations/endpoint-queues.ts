@@ -176,11 +176,12 @@ export class EndpointQueues {
   finish(endpointId: string, result: AttemptResult): LeasedDelivery[] {
     const queue = this.#release(endpointId);
     const wasFailing = queue.failures > 0;
-    if (wasFailing !== !result.succeeded) this.#failing += result.succeeded ? -queue.running : queue.running;
     queue.averageDurationMs += NEWEST_WEIGHT * (result.durationMs - queue.averageDurationMs);
     if (result.succeeded) queue.failures = 0;
     // A failure during a pause does not count: its attempt started before the pause.
     else if (result.nowMs >= pauseEndMs(queue)) queue.failures += 1;
+    const isFailing = queue.failures > 0;
+    if (isFailing !== wasFailing) this.#failing += isFailing ? queue.running : -queue.running;
     if (result.nowMs >= queue.requestedUntilMs) queue.requestedUntilMs = 0;
     if (result.pausedUntilMs === null) queue.failedUntilMs = this.#pauseUntilMs(queue, result);
     else queue.requestedUntilMs = Math.max(queue.requestedUntilMs, result.pausedUntilMs);
