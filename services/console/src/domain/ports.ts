@@ -81,8 +81,9 @@ export interface Users {
   /** Session versions of users who may sign in. */
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * Sets a password and ends all sessions; returns the new session version. Null: no such user, or
-   * `from` is given and is no longer the stored password hash.
+   * Sets a password, deletes the user's link for a forgotten password, and ends all sessions;
+   * returns the new session version. Null: no such user, or `from` is given and is no longer the
+   * stored password hash.
    */
   setPassword(
     userId: string,

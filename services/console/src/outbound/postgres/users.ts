@@ -45,6 +45,10 @@ const SELECT_VERSIONS = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
 );
+const DELETE_RECOVERY = statement<Record<string, never>>(
+  "users_delete_password_recovery",
+  `delete from password_recoveries where user_id = $1`,
+);
 const SET_PASSWORD_ROW = statement<{ organization_id: string; session_version: number }>(
   "users_set_password",
   `update users set password_hash = $2, session_version = session_version + 1
@@ -139,6 +143,8 @@ export function createUsers(database: Queryable): Users {
       const [row] = await database.query(DISABLE_ROW, [userId, toIso(nowMs)]);
       return row ? { organizationId: row.organization_id, isNew: row.is_new } : null;
     },
+      // Before the user, as a recovery does: the other order could deadlock with it.
+      await database.query(DELETE_RECOVERY, [userId]);
     endSessions: async (organizationId, userId) =>
       (await database.query(END_SESSIONS, [organizationId, userId]))[0]?.session_version ?? null,
     signedIn: async (userId, nowMs) => {
