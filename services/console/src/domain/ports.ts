@@ -163,10 +163,16 @@ export interface Directory {
   /** Names by id; unknown ids are left out. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. At most the first 500 servers. */
-  servers(organizationId: string): Promise<readonly ShownServer[]>;
+  servers(organizationId: string): Promise<ServerList>;
   /** Rejects with 404 for a removed server, and for one outside the organization. */
   server(organizationId: string, serverId: string): Promise<ShownServer>;
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled", by: Caller): Promise<void>;
+}
+
+/** The first servers of an organization, and the number of all its servers. */
+export interface ServerList {
+  readonly servers: readonly ShownServer[];
+  readonly total: number;
 }
 
 /** A new management key; it reaches all servers of the organization. */
