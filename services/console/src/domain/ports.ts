@@ -100,8 +100,8 @@ export interface Users {
   /** Records the time of a sign-in. */
   signedIn(userId: string, nowMs: number): Promise<void>;
   /**
-   * Locks the active owners of an organization until the end of the transaction, and returns their
-   * ids: changes of owners happen one after the other.
+   * Locks the organization and its active owners until the end of the transaction, and returns the
+   * ids of the owners: such transactions of an organization happen one after the other.
    */
   lockOwners(organizationId: string): Promise<string[]>;
   /** Returns the previous role; null: no such active user of the organization. */
