@@ -1,5 +1,6 @@
 /** People that the operator creates, and the audit log of changes by people and the operator. */
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 
 import { AuditAnswer, type AuditEntry } from "@kapi/contracts";
 import { startPool, type Database, statement, type Transaction } from "@kapi/postgres";
@@ -9,6 +10,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 
 import { createAuditLog, insertAudit } from "../src/outbound/postgres/audit-log.ts";
+import { createUsers } from "../src/outbound/postgres/users.ts";
 import { migrateDatabase } from "../src/service.ts";
 import { type ConsoleHarness, PASSWORD, type ConsoleUser, startConsoleHarness } from "./harness.ts";
 
@@ -83,6 +85,26 @@ test("the credits of an organization are those of its current wallet", async () 
       wallet: { organizationId, availableCredits: 42, lifetimePurchased: 42 },
     });
   });
+});
+
+test("changes of an organization without an owner happen one after the other too", async () => {
+  const organizationId = randomUUID();
+  const order: string[] = [];
+  const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
+  const first = database.value.transaction(async (tx) => {
+    await createUsers(tx).lockOwners(organizationId);
+    locked();
+    // Time for the second change to reach the lock.
+    await setTimeout(200);
+    order.push("first");
+  });
+  await isLocked;
+  const second = database.value.transaction(async (tx) => {
+    await createUsers(tx).lockOwners(organizationId);
+    order.push("second");
+  });
+  await Promise.all([first, second]);
+  expect(order).toEqual(["first", "second"]);
 });
 
 test("an unknown organization and an unknown user are 404", async () => {

@@ -5,7 +5,7 @@ import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { appCode } from "./authenticator.ts";
-import { type ConsoleHarness, PASSWORD, startConsoleHarness } from "./harness.ts";
+import { type ConsoleHarness, type ConsoleUser, PASSWORD, startConsoleHarness } from "./harness.ts";
 import { type MailServer, startMailServer } from "./mail-server.ts";
 
 const NEW_PASSWORD = "staple battery horse";
@@ -71,6 +71,24 @@ describe("a forgotten password", () => {
     await eventually(() => expect(mails.to(person.email)).toHaveLength(2));
     const second = await mails.tokenTo(person.email, "recover");
     expect([(await recover(first)).status, (await recover(second)).status]).toEqual([404, 204]);
+  });
+
+  it("can no longer be changed through a link from before a change or a reset of the password", async () => {
+    const setters = [
+      async (person: ConsoleUser) =>
+        (await harness.signedIn(person)).ask("PUT", "/session/password", {
+          currentPassword: PASSWORD,
+          newPassword: "another new password",
+        }),
+      (person: ConsoleUser) => harness.client.request("PUT", `/internal/users/${person.userId}/password`, {}),
+    ];
+    for (const set of setters) {
+      const person = await harness.person();
+      await forget(person.email);
+      const token = await mails.tokenTo(person.email, "recover");
+      expect((await set(person)).status).toBe(200);
+      expect((await recover(token)).status).toBe(404);
+    }
   });
 
   it("does not bypass the second factor", async () => {

@@ -1,8 +1,12 @@
 /** Two-factor authentication: setting it up, signing in with it, and losing it. */
+import { setTimeout } from "node:timers/promises";
+
+import type { SealedPassword } from "@kapi/kernel";
 import { createLogger, type Started } from "@kapi/runtime";
-import { type Database, startPool, statement } from "@kapi/postgres";
+import { type Database, type Queryable, startPool, statement } from "@kapi/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { createSecondFactors } from "../src/outbound/postgres/second-factors.ts";
 import { appCode } from "./authenticator.ts";
 import { type Browser, type ConsoleHarness, type ConsoleUser, PASSWORD, startConsoleHarness } from "./harness.ts";
 
@@ -146,6 +150,30 @@ describe("two-factor authentication", () => {
     expect((await off(codes[3] ?? "", change.newPassword)).status).toBe(400);
     expect((await off(fresh[0] ?? "", change.newPassword)).status).toBe(204);
     expect((await harness.browser().signIn(person.email, change.newPassword)).status).toBe(200);
+  });
+
+  it("has ten recovery codes after two replacements of them at the same time", async () => {
+    const { userId } = await harness.person();
+    await createSecondFactors(database.value).begin(userId, {} as SealedPassword);
+    const counted = statement<{ total: number }>(
+      "test_count_codes",
+      "select count(*) as total from recovery_codes where user_id = $1",
+    );
+    const replace = (tx: Queryable, name: string) =>
+      createSecondFactors(tx).replaceRecoveryCodes(
+        userId,
+        Array.from({ length: 10 }, (_, index) => `${name} ${index}`),
+      );
+    const { promise: isReplaced, resolve: replaced } = Promise.withResolvers<void>();
+    const first = database.value.transaction(async (tx) => {
+      await replace(tx, "first");
+      replaced();
+      // Time for the second replacement to reach the lock.
+      await setTimeout(200);
+    });
+    await isReplaced;
+    await Promise.all([first, database.value.transaction((tx) => replace(tx, "second"))]);
+    expect(await database.value.query(counted, [userId])).toEqual([{ total: 10 }]);
   });
 
   it("is reset by an owner if a person has lost it; the reset ends the sessions of the person", async () => {

@@ -32,8 +32,6 @@ export type NearLimit = z.infer<typeof NearLimit>;
 export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
 export type LossRuleType = z.infer<typeof LossRuleType>;
 
-/** Maximum number of servers that the overview shows; further servers are only counted. */
-export const MAX_OVERVIEW_SERVERS = 500;
 /** Maximum number of rows in each list of accounts, limits or breaches of the overview. */
 export const OVERVIEW_ROWS = 10;
 
@@ -43,7 +41,7 @@ export const ConsoleOverview = z.object({
   readAt: z.iso.datetime(),
   /** False: the list of servers is unavailable, and so are all parts that need it. */
   isDirectoryAvailable: z.boolean(),
-  /** Servers that are left out, because there are more than the overview shows. */
+  /** Number of servers that are not in the parts: the overview has only the first 500. */
   serversLeftOut: z.int().min(0),
   servers: partOf({
     servers: z.array(

@@ -102,7 +102,7 @@ const CONSOLE = { callers: ["console"] } as const;
 const OPERATOR_AND_CONSOLE = { callers: ["operator", "console"] } as const;
 /** One page of a list. */
 const LIST = { method: "GET", query: PageQuery } as const;
-const pagination = Pagination.pick({ totalPages: true });
+const pagination = Pagination.pick({ total: true, totalPages: true });
 const CREATE = { ...OPERATOR, method: "POST", success: 201 } as const;
 
 export const ORGANIZATION_ROUTES = {

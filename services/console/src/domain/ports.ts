@@ -81,8 +81,9 @@ export interface Users {
   /** Session versions of users who may sign in. */
   sessionVersions(userIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /**
-   * Sets a password and ends all sessions; returns the new session version. Null: no such user, or
-   * `from` is given and is no longer the stored password hash.
+   * Sets a password, deletes the user's link for a forgotten password, and ends all sessions;
+   * returns the new session version. Null: no such user, or `from` is given and is no longer the
+   * stored password hash.
    */
   setPassword(
     userId: string,
@@ -99,8 +100,8 @@ export interface Users {
   /** Records the time of a sign-in. */
   signedIn(userId: string, nowMs: number): Promise<void>;
   /**
-   * Locks the active owners of an organization until the end of the transaction, and returns their
-   * ids: changes of owners happen one after the other.
+   * Locks the organization and its active owners until the end of the transaction, and returns the
+   * ids of the owners: such transactions of an organization happen one after the other.
    */
   lockOwners(organizationId: string): Promise<string[]>;
   /** Returns the previous role; null: no such active user of the organization. */
@@ -162,10 +163,16 @@ export interface Directory {
   /** Names by id; unknown ids are left out. */
   keyNames(keyIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Oldest first. At most the first 500 servers. */
-  servers(organizationId: string): Promise<readonly ShownServer[]>;
+  servers(organizationId: string): Promise<ServerList>;
   /** Rejects with 404 for a removed server, and for one outside the organization. */
   server(organizationId: string, serverId: string): Promise<ShownServer>;
   setServerStatus(organizationId: string, serverId: string, status: "active" | "disabled", by: Caller): Promise<void>;
+}
+
+/** The first servers of an organization, and the number of all its servers. */
+export interface ServerList {
+  readonly servers: readonly ShownServer[];
+  readonly total: number;
 }
 
 /** A new management key; it reaches all servers of the organization. */

@@ -11,15 +11,15 @@ const slots = new OrganizationSlots({ perOrganization: MAX_EXPORTS_PER_ORGANIZAT
 
 /** A page of rows, each with its cells. */
 export interface CsvPage {
-  /** Number of rows on all pages. */
-  readonly total: number;
+  /** Number of rows on all pages; null: not counted. */
+  readonly total: number | null;
   readonly rows: readonly (readonly CsvCell[])[];
 }
 
 /** A list as CSV, in chunks: first the column names, then one chunk for each page with rows. */
 export interface CsvExport {
-  /** Number of rows when the export began. */
-  readonly total: number;
+  /** Number of rows when the export began; null: not counted. */
+  readonly total: number | null;
   readonly chunks: AsyncIterable<string>;
 }
 
@@ -27,7 +27,10 @@ interface ExportOptions {
   readonly organizationId: string;
   readonly columnNames: readonly string[];
   readonly pages: AsyncGenerator<CsvPage>;
-  /** Gets the number of all rows, before a row is sent. If it throws, the export is rejected. */
+  /**
+   * Gets the number of all rows if they are counted, before a row is sent. If it throws, the export
+   * is rejected.
+   */
   readonly check?: (total: number) => void;
 }
 
@@ -43,7 +46,7 @@ export async function exportCsv({ organizationId, columnNames, pages, check }: E
   try {
     const first = await pages.next();
     const total = first.done === true ? 0 : first.value.total;
-    check?.(total);
+    if (total !== null) check?.(total);
     return { total, chunks: releasing(lines(columnNames, first, pages), release) };
   } catch (error) {
     release();

@@ -1,4 +1,9 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+
 import type { AuditEntry } from "@kapi/contracts";
+import { ApiError } from "@kapi/http";
 import { expect, it } from "vitest";
 
 import type { AuditQuery } from "../domain/audit.ts";
@@ -20,14 +25,17 @@ function entry(id: number, more: Partial<AuditEntry> = {}): AuditEntry {
   };
 }
 
-async function exported(entries: readonly AuditEntry[]): Promise<string[]> {
+/** Begins the export of an audit log that has `entries`. */
+function begin(entries: readonly AuditEntry[], organizationId = ORGANIZATION) {
   const page = ({ before, limit }: AuditQuery): Promise<AuditEntry[]> =>
     Promise.resolve(entries.filter(({ id }) => before === undefined || Number(id) < Number(before)).slice(0, limit));
   const directory = { keyNames: () => Promise.resolve(new Map([["k1", '=HYPERLINK("x")']])) };
-  const pieces: string[] = [];
-  for await (const piece of await exportAuditLog({ auditLog: { page }, directory }, ORGANIZATION, {}))
-    pieces.push(piece);
-  return pieces.join("").split("\r\n").slice(0, -1);
+  return exportAuditLog({ auditLog: { page }, directory }, organizationId, {});
+}
+
+async function exported(entries: readonly AuditEntry[]): Promise<string[]> {
+  const { chunks } = await begin(entries);
+  return (await text(Readable.from(chunks))).split("\r\n").slice(0, -1);
 }
 
 it("an export has every entry once, over many pages", async () => {
@@ -46,4 +54,10 @@ it("an export escapes formulas in names, and omits address and network details o
     `2,2026-03-01T10:00:00.000Z,key,k1,"'=HYPERLINK(""x"")",key.created,key,k1,192.0.2.1,`,
     "1,2026-03-01T10:00:00.000Z,operator,,,key.created,key,k1,,",
   ]);
+});
+
+it("an export is rejected while two other exports of the organization are not read to their end", async () => {
+  const organizationId = randomUUID();
+  for (let open = 0; open < 2; open += 1) await begin([entry(1)], organizationId);
+  await expect(begin([entry(1)], organizationId)).rejects.toThrow(ApiError);
 });

@@ -7,8 +7,8 @@ import {
 } from "@kapi/contracts";
 
 import { type AuditLog, shownToPeople } from "../domain/audit.ts";
-import { csvLine } from "../domain/csv.ts";
 import type { Directory } from "../domain/ports.ts";
+import { type CsvExport, type CsvPage, exportCsv } from "./csv-export.ts";
 import { listAuditLog } from "./list-audit-log.ts";
 
 const COLUMN_NAMES = [
@@ -30,28 +30,29 @@ interface ExportDependencies {
 }
 
 /**
- * The audit log of an organization as CSV, newest first: a chunk with the column names, then one
- * chunk for each page. At most {@link MAX_EXPORTED_AUDIT_ENTRIES} entries. Rejects if the first
- * page cannot be read. If a later page cannot be read, the chunks end with an error, so the reader
- * notices that the file is incomplete.
+ * The audit log of an organization as CSV, newest first. At most
+ * {@link MAX_EXPORTED_AUDIT_ENTRIES} entries, which are not counted before the export. Rejects if
+ * the first page cannot be read. If a later page cannot be read, the chunks end with an error, so
+ * the reader notices that the file is incomplete.
+ * @throws ApiError as {@link exportCsv}
  */
-export async function exportAuditLog(
+export function exportAuditLog(
   dependencies: ExportDependencies,
   organizationId: string,
   filters: ExportAuditQuery,
-): Promise<AsyncIterable<string>> {
+): Promise<CsvExport> {
   const read = (before: string | undefined): Promise<AuditAnswer> =>
     listAuditLog(dependencies, organizationId, { ...filters, before, limit: MAX_AUDIT_ENTRIES });
-  return chunksFrom(await read(undefined), read);
+  return exportCsv({ organizationId, columnNames: COLUMN_NAMES, pages: pagesOf(read) });
 }
 
-async function* chunksFrom(first: AuditAnswer, read: (before: string) => Promise<AuditAnswer>): AsyncGenerator<string> {
-  yield csvLine(COLUMN_NAMES);
-  let page = first;
-  for (let exported = MAX_AUDIT_ENTRIES; ; exported += MAX_AUDIT_ENTRIES) {
-    if (page.entries.length > 0) yield page.entries.map((entry) => csvLine(cellsOf(shownToPeople(entry)))).join("");
-    if (page.next === null || exported >= MAX_EXPORTED_AUDIT_ENTRIES) return;
-    page = await read(page.next);
+async function* pagesOf(read: (before: string | undefined) => Promise<AuditAnswer>): AsyncGenerator<CsvPage> {
+  let before: string | undefined;
+  for (let exported = 0; exported < MAX_EXPORTED_AUDIT_ENTRIES; exported += MAX_AUDIT_ENTRIES) {
+    const { entries, next } = await read(before);
+    yield { total: null, rows: entries.map((entry) => cellsOf(shownToPeople(entry))) };
+    if (next === null) return;
+    before = next;
   }
 }
 

@@ -154,8 +154,9 @@ export async function acceptInvitation(
   const nowMs = clock.nowMs();
   const userId = uuidV7(nowMs);
   await store.transaction(async (tx) => {
-    // Concurrent acceptances are made one after the other, so that the limit holds. The owners are
-    // locked before the invitation, as in invitePerson: the other order could deadlock.
+    // Concurrent acceptances are made one after the other, so that the limit holds. The
+    // organization is locked before the invitation, as in invitePerson: the other order could
+    // deadlock.
     await tx.users.lockOwners(found.organizationId);
     const accepted = await tx.invitations.accept(tokenHash, nowMs);
     if (accepted === null) throw linkEnded();

@@ -62,5 +62,5 @@ async function ownServers(
   serverId: string | undefined,
 ): Promise<string[]> {
   if (serverId !== undefined) return [(await directory.server(organizationId, serverId)).serverId];
-  return (await directory.servers(organizationId)).map((server) => server.serverId);
+  return (await directory.servers(organizationId)).servers.map((server) => server.serverId);
 }

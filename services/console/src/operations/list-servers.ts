@@ -14,7 +14,7 @@ export async function listServers(
   { directory, accounts }: ServerDependencies,
   organizationId: string,
 ): Promise<ConsoleServer[]> {
-  const servers = await directory.servers(organizationId);
+  const { servers } = await directory.servers(organizationId);
   const overviews = await accounts.overviews(servers.map((server) => server.serverId));
   return servers.map((server, index) => consoleServerOf(server, overviews[index] ?? null));
 }

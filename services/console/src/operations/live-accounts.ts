@@ -39,6 +39,7 @@ interface LiveAccountsDependencies extends SessionDependencies {
 export class LiveAccounts {
   readonly #dependencies: LiveAccountsDependencies;
   readonly #streams = new Set<Stream>();
+  #stopping = false;
 
   constructor(dependencies: LiveAccountsDependencies) {
     this.#dependencies = dependencies;
@@ -46,9 +47,10 @@ export class LiveAccounts {
 
   /**
    * Watches an account while the session is open; returns a function that stops watching. Throws
-   * 429 if the user or the process has too many streams.
+   * 429 if the user or the process has too many streams, and 503 after {@link endAll}.
    */
   watch(session: SessionMark, account: AccountRef, sink: LiveSink): () => void {
+    if (this.#stopping) throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } });
     const ofUser = [...this.#streams].filter(({ userId }) => userId === session.userId).length;
     if (ofUser >= MAX_STREAMS_PER_USER || this.#streams.size >= MAX_STREAMS) {
       const headers = { "retry-after": "5" };
@@ -90,6 +92,7 @@ export class LiveAccounts {
 
   /** Ends all streams: the process stops, and browsers may reconnect to another process. */
   endAll(): void {
+    this.#stopping = true;
     for (const stream of this.#streams) this.#end(stream, "restart");
   }
 

@@ -4,6 +4,7 @@ import { TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
 import type { OverviewSources } from "../domain/overview-sources.ts";
+import type { Directory, ServerList } from "../domain/ports.ts";
 import { creditsPerDay, Overviews } from "./read-overview.ts";
 
 const NOW_MS = Date.parse("2026-11-27T06:00:00.000Z");
@@ -27,8 +28,15 @@ it("the rate of credits is that of about the last 24 hours", () => {
   expect(creditsPerDay({ days: [] }, 0)).toBe(0);
 });
 
+/** The first servers of an organization that has `total` servers. */
+function serverList(length: number, total = length): () => Promise<ServerList> {
+  const configuration = { serverName: "Demo", currency: "USD" };
+  const servers = Array.from({ length }, (_, index) => ({ serverId: String(index + 1), configuration }));
+  return () => Promise.resolve({ servers: servers as unknown as ShownServer[], total });
+}
+
 /** Overviews of an organization whose servers are read by `servers`. */
-function overviews(servers: () => Promise<ShownServer[]>) {
+function overviews(servers: Directory["servers"]) {
   const ranking = { now: 0, most: 0 };
   const sources = {
     accountCounts: (ids: readonly string[]) => Promise.resolve(ids.map(() => ({ active: 2 }))),
@@ -76,13 +84,16 @@ it("the overview says that the list of servers is unavailable, and shows the par
 });
 
 it("the overview shows all of 150 servers, and ranks the accounts of 8 servers at a time", async () => {
-  const configuration = { serverName: "Demo", currency: "USD" };
-  const servers = Array.from({ length: 150 }, (_, index) => ({ serverId: String(index + 1), configuration }));
-  const { read, ranking } = overviews(() => Promise.resolve(servers as unknown as ShownServer[]));
+  const { read, ranking } = overviews(serverList(150));
   const overview = await read.read("one");
   expect(overview).toMatchObject({ isDirectoryAvailable: true, serversLeftOut: 0, servers: { status: "ok" } });
   expect(overview.equity).toMatchObject({ sums: [{ currency: "USD", accounts: 150, equity: 15 }] });
   const drawdowns = overview.drawdowns.status === "ok" ? overview.drawdowns.accounts : [];
   expect(drawdowns.map(({ serverId }) => serverId).slice(0, 3)).toEqual(["150", "149", "148"]);
   expect(ranking.most).toBe(8);
+});
+
+it("the overview says how many servers the directory left out", async () => {
+  const { read } = overviews(serverList(150, 153));
+  expect(await read.read("one")).toMatchObject({ isDirectoryAvailable: true, serversLeftOut: 3 });
 });

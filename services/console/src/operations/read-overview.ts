@@ -1,7 +1,6 @@
 /** What the overview page shows, read from several services in parallel. */
 import {
   type ConsoleOverview,
-  MAX_OVERVIEW_SERVERS,
   OVERVIEW_ROWS,
   type ShownServer,
   type UsageByDayAnswer,
@@ -78,14 +77,13 @@ async function readOverview(
   const nowMs = clock.nowMs();
   // Not awaited here: the parts that do not need the list of servers are read meanwhile.
   const own = directory.servers(organizationId);
-  const servers = own.then((all) => all.slice(0, MAX_OVERVIEW_SERVERS));
   const today = toIso(Math.floor(nowMs / DAY_MS) * DAY_MS);
   const part = <T>(name: string, read: Promise<T>) => inTime(read, name, logger);
   const ofServers = <T>(read: (servers: readonly ShownServer[], serverIds: readonly string[]) => Promise<T>) =>
-    servers.then((all) =>
+    own.then(({ servers }) =>
       read(
-        all,
-        all.map(({ serverId }) => serverId),
+        servers,
+        servers.map(({ serverId }) => serverId),
       ),
     );
   const parts = {
@@ -115,13 +113,12 @@ async function readOverview(
   };
   const known = await part(
     "the list of servers",
-    own.then((all) => ({ count: all.length })),
+    own.then(({ servers, total }) => ({ leftOut: Math.max(total - servers.length, 0) })),
   );
-  const isDirectoryAvailable = known.status === "ok";
   return {
     readAt: toIso(nowMs),
-    isDirectoryAvailable,
-    serversLeftOut: isDirectoryAvailable ? Math.max(known.count - MAX_OVERVIEW_SERVERS, 0) : 0,
+    isDirectoryAvailable: known.status === "ok",
+    serversLeftOut: known.status === "ok" ? known.leftOut : 0,
     servers: await parts.servers,
     equity: await parts.equity,
     drawdowns: await parts.drawdowns,

@@ -29,7 +29,7 @@ function dependencies(more: {
   const record = (what: string): void => void asked.push(what);
   return {
     directory: {
-      servers: () => Promise.resolve(SERVERS.map((serverId) => ({ serverId }))),
+      servers: () => Promise.resolve({ servers: SERVERS.map((serverId) => ({ serverId })), total: SERVERS.length }),
       keys: () => Promise.resolve([{ keyId: "key_1", name: "Backend", status: "active" }]),
       ...more.directory,
     } as Partial<Directory> as Directory,

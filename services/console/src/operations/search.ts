@@ -74,7 +74,7 @@ export async function search(
   const answers = await Promise.all(
     SEARCH_SOURCES.map(async (source): Promise<SearchAnswer> => {
       try {
-        const serverIds = (await servers).map(({ serverId }) => serverId);
+        const serverIds = (await servers).servers.map(({ serverId }) => serverId);
         return { results: [...(await inTime(searches[source](text, serverIds)))], unavailable: [] };
       } catch {
         return { results: [], unavailable: [source] };

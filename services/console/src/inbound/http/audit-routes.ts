@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-
 import { ExportAuditQuery, ListAuditQuery } from "@kapi/contracts";
 import { parse } from "@kapi/http";
 
@@ -7,6 +5,7 @@ import { type AuditLog, shownToPeople } from "../../domain/audit.ts";
 import type { Directory } from "../../domain/ports.ts";
 import { exportAuditLog } from "../../operations/export-audit-log.ts";
 import { listAuditLog } from "../../operations/list-audit-log.ts";
+import { sendCsv } from "./csv-answer.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /** The organization's audit log, in pages and as CSV. */
@@ -21,10 +20,6 @@ export function registerAuditRoutes(
   });
   routes.get("/audit/export", "audit:read", async ({ user }, request, reply) => {
     const query = parse(ExportAuditQuery, request.query);
-    const pieces = await exportAuditLog(dependencies, user.organizationId, query);
-    return reply
-      .type("text/csv; charset=utf-8")
-      .header("content-disposition", 'attachment; filename="audit-log.csv"')
-      .send(Readable.from(pieces, { objectMode: false }));
+    return sendCsv(reply, { name: "audit-log", ...(await exportAuditLog(dependencies, user.organizationId, query)) });
   });
 }

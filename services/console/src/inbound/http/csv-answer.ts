@@ -7,8 +7,8 @@ import { type FastifyReply, sendStream } from "@kapi/http";
 export interface CsvAnswer {
   /** Name of the file, without its ending. */
   readonly name: string;
-  /** Number of rows when the export began. */
-  readonly total: number;
+  /** Number of rows when the export began; null: not counted. */
+  readonly total: number | null;
   readonly chunks: AsyncIterable<string>;
 }
 
@@ -17,7 +17,7 @@ export function sendCsv(reply: FastifyReply, { name, total, chunks }: CsvAnswer)
   void reply.headers({
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}.csv"`,
-    [CSV_TOTAL_HEADER]: String(total),
+    ...(total === null ? {} : { [CSV_TOTAL_HEADER]: String(total) }),
   });
   return sendStream(reply, Readable.from(chunks, { objectMode: false }));
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import { ORGANIZATION_ROUTES } from "@kapi/contracts";
+import { ORGANIZATION_ROUTES, type ShownServer } from "@kapi/contracts";
 import {
   ApiError,
   createHttpServer,
@@ -70,4 +70,24 @@ it("reads a list to its end, up to the maximum number of items", async () => {
   expect(asked).toEqual(["1/100", "2/100", "3/100"]);
   totalPages = 50;
   expect(await createDirectory(client).keys(ORGANIZATION)).toHaveLength(1_000);
+});
+
+it("the list of servers says how many servers there are, also if it does not have them all", async () => {
+  const configuration: ShownServer["configuration"] = {
+    serverName: "Demo",
+    companyName: "Test",
+    currency: "USD",
+    environment: "demo",
+    supportedLeverage: [100],
+    defaultLeverage: null,
+  };
+  const server = { status: "active", tradingServerUrl: "http://127.0.0.1:1", configuration };
+  const client = await clientOf((app) =>
+    serveRaw(app, ORGANIZATION_ROUTES.listServers, ({ query: { page, limit } }) => ({
+      servers: Array.from({ length: limit }, () => ({ ...server, serverId: randomUUID() })),
+      pagination: { page, limit, total: 612, totalPages: 7 },
+    })),
+  );
+  const { servers, total } = await createDirectory(client).servers(ORGANIZATION);
+  expect([servers.length, total]).toEqual([500, 612]);
 });

@@ -40,11 +40,13 @@ export function createDirectory(client: InternalClient): Directory {
   return {
     organizationName: async (organizationId) =>
       (await ask(client, routes.getOrganization, { params: { organizationId } })).name,
-    keys: (organizationId) =>
-      pages(MAX_KEYS, async (query): Promise<Page<ShownKey>> => {
+    keys: async (organizationId) => {
+      const { items } = await pages(MAX_KEYS, async (query): Promise<Page<ShownKey>> => {
         const { keys, pagination } = await ask(client, routes.listKeys, { params: { organizationId }, query });
         return { items: keys, ...pagination };
-      }),
+      });
+      return items;
+    },
     createKey: (organizationId, wanted, caller) =>
       ask(client, routes.createKey, { params: { organizationId }, body: wanted }, by(caller)),
     revokeKey: async (organizationId, keyId, caller) =>
@@ -58,11 +60,13 @@ export function createDirectory(client: InternalClient): Directory {
       }
       return names;
     },
-    servers: (organizationId) =>
-      pages(MAX_SERVERS, async (query): Promise<Page<ShownServer>> => {
+    servers: async (organizationId) => {
+      const { items, total } = await pages(MAX_SERVERS, async (query): Promise<Page<ShownServer>> => {
         const { servers, pagination } = await ask(client, routes.listServers, { params: { organizationId }, query });
         return { items: servers, ...pagination };
-      }),
+      });
+      return { servers: items, total };
+    },
     server: async (organizationId, serverId) =>
       (await ask(client, routes.getServer, { params: { organizationId, serverId } })).server,
     setServerStatus: async (organizationId, serverId, status, caller) => {
@@ -129,19 +133,23 @@ async function bytesOf<R extends InternalRoute>(
 
 interface Page<T> {
   readonly items: readonly T[];
+  /** Number of items on all pages. */
+  readonly total: number;
   readonly totalPages: number;
 }
 
-/** About the first `most` items of a list: reads whole pages until it has that many. */
+/**
+ * About the first `most` items of a list, and the number of all its items: reads whole pages until
+ * it has that many.
+ */
 async function pages<T>(
   most: number,
   read: (query: { readonly page: number; readonly limit: number }) => Promise<Page<T>>,
-): Promise<T[]> {
+): Promise<{ readonly items: readonly T[]; readonly total: number }> {
   const found: T[] = [];
-  for (let page = 1; found.length < most; page += 1) {
-    const { items, totalPages } = await read({ page, limit: ITEMS_PER_PAGE });
+  for (let page = 1; ; page += 1) {
+    const { items, total, totalPages } = await read({ page, limit: ITEMS_PER_PAGE });
     found.push(...items);
-    if (page >= totalPages) break;
+    if (page >= totalPages || found.length >= most) return { items: found, total };
   }
-  return found;
 }

@@ -30,6 +30,12 @@ const DELETE_ROW = statement<{ is_confirmed: boolean }>(
   "second_factors_delete",
   `delete from second_factors where user_id = $1 returning confirmed_at is not null as is_confirmed`,
 );
+// Changes of a person's codes lock the second factor first. So a replacement waits for an earlier
+// one, and then deletes its codes too.
+const LOCK_ROW = statement<{ user_id: string }>(
+  "second_factors_lock",
+  `select user_id from second_factors where user_id = $1 for update`,
+);
 const USE_CODE = statement<{ user_id: string }>(
   "recovery_codes_use",
   `delete from recovery_codes where user_id = $1 and code_hash = $2 returning user_id`,
@@ -81,12 +87,14 @@ export function createSecondFactors(database: Queryable): SecondFactors {
     useStep: async (userId, step) => (await database.query(USE_STEP, [userId, step])).length > 0,
     useRecoveryCode: async (userId, codeHash) => (await database.query(USE_CODE, [userId, codeHash])).length > 0,
     replaceRecoveryCodes: async (userId, codeHashes) => {
+      await database.query(LOCK_ROW, [userId]);
       await database.query(DELETE_CODES, [userId]);
       await database.query(INSERT_CODES, [userId, codeHashes]);
     },
     remove: async (userId) => {
+      const [removed] = await database.query(DELETE_ROW, [userId]);
       await database.query(DELETE_CODES, [userId]);
-      return (await database.query(DELETE_ROW, [userId]))[0]?.is_confirmed ?? false;
+      return removed?.is_confirmed ?? false;
     },
   };
 }

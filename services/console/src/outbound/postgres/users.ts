@@ -45,6 +45,10 @@ const SELECT_VERSIONS = statement<{ id: string; session_version: number }>(
   "users_select_versions",
   `select id, session_version from users where id = any($1::uuid[]) and disabled_at is null`,
 );
+const DELETE_RECOVERY = statement<Record<string, never>>(
+  "users_delete_password_recovery",
+  `delete from password_recoveries where user_id = $1`,
+);
 const SET_PASSWORD_ROW = statement<{ organization_id: string; session_version: number }>(
   "users_set_password",
   `update users set password_hash = $2, session_version = session_version + 1
@@ -65,11 +69,18 @@ const SET_SIGN_IN = statement<Record<string, never>>(
   "users_set_last_sign_in",
   `update users set last_sign_in_at = $2 where id = $1`,
 );
-// By id: transactions that lock several owners lock them in one order. A row that a concurrent
-// transaction changes is read again after the wait: a user who is no longer an owner is left out.
+// An organization may have no owner to lock: the operator can disable the last one.
+const LOCK_ORGANIZATION = statement<unknown>(
+  "users_lock_organization",
+  `select pg_advisory_xact_lock(hashtextextended(current_schema() || ' owners of ' || $1::text, 0))`,
+);
+// The operator changes users without the lock of the organization. A row that such a transaction
+// changes is read again after the wait: a user who is no longer an owner is left out. `no key`: new
+// recovery codes of an owner do not wait.
 const LOCK_OWNERS = statement<{ id: string }>(
   "users_lock_owners",
-  `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null order by id for update`,
+  `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null
+   for no key update`,
 );
 const SET_ROLE = statement<{ former: ConsoleRole }>(
   "users_set_role",
@@ -132,6 +143,8 @@ export function createUsers(database: Queryable): Users {
       return new Map(rows.map((row) => [row.id, row.session_version]));
     },
     setPassword: async (userId, passwordHash, from) => {
+      // Before the user, as a recovery does: the other order could deadlock with it.
+      await database.query(DELETE_RECOVERY, [userId]);
       const [row] = await database.query(SET_PASSWORD_ROW, [userId, passwordHash, from ?? null]);
       return row ? { organizationId: row.organization_id, sessionVersion: row.session_version } : null;
     },
@@ -144,7 +157,10 @@ export function createUsers(database: Queryable): Users {
     signedIn: async (userId, nowMs) => {
       await database.query(SET_SIGN_IN, [userId, toIso(nowMs)]);
     },
-    lockOwners: async (organizationId) => (await database.query(LOCK_OWNERS, [organizationId])).map(({ id }) => id),
+    lockOwners: async (organizationId) => {
+      await database.query(LOCK_ORGANIZATION, [organizationId]);
+      return (await database.query(LOCK_OWNERS, [organizationId])).map(({ id }) => id);
+    },
     setRole: async (organizationId, userId, role) =>
       (await database.query(SET_ROLE, [organizationId, userId, role]))[0]?.former ?? null,
     countActive: async (organizationId) => (await database.query(COUNT_ACTIVE, [organizationId]))[0]?.total ?? 0,
