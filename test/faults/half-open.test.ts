@@ -103,13 +103,13 @@ describe("PostgreSQL", () => {
     await eventually(async () => expect((await direct.query(asked, []))[0]?.asked).toBeGreaterThan(0));
     proxy.cut();
     await proxy.pass();
-    // A statement on a connection that has not noticed its reset yet fails.
+    // A statement fails if its connection has not yet noticed the reset.
     await eventually(async () => expect(await use(database)).toHaveLength(CONNECTIONS), {
       timeoutMs: DETECTED_WITHIN_MS,
     });
   });
 
-  it("is reached over new connections after it became read-only, as a standby is, and rejected a statement", async () => {
+  it("is reached over new connections after it became read-only and rejected a statement", async () => {
     const { database } = await open();
     const readOnly = () => database.query(becomeReadOnly, []);
     await Promise.all(Array.from({ length: CONNECTIONS }, readOnly));
