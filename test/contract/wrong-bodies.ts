@@ -1,7 +1,7 @@
 /**
- * Invalid and valid values of every field except `flatten` of a disabling, as JSON text. Valid
- * values are at the limits of the field, if the field has limits. The values follow the request
- * bodies of the interface and of the decisions.
+ * Invalid and valid values of the fields of every {@link BodyKind} except "bulk", as JSON text. The
+ * field `flatten` of a disabling has no values here. The values follow the request bodies of the
+ * interface and of the decisions.
  */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 

@@ -72,7 +72,7 @@ async function runProgram(
   return (await run(command, [file], options)).stdout;
 }
 
-/** Installs `requests`, the only package that the Python examples need, unless Python has it. */
+/** Installs `requests`, the only package that the Python quickstart needs, unless Python has it. */
 async function installRequests(): Promise<void> {
   try {
     await run("python3", ["-c", "import requests"], { env: environment() });
