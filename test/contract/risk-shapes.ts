@@ -56,7 +56,7 @@ export const RiskTemplate = z.strictObject({
   version: integer.min(1),
   rules: z.array(Rule).min(1),
   appliesTo: z.strictObject({
-    status: z.array(z.enum(["active", "disabled", "archived"])).optional(),
+    status: z.array(z.enum(["active", "close_only", "disabled", "archived"])).optional(),
     nameStartsWith: text.optional(),
   }),
   newAccounts: z.boolean(),

@@ -197,7 +197,8 @@ it(
     await dip("GBPUSD");
     await eventually(async () => expect(await breachesOf(afterwards)).toBe(1), { timeoutMs: SETTLE_TIMEOUT_MS });
     await Promise.all(callers.map((caller) => caller.stop()));
-    await followers[0]?.reached((await control.account(accounts[0] ?? "")).balanceMinor / 100);
+    for (const [index, account] of accounts.entries())
+      await followers[index]?.reached((await control.account(account)).balanceMinor / 100);
 
     for (const { account, accepted, longestWaitMs } of callers) {
       expect(longestWaitMs).toBeLessThan(MAX_OUTAGE_MS);
