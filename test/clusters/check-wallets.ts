@@ -58,7 +58,8 @@ async function different(
 ): Promise<string | null> {
   const { wallet } = await api.get<{ wallet: WalletView }>("/credits/balance");
   // The organization sends no other request until the lines are read, so the amounts of the wallet
-  // include exactly the lines up to `lastLineMs`.
+  // include exactly the lines up to `lastLineMs`. If a live client reconnects meanwhile, the
+  // amounts can differ. Then the check is repeated.
   const lastLineMs = Date.now() + LINES_SETTLE_MS / 2;
   await delay(LINES_SETTLE_MS);
   const lines = new Map<string, UsageView>();
