@@ -1,9 +1,9 @@
 /**
  * `npm run verify -- images`: builds every image, checks its content, starts the whole Compose
- * stack and runs the first path as an external client. Then it stops the programs as an upgrade
- * does, and repeats the start and the first path on the kept data. It needs a Docker engine with
- * Compose and the base images. Without an engine it prints that nothing was tested, and exits
- * with 1. `KEEP_IMAGES_STACK=on` leaves the stack running.
+ * stack and runs the first path (`test/e2e/first-path.ts`) as an external client. Then it stops the
+ * programs as an upgrade does, and repeats the start and the first path on the kept data. It needs
+ * a Docker engine with Compose and the base images. Without an engine it prints that nothing was
+ * tested, and exits with 1. `KEEP_IMAGES_STACK=on` leaves the stack running.
  */
 import { spawnSync } from "node:child_process";
 import path from "node:path";

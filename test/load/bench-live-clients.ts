@@ -39,8 +39,8 @@ export type ClientMethods = {
   /**
    * Waits until the server has closed every socket. Then opens all sockets at once and subscribes
    * again. `afterSequence` of an account is its last received sequence minus `back`. Resolves when
-   * every handshake was accepted. Returns the number of failed handshakes. Throws if a socket has
-   * no accepted handshake after {@link RECONNECT_DEADLINE_MS}.
+   * every handshake was accepted. Returns the number of failed handshakes. Throws if a handshake
+   * fails after {@link RECONNECT_DEADLINE_MS}.
    */
   reconnect(options: { readonly back: number }): Promise<number>;
   close(_: null): void;
