@@ -23,10 +23,7 @@ const IN_FLIGHT = 16;
 const MAX_LIMIT = 100;
 const PROPERTY_TIMEOUT_MS = 60_000;
 
-/**
- * The paged lists of a server and of an account: path, field of the records, and the time that
- * orders the records.
- */
+/** The tested lists: path, field of the records, and the time that orders the records. */
 const LISTS = [
   ["transactions", "transactions", "recordedAt"],
   ["orders", "orders", "createdAt"],
