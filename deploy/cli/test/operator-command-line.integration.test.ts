@@ -89,6 +89,13 @@ test("credits of one purchase id are added once", async () => {
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
+test("an error of added credits names the purchase id, so that the credits can be added once", async () => {
+  const add = `credits add --organization ${randomUUID()} --credits 40`;
+  const { code, err } = await kapi(add, { env: { ORGANIZATION_URL: "http://127.0.0.1:1" } });
+  expect(code).toBe(3);
+  expect(err).toMatch(/Repeat the command with --purchase [0-9a-f-]{36}:/);
+});
+
 test("a generated password is shown once, a given password never; two users cannot have the same e-mail address", async () => {
   const organization = await newOrganization();
   const email = `${randomUUID()}@example.com`;

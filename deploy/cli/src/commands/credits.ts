@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 
+import { CommandLineError, EXIT_CODES } from "@kapi/client/cli";
 import { ORGANIZATION_ROUTES } from "@kapi/contracts";
 import type { Command } from "commander";
 
@@ -31,7 +32,12 @@ async function add(context: CommandContext, options: AddOptions): Promise<void> 
   const { organization, credits } = options;
   const body = { credits, purchaseId: options.purchase ?? randomUUID() };
   const params = { organizationId: organization };
-  const added = await context.operator("organization").call(ORGANIZATION_ROUTES.purchaseCredits, { params, body });
+  const operator = context.operator("organization");
+  const added = await operator.call(ORGANIZATION_ROUTES.purchaseCredits, { params, body }).catch((error: unknown) => {
+    if (!(error instanceof CommandLineError) || error.exitCode !== EXIT_CODES.notFinal) throw error;
+    const advice = `Repeat the command with --purchase ${body.purchaseId}: then the credits are added once.`;
+    throw new CommandLineError(`${error.message}\nThe credits may have been added. ${advice}`, error.exitCode);
+  });
   context.print(options, added, ({ purchaseId, isNew = true }) =>
     fields({ added: isNew ? credits : "0 (the purchase was added before)", purchase: purchaseId }),
   );
