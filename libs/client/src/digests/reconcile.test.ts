@@ -119,7 +119,7 @@ it("the records of a deleted account are gone, and its digest still shows the di
 it("records that cannot be read are an error, although a proxy answers 404", async () => {
   const book = await bookOf(await tradedAccount());
   const answer: typeof fetch = async (input, init) =>
-    String(input).includes("/deals?") ? new Response("<html>", { status: 404 }) : fake.fetch(input, init);
+    new Request(input).url.includes("/deals?") ? new Response("<html>", { status: 404 }) : fake.fetch(input, init);
   const reconciled = new Kapi({ ...fake.options, fetch: answer })
     .server(fake.serverId)
     .reconcile(DAY, [{ ...book, deals: [] }]);

@@ -35,7 +35,7 @@ it("fills a due gap while the long histories of other accounts are read", async 
         return [];
       },
     },
-    queue: { book: async () => "booked" as never, forget: () => undefined },
+    queue: { book: async () => "booked", forget: () => undefined },
     logger: createLogger({ service: "test", level: "silent" }),
   });
   await vi.advanceTimersByTimeAsync(1.5 * POLL_MS);
