@@ -15,7 +15,10 @@ const scope = new Scope({ stopDeadlineMs: 30_000 });
 const logger = createLogger({ service: "test", level: "silent" });
 let database: Database;
 let journal: Journal;
-/** Whether the next statement is carried out or not, and then fails as after a lost connection. */
+/**
+ * What the next statement loses, as if its connection was lost: it is carried out and its answer is
+ * lost, or it is not carried out. Null: nothing is lost.
+ */
 let lost: "answer" | "statement" | null = null;
 
 beforeAll(async () => {

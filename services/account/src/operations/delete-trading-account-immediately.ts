@@ -78,8 +78,8 @@ export async function resumeDeletions(ports: ImmediateDeletionPorts, reports: De
 type BookLast = (ports: DeletionPorts, account: Account) => Promise<void>;
 
 /**
- * Waits for the account's running command and marks the account `deleting`. Returns the state to
- * delete from; null if the account never existed.
+ * Waits for the account's running command and marks the account `deleting`. Returns the state that
+ * the deletion begins with; null if the account never existed.
  */
 async function started(
   { repository, clock }: ImmediateDeletionPorts,
@@ -110,8 +110,8 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
   faultPoint("account.deletion-marked");
   // Without this settlement, a pending creation or change could apply after the deletion.
   const [settled] = lastCommand === null ? [] : await ports.changer.settle(serverId, [lastCommand]);
-  // The trading server created the account. If the creation was not published yet, publish it
-  // before the closing deals.
+  // If the settlement shows that the trading server created the account, the creation is published
+  // before the closing deals, unless that happened already.
   const isCreated = settled?.kind === "applied" && settled.event?.type === "account.created";
   if (isCreated) await ports.announceCreation(account.id, settled.event.occurredAt);
   faultPoint("account.deletion-settled");

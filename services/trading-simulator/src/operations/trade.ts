@@ -31,7 +31,7 @@ export interface AccountAt {
   readonly account: Account;
 }
 
-/** Places an order. Without enough free margin the order has status rejected. */
+/** Places an order. A market order without enough free margin has status rejected. */
 export function placeOrderOn(at: AccountAt, request: OrderRequest): Promise<TradeResult<OrderResult>> {
   const rejection = checkOrder(at.server.market, at.account, request);
   if (rejection !== null) return Promise.resolve({ rejection });

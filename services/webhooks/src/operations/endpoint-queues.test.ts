@@ -163,6 +163,15 @@ describe("the endpoint queues", () => {
     expect(queues.add(delivery("a"), 5_000)).toBe(true);
   });
 
+  it("of a failing endpoint are sent one at a time, also if the endpoint had a turn before it failed", () => {
+    const queues = queuesWith({ a: 6 }, { concurrency: 4, perOrganization: 1_000, perEndpoint: 8 });
+    expect(started(queues)).toEqual({ a: 2 });
+    queues.finish("a", failed);
+    expect(started(queues)).toEqual({});
+    queues.finish("a", failed);
+    expect(started(queues)).toEqual({ a: 1 });
+  });
+
   it("of other failing endpoints are still sent after failures during a pause of one endpoint", () => {
     const queues = queuesWith({ limiter: 8 }, { concurrency: 20, perOrganization: 1_000, perEndpoint: 8 });
     started(queues);

@@ -159,6 +159,8 @@ export class EndpointQueues {
       // The endpoint keeps its turn.
       if (this.#leavesToOthers(queue)) continue;
       this.#turns.delete(endpointId);
+      // It has failed since it got this turn. It gets a turn again when one of its attempts ends.
+      if (queue.running >= this.#slotsOf(queue)) continue;
       const delivery = queue.waiting.shift();
       if (delivery === undefined) continue;
       this.#countWaiting(queue, -1);

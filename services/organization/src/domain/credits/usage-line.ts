@@ -6,13 +6,13 @@ import type { LedgerEntry } from "./ledger-entry.ts";
 export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
-  /** Operation of the request; for a release, of its reservation if that is found. */
+  /** Operation of the request; for released credits, of their reservation if it is found. */
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;
   /**
-   * Who made the request; null if it was not recorded, for example by an earlier release or by a
-   * sync.
+   * Who made the request; null if this was not recorded, for example by an earlier version of kapi
+   * or by a sync.
    */
   readonly createdBy: Actor | null;
   readonly at: string;
