@@ -78,10 +78,6 @@ export class Workload {
     this.#options = options;
   }
 
-  get underWay(): number {
-    return this.#inFlight.size;
-  }
-
   start(rate: number): void {
     this.#running = Promise.all([this.#send(rate), this.#moveMarkets()]);
   }

@@ -199,16 +199,19 @@ describe("a call to another service", () => {
 
 describe("a call whose connection is lost", () => {
   /**
-   * A service that closes the connection of each of the first `connections` requests, and answers
-   * every later request.
+   * A service that closes the connection of each of the first `connections` requests after
+   * `afterMs`, and answers every later request.
    */
-  async function closing(connections: number): Promise<{ readonly url: string; readonly requests: () => number }> {
+  async function closing(
+    connections: number,
+    afterMs = 0,
+  ): Promise<{ readonly url: string; readonly requests: () => number }> {
     let requests = 0;
     const tcp = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => {
         requests += 1;
-        if (requests <= connections) socket.destroy();
+        if (requests <= connections) setTimeout(() => socket.destroy(), afterMs);
         else socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
       });
     }).listen(0, "127.0.0.1");
@@ -250,24 +253,11 @@ describe("a call whose connection is lost", () => {
   });
 
   it.each(["request", "stream"] as const)("has one deadline for all attempts of a %s", async (kind) => {
-    let requests = 0;
     // Each connection is lost when a little more than half of the deadline is over.
-    const tcp = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.once("data", () => {
-        requests += 1;
-        setTimeout(() => socket.destroy(), SHORT_MS * 0.6);
-      });
-    }).listen(0, "127.0.0.1");
-    await once(tcp, "listening");
-    stops.push(async () => {
-      tcp.close();
-      await once(tcp, "close");
-    });
-    const { port } = tcp.address() as AddressInfo;
-    const hasty = client({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: SHORT_MS });
-    await expect(hasty[kind]("GET", "/")).rejects.toThrow(`no answer within`);
-    expect(requests).toBe(2);
+    const service = await closing(Number.POSITIVE_INFINITY, SHORT_MS * 0.6);
+    const hasty = client({ baseUrl: service.url, timeoutMs: SHORT_MS });
+    await expect(hasty[kind]("GET", "/")).rejects.toThrow("no answer within");
+    expect(service.requests()).toBe(2);
   });
 });
 

@@ -39,7 +39,7 @@ export interface ReceiverCheckResult {
   readonly passed: boolean;
   /** What the owner of the receiver has to check, because no answer shows it. */
   readonly lookAt?: string;
-  /** What is wrong with the answers, or how kapi reacts to them; absent if the check passed. */
+  /** The problem of the answers, or the reaction of kapi to them; absent if the check passed. */
   readonly problem?: string;
 }
 

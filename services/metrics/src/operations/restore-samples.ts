@@ -12,7 +12,7 @@ export interface CheckpointRecord {
   readonly offset: bigint;
 }
 
-/** What was read so far from one partition of `metrics.latest`. */
+/** The records of one partition of `metrics.latest` that are read so far. */
 interface PartitionRecords {
   /** The newest marker; null if there is none or it cannot be decoded. */
   marker: CheckpointAt<PartitionCheckpoint> | null;
