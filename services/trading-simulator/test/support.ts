@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import net from "node:net";
 
 import { TOPICS, TradingEvent, Valuation } from "@kapi/contracts";
 import { createKafka, startLogReader, type KafkaConnection } from "@kapi/kafka";
 import { createLogger } from "@kapi/runtime";
+import { freePort } from "@kapi/servers";
 import { DEMO_LEVERAGES, eventually, type TestEnvironment } from "@kapi/testkit";
 import { type Change, startTradingServerClient, type TradingServerClient } from "@kapi/trading-server";
 
@@ -145,16 +145,6 @@ export async function followTopics(environment: TestEnvironment): Promise<Topics
       await Promise.all(readers.map((reader) => reader.stop()));
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("the TCP server has no port");
-  return address.port;
 }
 
 /** A recording of `quotes` EURUSD quotes, one a second, each with a different bid. */

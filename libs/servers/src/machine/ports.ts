@@ -8,30 +8,55 @@ import { LocalError } from "../local-error.ts";
  */
 const FIRST_PORT = 12_000;
 const LAST_PORT = 32_000;
+/**
+ * A process chooses its ports from blocks of this size. It listens on the first port of a block for
+ * as long as it lives, so that no other process chooses from the block: the server of a chosen port
+ * may start seconds later, or start again.
+ */
+const BLOCK_PORTS = 100;
 const MAX_TRIES = 200;
-/** Ports that this process has tried, so that no port is chosen twice. */
-const given = new Set<number>();
+
+/** Ports of this process's blocks that it has not tried yet. */
+let untried: number[] = [];
+let claiming: Promise<void> | null = null;
 
 /** Whether a server can listen on the port now. */
-export function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = net.createServer();
-    server.once("error", () => resolve(false));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
-  });
+export async function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
+  const server = await listen(port, host);
+  if (server === null) return false;
+  await new Promise((resolve) => server.close(resolve));
+  return true;
 }
 
 /**
- * Returns `preferred` if it is free. Otherwise chooses a free port at random, but no port that this
- * process has already chosen at random.
+ * Returns `preferred` if it is free. Otherwise chooses a free port that this function has not
+ * chosen in this process or in another one that still runs.
  */
 export async function freePort(preferred?: number): Promise<number> {
   if (preferred !== undefined && (await isFree(preferred))) return preferred;
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
-    if (given.has(port)) continue;
-    given.add(port);
-    if (await isFree(port)) return port;
+    const port = untried.shift();
+    if (port === undefined) await (claiming ??= claimBlock().finally(() => (claiming = null)));
+    else if (await isFree(port)) return port;
   }
   throw new LocalError(`No free port was found between ${FIRST_PORT} and ${LAST_PORT}.`);
+}
+
+/** Tries to claim a block at random. It stays claimed until the process ends. */
+async function claimBlock(): Promise<void> {
+  const blocks = (LAST_PORT - FIRST_PORT) / BLOCK_PORTS;
+  const first = FIRST_PORT + Math.floor(Math.random() * blocks) * BLOCK_PORTS;
+  const claim = await listen(first, "127.0.0.1");
+  if (claim === null) return;
+  claim.unref();
+  untried = Array.from({ length: BLOCK_PORTS - 1 }, (_, index) => first + 1 + index);
+}
+
+/** A server on the port; null if the port is in use. */
+function listen(port: number, host: string): Promise<net.Server | null> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once("error", () => resolve(null));
+    server.listen({ port, host, exclusive: true }, () => resolve(server));
+  });
 }
