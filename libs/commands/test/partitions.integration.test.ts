@@ -20,9 +20,9 @@ const INSERT = statement<never>(
   `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, ${PARTITION}, $2, $3, $4)`,
 );
 
-const TOKEN = statement<{ token: number }>(
-  "test_fencing_token",
-  "select token from partition_lease where topic = $1 and partition = $2",
+const LEASE = statement<{ holder: string; token: number }>(
+  "test_partition_lease",
+  "select holder, token from partition_lease where topic = $1 and partition = $2",
 );
 const EXPIRE = statement<never>("test_expire_leases", "update partition_lease set expires_at = now() where topic = $1");
 
@@ -49,30 +49,30 @@ it("leaves a partition to the member of the later generation, also if the former
   );
   const former = partitionsOf("former", { store: store.value, leases: assertDefined(formerLeases, "former") });
   const later = partitionsOf("later", { store: store.value, leases: assertDefined(laterLeases, "later") });
-  const token = async (): Promise<number | undefined> => {
-    const [row] = await harness.database.query(TOKEN, [TOPICS.commandsAccount.name, PARTITION]);
-    return row?.token;
+  const lease = async (): Promise<{ holder: string; token: number } | undefined> => {
+    const [row] = await harness.database.query(LEASE, [TOPICS.commandsAccount.name, PARTITION]);
+    return row;
   };
   await former.assign([PARTITION], 7);
-  await eventually(async () => expect(await token()).toBe(1));
+  await eventually(async () => expect(await lease()).toEqual({ holder: "former", token: 1 }));
   await later.assign([PARTITION], 8);
-  await eventually(async () => expect(await token()).toBe(2));
+  await eventually(async () => expect(await lease()).toEqual({ holder: "later", token: 2 }));
 
   former.handleLeaseLost({ partition: PARTITION, token: 1 });
   await delay(2 * REOPEN_DELAY_MS);
-  expect(await token()).toBe(2);
+  expect(await lease()).toEqual({ holder: "later", token: 2 });
 
   // A late assignment of the former generation resolves without the lease: otherwise the next
   // assignment would have to wait.
   await former.assign([PARTITION], 7);
-  expect(await token()).toBe(2);
+  expect(await lease()).toEqual({ holder: "later", token: 2 });
 
   // The holder stops without releasing its lease. The group is recreated, so its generations
   // restart at 1.
   await later.stop();
   await harness.database.query(EXPIRE, [TOPICS.commandsAccount.name]);
   await former.assign([PARTITION], 1);
-  await eventually(async () => expect(await token()).toBe(3));
+  await eventually(async () => expect(await lease()).toMatchObject({ holder: "former" }));
   await former.stop();
   await store.stop();
 });
