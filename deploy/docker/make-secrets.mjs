@@ -4,9 +4,9 @@
  * creates a folder for each program in <programs' folder>, with only the secrets that the program
  * uses. For Docker Compose.
  *
- * make-secrets.mjs --kubernetes <name>: prints new secrets as a Secret with that name, with the
- * keys that the Helm chart reads. Keep this output: data that was sealed with these
- * keys cannot be read without them.
+ * make-secrets.mjs --kubernetes <name>: prints new secrets as a Kubernetes Secret with that name,
+ * in the entries that the Helm chart reads. Keep this output: without these secrets, sealed data
+ * cannot be read.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";

@@ -38,7 +38,7 @@ export async function ensureDependencies() {
 
 function refuseLink() {
   const other = readlinkSync(PACKAGES);
-  console.error(`${PACKAGES} is a link to ${other}, and its packages are not those of package-lock.json.`);
+  console.error(`${PACKAGES} is a link to ${other}, and its packages or their patches differ from this checkout's.`);
   console.error(`npm ci would empty ${other}. Remove the link, and run the command again.`);
   process.exit(1);
 }

@@ -7,9 +7,9 @@
  * KAPI_URL=https://… KAPI_LIVE_URL=wss://… KAPI_KEY=kapi.… node live-metrics-client.ts
  * <serverId>/<accountNumber> …
  *
- * It writes each processed sample to a journal, one JSON object per line. A line has the sample, or
- * the account read after a truncated replay, and the sequence from which to continue. So both are
- * stored together or not at all. In your program this is one transaction of your database.
+ * It writes each processed sample to a journal, one JSON object per line. A line has the sample and
+ * the sequence from which to continue, so both are stored together or not at all (in your program,
+ * in one transaction). After a truncated replay, a line has the account in place of a sample.
  */
 import { on } from "node:events";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";

@@ -181,7 +181,7 @@ describe("the page of an account", () => {
   const chart = (range: string) =>
     user.page.getByRole("img", { name: new RegExp(`^Equity and balance .* in the ${range}$`) });
 
-  it("continues 30 days of stored equity with live samples, keeps the range, and shows the same equity in both places", async () => {
+  it("continues 30 days of stored equity with live samples, keeps the range, and shows the same equity above the chart and in the details", async () => {
     const [, number = ""] = opened;
     const address = `/accounts/${system.demo.serverId}/${number}`;
     await storeEquity(system.stack.environment.postgresUrl, { serverId: system.demo.serverId, accountNumber: number });

@@ -5,8 +5,8 @@ const EVERY_MINUTES = 10;
 const DAYS = 30;
 
 /**
- * Stores 30 days of equity of an account around a balance of 10,000, as if it had traded. Five days
- * ago the equity fell to 9,000 within one minute.
+ * Stores 30 days of equity of an account around a balance of 10,000, as if the account had traded.
+ * Five days ago, the lowest equity of one minute was 9,000.
  */
 export async function storeEquity(
   postgresUrl: string,

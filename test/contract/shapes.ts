@@ -66,8 +66,7 @@ export const Command = z.strictObject({
     "risk.delete_template",
   ]),
   status: z.enum(["queued", "leased", "succeeded", "failed", "expired"]),
-  // Null for a command on a risk template, and for a command on an unknown account (decisions,
-  // 3.3). These tests have no command on an unknown account.
+  // Null for a command on a risk template or on an unknown account (decisions, 3.3).
   managedAccountId: uuid.nullable(),
   attempts: integer,
   payload: z.record(z.string(), z.unknown()),

@@ -1,7 +1,7 @@
 /**
- * Invalid and valid values of the fields of every {@link BodyKind} except "bulk", as JSON text. The
- * field `flatten` of a disabling has no values here. The values follow the request bodies of the
- * interface and of the decisions.
+ * Invalid and valid values of the fields of every {@link BodyKind} except "bulk", as JSON text. Not
+ * included is the field `flatten` of the request that disables an account. The interface and the
+ * decisions determine which values are valid.
  */
 import { type BodyKind, LIMITS } from "./interface-tables.ts";
 

@@ -22,7 +22,7 @@ const PARTITIONS = 4;
 const MINUTE_MS = 60_000;
 /**
  * Time limit of answers while a dependency is unavailable: 5 s (decisions, 1.5), plus tolerance.
- * kapi may take up to 15 s for an immediate deletion, but those of these tests take less.
+ * kapi may take up to 15 s for an immediate deletion, but the deletions here take less.
  */
 const ERROR_DEADLINE_MS = 6_000;
 /** Maximum time from the start of a service to its first response, on a busy machine. */

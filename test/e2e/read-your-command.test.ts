@@ -28,8 +28,8 @@ const SLOW_READERS = 30;
 const SEARCHERS = 24;
 const WAITING_REQUESTS = 1_100;
 /**
- * Lists of all accounts, and waiting requests, that a gateway serves at once for one organization
- * (docs/operate.md).
+ * Number of lists of all accounts (STREAMS) and of waiting requests (WAITS) that a gateway serves
+ * at once for one organization (docs/operate.md).
  */
 const STREAMS = 8;
 const WAITS = 100;

@@ -19,7 +19,7 @@ const TSC_OPTIONS = {
   types: "node",
 } as const;
 const TSC_FLAGS = Object.entries(TSC_OPTIONS).flatMap(([name, value]) => [`--${name}`, value]);
-/** File of the document without one of its schemas. */
+/** File with the OpenAPI document, without one of its schemas. */
 export const BROKEN_DOCUMENT = "broken.json";
 /** Configuration of the generated package. Without hooks it is not formatted. */
 const PYTHON_CONFIG = "package_name_override: kapi_api\npost_hooks: []\n";

@@ -1,6 +1,6 @@
-/** The result of the checks, as lines on the standard output. */
+/** Reports the checks of `npm run verify -- generators` on the standard output. */
 
-/** The line that a program prints for a check. */
+/** The line that a program prints for a check. The program uses a generated client. */
 const LINE = /^(ok|FAILED) (.+)$/gm;
 
 /** Prints and counts the checks of a run. */
@@ -31,7 +31,7 @@ export class Report {
     });
   }
 
-  /** Adds the checks that a program printed. A program without a check has failed. */
+  /** Adds the checks that a program printed. A program that printed no check has failed. */
   addProgram(program: string, output: string): void {
     const lines = [...output.matchAll(LINE)];
     for (const [, outcome, check = ""] of lines) this.#add(outcome === "ok", `${program}: ${check}`);

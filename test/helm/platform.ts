@@ -114,7 +114,7 @@ export function platformChecks({ render, renderBare, renderNotes }: Renders): Ch
       ),
     },
     {
-      what: "the operator's command line reaches organization and console in the pod of all services",
+      what: "the operator's command line reaches organization and console if one pod runs all services",
       problems: lacks(
         render("quickstart.yaml"),
         /^ {2}name: kapi-cli-egress$(?:(?!^---$)[^])*# organization, (?:(?!^---$)[^])*component: combined\n +ports: \[\{ port: 81\d\d,/m,

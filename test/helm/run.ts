@@ -82,7 +82,10 @@ function renderWith(apis: readonly string[], helm: string, values: string, ...se
   return renderChart(CHART, apis, helm, values, ...set);
 }
 
-/** Renders NOTES.txt. Helm prints it only with a cluster, so a copy of the chart renders it. */
+/**
+ * Renders NOTES.txt. Helm prints NOTES.txt only with a cluster, so a copy of the chart has its text
+ * as a manifest.
+ */
 function renderNotes(helm: string, values: string, ...set: readonly string[]): Outcome {
   const copy = mkdtempSync(path.join(tmpdir(), "kapi-helm-"));
   try {
@@ -134,7 +137,7 @@ function missingVariables(manifests: string): string[] {
   return known.filter((name) => !new RegExp(`name: ${name}(_FILE)?,`).test(manifests));
 }
 
-/** The optional secrets that the chart mounts by default, and with the values of the quickstart. */
+/** The optional secrets that the chart mounts: by default, and with `quickstart.yaml`. */
 const OPTIONAL_SECRETS = ["trading-server-token"];
 const QUICKSTART_SECRETS = [...OPTIONAL_SECRETS, "control-token", "console-sealing-keys"];
 

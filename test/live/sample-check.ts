@@ -90,7 +90,10 @@ function eventId(namespace: string, name: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** Whether two valuations have equal values. If so, the second valuation causes no sample. */
+/**
+ * Whether two valuations have equal values. While no other valuation waits, a valuation with the
+ * values of the last sample causes no sample.
+ */
 export function haveEqualValues(left: Valuation, right: Valuation): boolean {
   return (
     left.balanceMinor === right.balanceMinor &&

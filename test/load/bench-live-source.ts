@@ -38,7 +38,10 @@ export type SourceMethods = {
    * `lossEvery`-th valuation is half of the balance. Returns the number of valuations.
    */
   run(order: { readonly perSecond: number; readonly durationMs: number; readonly lossEvery?: number }): Promise<number>;
-  /** Publishes `times` valuations of every account, at most `perSecond`. Returns their number. */
+  /**
+   * Publishes `times` valuations of every account, at most `perSecond` valuations a second. Returns
+   * their number.
+   */
   each(order: { readonly times: number; readonly perSecond: number }): Promise<number>;
 };
 

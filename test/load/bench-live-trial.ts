@@ -38,7 +38,7 @@ export interface Setup {
   readonly fanOut: number;
   /**
    * The measured processes by name, without Kafka, PostgreSQL and Redis: `processorTimes` finds
-   * these.
+   * these three itself.
    */
   readonly pids: ReadonlyMap<string, number>;
 }

@@ -1,7 +1,7 @@
 /**
- * Turns the usage stream off to measure its cost. It replaces the function library in Redis with
- * one that writes no entries for charges, refunds and the first reservation of a command. Later it
- * restores the library. Services do not notice the change.
+ * A switch that turns the usage stream off, to measure its cost. The switch replaces the function
+ * library in Redis with one that writes no entries for charges, refunds and the first reservation
+ * of a command. Turning the stream on restores the library. Services do not notice the change.
  */
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -28,8 +28,8 @@ const COMMAND_MS = 60_000;
 const PROPERTY_TIMEOUT_MS = 120_000;
 
 /**
- * The states that may follow each state. A short attempt is never shown as leased, so a command can
- * move from queued to queued.
+ * The states that may follow each state. A command moves from queued to queued if a short attempt,
+ * which is never shown as leased, is to be retried.
  */
 const MOVES: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
   queued: ["queued", "leased", "succeeded", "failed", "expired"],

@@ -72,8 +72,8 @@ const creation = { ...CREATION, requestId: "credits" };
 
 /**
  * Returns a request of this kind. `earlier` is a sent request: "repeat" returns this request, and
- * "used idempotency key" returns a deposit of 3.5 with its key. Without `earlier`, both kinds
- * return a deposit with a new key.
+ * "used idempotency key" returns a deposit of 3.5 with the key of `earlier`. Without `earlier`,
+ * both kinds return a deposit with a new key.
  */
 export function requestOf(kind: Kind, { serverId, account, earlier }: RequestTarget): CreditRequest {
   const at = `/servers/${serverId}`;

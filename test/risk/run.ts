@@ -2,8 +2,8 @@
  * `npm run scenario -- risk`: kills and pauses two risk processes while they compare valuations
  * with rules. Random accounts trade, deposit and change their rules. Then an oracle looks at the
  * whole log again. The run compares the alerts of the service with the alerts of the oracle. The
- * run also compares the commands and events of the service with these alerts. A run with
- * differences exits with 1.
+ * run also compares the commands and events of the service with the alerts of the service. A run
+ * with differences exits with 1.
  * `QUOTES_FILE` names a CSV of recorded quotes. Without this variable the quotes are a random walk.
  * `RISK_VALUATIONS` (default 100,000) is the number of valuations after which no further quote is
  * used. The quotes may give fewer valuations.

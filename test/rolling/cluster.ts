@@ -27,7 +27,7 @@ const TWICE = [
 export const TRADING_SERVER = "trading-simulator";
 /** Suffix of the name of a service's second process. */
 const SECOND = "-2";
-/** Far longer than the interval of a balancer's checks, and far shorter than the chart's 5 s. */
+/** Far longer than the interval of a balancer's checks; far shorter than the Helm chart's 5 s. */
 const STOP_DELAY_MS = 500;
 const CREDITS = 10_000_000;
 const KNOWN_TIMEOUT_MS = 30_000;

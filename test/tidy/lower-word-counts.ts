@@ -1,6 +1,6 @@
 /**
- * `npm run word-counts`: counts the places that still break a rule, and writes the counts into
- * `words.json`. If a rule has more places than before, the command fails and writes nothing.
+ * `npm run word-counts`: counts the places that still break a rule in `words.json`, and writes the
+ * counts there. If a rule has more places than before, the command fails and writes nothing.
  */
 import { writeFileSync } from "node:fs";
 import path from "node:path";

@@ -29,7 +29,7 @@ export const OUTSIDE_SCHEMAS: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "Turns traces on: the address of the collector for traces only.",
   OTEL_SDK_DISABLED: "`true` turns traces and metrics off.",
   OTEL_SERVICE_NAME: "The name of the service in traces; by default the name of the program.",
-  OTEL_TRACES_EXPORTER: "Turns traces on: the exporter that OpenTelemetry knows by this name; `none` turns them off.",
+  OTEL_TRACES_EXPORTER: "Turns traces on: the name of an exporter of OpenTelemetry; `none` turns traces off.",
   OTEL_TRACES_SAMPLER:
     "Which traces are recorded: `always_on`, `always_off` or `traceidratio`, or one with the prefix `parentbased_`; " +
     "by default `parentbased_always_on`.",

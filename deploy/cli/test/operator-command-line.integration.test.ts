@@ -89,7 +89,7 @@ test("credits of one purchase id are added once", async () => {
   expect(wallet).toMatchObject({ availableCredits: 140, lifetimePurchased: 140 });
 });
 
-test("an error of added credits names the purchase id, so that the credits can be added once", async () => {
+test("a failed `credits add` names the purchase id, so that a repeat of the command adds the credits only once", async () => {
   const add = `credits add --organization ${randomUUID()} --credits 40`;
   const { code, err } = await kapi(add, { env: { ORGANIZATION_URL: "http://127.0.0.1:1" } });
   expect(code).toBe(3);
@@ -251,9 +251,9 @@ test("a command exits with 3 if a service cannot be reached, or no kapi runs in 
     OPERATOR_TOKEN: "operator",
     KAPI_STATE_DIR: "/none",
   };
-  const people = await kapi("audit list", { env: withoutConsole });
-  expect(people).toMatchObject({ code: 3, out: "" });
-  expect(people.err).toContain("CONSOLE_URL");
+  const audit = await kapi("audit list", { env: withoutConsole });
+  expect(audit).toMatchObject({ code: 3, out: "" });
+  expect(audit.err).toContain("CONSOLE_URL");
   const nothing = await kapi("organization list", { env: { KAPI_STATE_DIR: "/nonexistent" } });
   expect(nothing).toMatchObject({ code: 3, out: "" });
   expect(nothing.err).toContain("npm start");

@@ -56,7 +56,7 @@ it("refuses to install into a linked node_modules, because npm ci would empty th
   expect(existsSync(path.join(folder, "npm-ran"))).toBe(false);
   expect(ran.code).toBe(1);
   expect(ran.text).toBe(
-    `${checkout}/node_modules is a link to ${folder}/other, and its packages are not those of package-lock.json.\n` +
+    `${checkout}/node_modules is a link to ${folder}/other, and its packages or their patches differ from this checkout's.\n` +
       `npm ci would empty ${folder}/other. Remove the link, and run the command again.\n`,
   );
 });

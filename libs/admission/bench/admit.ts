@@ -3,9 +3,9 @@
  * libs/admission/bench/admit.ts`. It needs a separate Redis, whose database 15 it empties. Each
  * kind of request is measured with one and with ten requests of an organization per call. The
  * output has: requests/s of this process, the time of Redis in the function per request, and the
- * processor time of Redis per request, with reading and answering. The inverse of the processor
- * time is the capacity of one core of Redis. The time in the function includes waits for a
- * processor.
+ * processor time of Redis per request. The processor time includes reading the call and writing
+ * the reply; its inverse is the capacity of one core of Redis. The time in the function includes
+ * waits for a processor.
  */
 import { randomUUID } from "node:crypto";
 

@@ -19,7 +19,7 @@ export const MAX_LOGGED_CHANGES_PER_SECOND = 100;
 export const MAX_BUFFERED_REQUESTS = 5_000;
 /** Maximum number of organizations whose omitted requests one process counts, per minute. */
 const MAX_COUNTED_ORGANIZATIONS = 10_000;
-/** Maximum number of minutes whose omitted requests wait while Kafka is unavailable. */
+/** Maximum number of minutes whose counts of omitted requests wait while Kafka is unavailable. */
 const MAX_COUNTED_MINUTES = 60;
 /** Pause between two publications of the buffer. A killed process loses unpublished requests. */
 const PUBLISH_INTERVAL_MS = 500;

@@ -112,7 +112,7 @@ test("at the stream's limit the shard answers as unsynced and loses no entry", a
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });
 
-test("a bucket is kept as long as an empty bucket takes to become full, and less than two minutes longer", async () => {
+test("a rate-limit bucket expires after the time in which an empty bucket fills, but less than two minutes later", async () => {
   const organizationId = await organizationWith(redis, 100);
   const keyId = randomUUID();
   const bucket = bucketKey(shardOf(organizationId), keyId);
@@ -193,7 +193,7 @@ test("requests that cost nothing are admitted although a lost reservation brough
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("changes that the synced wallets include are not applied again; a reservation that exists all the same is released", async () => {
+test("changes that the synced wallets include are not applied again; a reservation that Redis still has is released", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);

@@ -238,7 +238,7 @@ describe("settling", () => {
   });
 });
 
-it("the history has events exactly as answered, and is null for an account that never existed", async () => {
+it("the history has each event as in the answer to its change, and is null for an account that never existed", async () => {
   const outcomes = await bridge.change(SERVER_ID, [deposit("a"), deposit("b")]);
   const { events, lastSequence } = (await bridge.history(SERVER_ID, ACCOUNT, 1, 10)) ?? { events: [], lastSequence: 0 };
   expect([lastSequence, events.map((event) => appliedOutcome("b", event))]).toEqual([2, outcomes.slice(1)]);

@@ -20,7 +20,7 @@ export interface PageOptions {
 
 /**
  * A list of records, newest first. Only digests are in the order of account numbers. `for await`
- * reads page after page by cursor. A record that matches from the first page to the last arrives
+ * reads page after page by cursor. A record that matches the filters during the whole read arrives
  * exactly once. Records that are added meanwhile change nothing.
  */
 export class List<T> implements AsyncIterable<T> {

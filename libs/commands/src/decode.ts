@@ -1,8 +1,8 @@
 /**
  * Converts a message of a command topic to its inbox row. An unreadable message that still names
- * its command is never carried out: the command fails INTERNAL (decisions, 3.1). If the command may
- * have been sent, its reference is settled first. A message that names no command becomes a dead
- * letter.
+ * its command is never carried out: the command fails INTERNAL (decisions, 3.1). If the command is
+ * read back from the inbox, it counts as perhaps sent to the trading server: its reference is
+ * settled first. A message that names no command becomes a dead letter.
  */
 import {
   COMMANDS,

@@ -30,9 +30,9 @@ export type CommandOutcome<Effect> =
    */
   | { readonly kind: "succeeded"; readonly result: Record<string, unknown>; readonly effect: Effect }
   /**
-   * The command can never apply: the trading server recorded a rejection, or an owner of the
-   * history that is exported does not know the account. If the trading server applied a part of the
-   * change before the rejection (a flatten), `effect` has this part.
+   * The command can never apply: the trading server recorded a rejection or, for an export, a
+   * service that owns the history does not know the account. If the trading server applied a part
+   * of the change before the rejection (a flatten), `effect` has this part.
    */
   | {
       readonly kind: "failed";
@@ -47,8 +47,8 @@ export type CommandOutcome<Effect> =
   | { readonly kind: "refuse"; readonly errorCode: CommandErrorCode; readonly errorMessage: string }
   /**
    * The reference is closed: the change did not apply and never will. The command fails with the
-   * error of an earlier `refuse`, or with INTERNAL if it could not be processed. Otherwise it
-   * expires past its deadline, or fails before the deadline.
+   * error of an earlier `refuse`, or with INTERNAL if it could not be processed. Without such an
+   * error, the command expires if its deadline has passed, and fails if not.
    */
   | { readonly kind: "closed" }
   /**

@@ -30,7 +30,7 @@ export class PartitionLeases {
   /**
    * Acquires the partition's lease from any holder of the same or an earlier generation of the
    * group. Returns null if a member of a later generation holds it. Every generation may acquire an
-   * expired lease, because the numbers restart at 1 when Kafka deletes the group.
+   * expired lease, because generations restart at 1 when Kafka deletes the group.
    */
   async acquire(database: Queryable, partition: number, generation: number): Promise<Lease | null> {
     const [lease = null] = await database.query(ACQUIRE_LEASE, [

@@ -200,9 +200,10 @@ export class Partitions {
   }
 
   /**
-   * Acquires the lease and reads the open commands; retries until both succeed or the partition is
-   * closed. If a member of a later generation holds the lease, this method returns and the retry
-   * runs in the background: `assign` waits for this method, and must not wait for the lease.
+   * Acquires the lease, requeues leased commands, and starts to read the open commands. Retries
+   * until all of this succeeds or the partition is closed. If a member of a later generation holds
+   * the lease, this method returns and the retry runs in the background: `assign` waits for this
+   * method, and must not wait for the lease.
    */
   async #openUntilDone(queue: PartitionQueue): Promise<void> {
     while (!queue.closed && !this.#stopping.signal.aborted) {

@@ -154,8 +154,8 @@ export class Runner<Effect> {
 
   /**
    * One transaction: leases, open commands, effects of the service, new states, events. Returns the
-   * commands that were requeued instead of made final: only a queued command expires, and a command
-   * may still be leased after a failed write.
+   * commands that were requeued because they were still leased: only a queued command can expire. A
+   * command is still leased if an earlier write of its state `queued` failed.
    */
   async #write(resolutions: readonly Resolution<Effect>[]): Promise<ReadonlySet<Entry>> {
     let requeued: ReadonlySet<Entry> = new Set();

@@ -22,8 +22,8 @@ import {
 
 /**
  * `execute` carries a batch out. `settle` gets its outcomes and closes references that have no
- * outcome.
- * `expire` makes commands final that were never sent, because of their deadline or a rejection.
+ * outcome. `expire` is for commands that were never sent: because of their deadline or a rejection,
+ * it makes them final.
  */
 export type BatchMode = "execute" | "settle" | "expire";
 
@@ -195,8 +195,8 @@ export class Scheduler {
   }
 
   /**
-   * Deletes a server without commands, unless its breaker is open, or commands that came meanwhile
-   * have another queue.
+   * Deletes the queues of a server without commands, unless its breaker is open. If `server` was
+   * deleted before, a later command may have created new queues, which stay.
    */
   #forget(server: ServerQueue): void {
     const idle = server.accounts.size === 0 && server.underWay.size === 0 && !server.breaker.open;

@@ -20,7 +20,7 @@ export interface FinalState {
   readonly result: Record<string, unknown> | null;
   readonly errorCode: CommandErrorCode | null;
   readonly errorMessage: string | null;
-  /** Attempts made. Default: the row's count, at least 1. */
+  /** Attempts made. Default: `command.attempts`, at least 1. */
   readonly attempts?: number;
 }
 

@@ -181,7 +181,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied.length - before).toBe(messages.length);
   });
 
-  it("runs the account's next command when another process makes the first final, without a retry", async () => {
+  it("runs the account's next command, and does not retry the first, when another process makes the first final", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });

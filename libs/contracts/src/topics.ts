@@ -28,7 +28,7 @@ export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
 const DEAD_LETTER_HEADER_BYTES = 16 * 1024;
 const ACCOUNT_KEY = "serverId/accountNumber";
 
-/** Every topic, declared once (architecture, 2). The topic job creates exactly these. */
+/** Every topic, declared once (architecture, 2). The topics job creates exactly these. */
 export const TOPICS = {
   commandsAccount: {
     name: "commands.account",

@@ -14,7 +14,7 @@ export {
   takeLateRecordsOf,
 } from "./progress.ts";
 
-/** The migrations of the library's tables, for `directories` of the service's schema. */
+/** The migrations of the library's tables. A service names them in `directories` of its schema. */
 export const DIGESTS_MIGRATIONS: MigrationDirectory = {
   name: "digests",
   path: fileURLToPath(new URL("../migrations", import.meta.url)),

@@ -196,7 +196,7 @@ export async function takeLateRecordsOf(
 /** `pending`: the day will be made. `none`: the server has no digests of the day. */
 export async function findDay(database: Database, serverId: string, day: string): Promise<"made" | "pending" | "none"> {
   const [progress] = await findServers(database, [serverId]);
-  // The maker has not added the server yet, and begins with the newest day that is over.
+  // The digest maker (`maker.ts`) has not added the server yet, so the first day is not known.
   if (progress === undefined) return "pending";
   if (day < progress.firstDay) return "none";
   return day <= progress.madeThrough ? "made" : "pending";

@@ -74,7 +74,7 @@ describe("a claim", () => {
     ).toEqual(["breach.threshold"]);
   });
 
-  it("may have a lower threshold only if the rule locks it", () => {
+  it("may have a threshold below the reference minus the limit only if the rule has lockAt", () => {
     const breach = { reference: { value: "11000.00", base: "10000.00", at: "2026-11-26T09:29:00.000Z" } };
     expect(contradictionsIn(breachClaim(breach))).toEqual(["breach.threshold"]);
     const locked = { ...RULE, parameters: { ...RULE.parameters, lockAt: "9500.00" } };

@@ -167,7 +167,7 @@ describe("a changed document is not verified", () => {
     expect(problemOf({ ...other, chain: BREACH.chain, signature: BREACH.signature })).toBe("header_changed");
   });
 
-  it("nor is one with a repeated member, a number in another form, or a format of the future", () => {
+  it("if it has a repeated member, a number in another form, or an unknown format", () => {
     const text = JSON.stringify(BREACH);
     expect(problemOf(text.replace('"offset":1200', '"offset":1,"offset":1200'))).toBe("malformed");
     expect(problemOf(text.replace('"offset":1200', '"offset":1.2e3'))).toBe("malformed");

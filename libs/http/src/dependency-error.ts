@@ -4,10 +4,7 @@
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
-  /**
-   * The status of the response, if the error is about this status, or about JSON that does not
-   * match the schema.
-   */
+  /** HTTP status of the dependency's answer, for the log; undefined if none was given. */
   readonly status: number | undefined;
 
   constructor(message: string, options: { status?: number; cause?: unknown } = {}) {

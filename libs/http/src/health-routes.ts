@@ -5,8 +5,8 @@ const OK = 200;
 const SERVICE_UNAVAILABLE = 503;
 
 /**
- * Serves /livez, and /readyz unless `probes` is `liveness`, without a key: 200, or 503 with the
- * reason of each failed check.
+ * Serves /livez, and /readyz unless `probes` is `liveness`. Neither needs a key. The answer is 200,
+ * or 503 with the reason of each failed check.
  */
 export function registerHealthRoutes(app: FastifyInstance, health: Health, probes: "both" | "liveness"): void {
   app.get("/livez", (_request, reply) => answer(reply, health.live()));

@@ -15,8 +15,8 @@ type Path = readonly (string | number)[];
  * Parses a value of a caller by the schema.
  * @param path prefix of the path of each issue, such as the name of a path parameter; empty for a
  * body.
- * @throws ApiError VALIDATION_FAILED with the issues; or `value` if it is an ApiError: with the
- * server option `bodyErrors: "when-parsed"`, an unreadable body arrives as its error.
+ * @throws ApiError VALIDATION_FAILED with the issues. If `value` is an ApiError, throws this error:
+ * with the server option `bodyErrors: "when-parsed"`, an unreadable body is replaced by its error.
  */
 export function parse<S extends z.ZodType>(schema: S, value: unknown, path: Path = []): z.output<S> {
   if (value instanceof ApiError) throw value;

@@ -264,7 +264,7 @@ describe("responses", () => {
     expect((await ask(`/items/${name}`)).body).toEqual({ name });
   });
 
-  it("the response to malformed HTTP is 400 in the same form", async () => {
+  it("the response to malformed HTTP is 400 in the form of all errors", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.end("NONSENSE\r\n\r\n");
     const chunks: Buffer[] = await socket.toArray();

@@ -4,8 +4,8 @@ import type { FastifyReply } from "fastify";
 
 /**
  * Maximum pause of the reader of a streamed response, in milliseconds. Longer than the 120 s after
- * which the gateway ends the response: otherwise a slow caller would look like a failed service,
- * and the request would cost nothing.
+ * which the gateway closes the response to a slow caller. If the service closed its response first,
+ * the gateway would treat this as a failure of the service, and refund the request.
  */
 export const STREAM_IDLE_TIMEOUT_MS = 150_000;
 

@@ -40,8 +40,8 @@ export function deadLetterMessage(batch: Batch, letter: DeadLetter, groupId: str
 }
 
 /**
- * The dead letter of an unreadable batch: its offsets and the reason, without a value. Null for a
- * readable record.
+ * The dead letter of a record that stands for an unreadable batch of Kafka: the offsets of that
+ * batch and the reason, without a value. Null for a readable record.
  */
 export function unreadableLetter(record: FetchedRecord): DeadLetter | null {
   if (record.unreadable === undefined) return null;
@@ -63,8 +63,8 @@ export function commitOffsetPastUnreadable(
 ): Pick<BatchOutcome, "commitOffset"> {
   const [last, given] = [records.at(-1), messages.at(-1)];
   if (commitOffset === undefined || last === undefined || given === undefined || isReadable(last)) return {};
-  const behind = (offset: bigint): bigint => (offset > given.offset ? last.bigOffset + 1n : offset);
-  return { commitOffset: () => behind(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
+  const pastUnreadable = (offset: bigint): bigint => (offset > given.offset ? last.bigOffset + 1n : offset);
+  return { commitOffset: () => pastUnreadable(typeof commitOffset === "function" ? commitOffset() : commitOffset) };
 }
 
 /** Starts a producer when the first dead letter is sent; most consumers never send one. */

@@ -23,7 +23,7 @@ export async function retryable<T>(what: string, work: () => Promise<T>): Promis
 /**
  * Why a message was not acknowledged. `not-sent`: the message is certainly not in the log.
  * `unknown`: the message may be in the log, or appear there later. It may be sent again only
- * because every consumer drops duplicates by id.
+ * because every consumer drops duplicates.
  */
 export class ProduceError extends Error {
   override readonly name = "ProduceError";

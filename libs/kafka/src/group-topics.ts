@@ -46,8 +46,8 @@ export class GroupTopics {
 
   /**
    * The assignment with the ids of its topics. Compares these ids with the ids that this consumer
-   * knew, and with the committed ids of the group. Waits for an unavailable coordinator; the
-   * consumer's `check` reports the wait. Returns early if another generation has begun.
+   * knew, and with the committed ids of the group. Waits for an unavailable coordinator;
+   * `Consumer.check` reports the wait. Returns early if another generation has begun.
    * With `restartBeyondEnd`, returns the assignment unchanged.
    * @throws TopicRecreated if a topic was deleted and created again.
    */

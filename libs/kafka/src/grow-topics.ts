@@ -1,4 +1,7 @@
-/** What `kapi admin partitions grow` reads and changes in the Kafka cluster (decisions, 28). */
+/**
+ * What `kapi admin partitions grow` reads and changes in the Kafka cluster, and what services check
+ * after it (decisions, 28).
+ */
 import {
   CONSUMER_GROUPS,
   GROWING_TOPICS,

@@ -79,7 +79,7 @@ async function start({ growsMeanwhile = false, produceTimeoutMs = 10_000 } = {})
   return { producer, growth, refreshed, repartition };
 }
 
-it("chooses the partition of a message again if it comes while the leaders are read", async () => {
+it("chooses the partition of a message again if the message is sent while the leaders are read", async () => {
   const { producer, growth, refreshed, repartition } = await start();
   const repartitioned = repartition(GROWN);
   await delay(0);
@@ -91,7 +91,7 @@ it("chooses the partition of a message again if it comes while the leaders are r
   expect((await during).partition).toBe((await after).partition);
 });
 
-it("keeps waiting messages if a topic is missing in the new numbers of partitions", async () => {
+it("leaves messages in their queues if a topic is missing in the new numbers of partitions", async () => {
   const { producer, growth, refreshed, repartition } = await start({ produceTimeoutMs: 300 });
   refreshed.resolve();
   const late = producer.send(KEYED, { key: KEY, value: "1" });

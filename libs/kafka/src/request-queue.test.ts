@@ -1,4 +1,4 @@
-/** Tests the part of kafkajs's request queue that the patch changes. */
+/** Tests the part of kafkajs's request queue that `patches/kafkajs+2.2.4.patch` changes. */
 import { createRequire } from "node:module";
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";

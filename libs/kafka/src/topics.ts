@@ -74,8 +74,8 @@ export async function createTopics(kafka: KafkaConnection, options: CreateTopics
 
 /**
  * The bytes that a fetch asks for of each partition: at least its largest record. A broker returns
- * a record above this size only if its partition is the first one with records in the response. So
- * with a smaller value a busy partition could stop the others.
+ * a record above this size only if its partition is the first one with records in the response.
+ * With a smaller value, a busy partition that comes first could keep such a record from being read.
  */
 export function fetchBytesOf({ maxMessageBytes = 0 }: TopicContract): number {
   return Math.max(MIN_FETCH_BYTES, maxMessageBytes + BATCH_OVERHEAD_BYTES);

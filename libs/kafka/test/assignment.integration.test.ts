@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => drop());
 
-test("a member with `isAssignedByProcess` and a member of an earlier release, which does not know this assigner, each get a part of the partitions", async () => {
+test("a member with `isAssignedByProcess` and a member of an earlier release, which knows only round robin, each get a part of the partitions", async () => {
   const owned = new Map<string, readonly number[]>();
   const member = (name: string, isAssignedByProcess: boolean): Promise<Started<Consumer>> =>
     startConsumer(kafka, {

@@ -16,7 +16,7 @@ import {
 } from "../src/index.ts";
 import { withMethods, deleteRecords, logger, ownTopics, unexpected, until, withCluster } from "./support.ts";
 
-/** Longer than a reader needs to start fetching again. */
+/** Longer than a reader needs to start fetching again after a failed fetch. */
 const HANDLER_MS = 500;
 /** The clock runs this many times faster: 30 s without a fetch are 1.5 s. */
 const SPEED = 20;

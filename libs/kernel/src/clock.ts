@@ -11,8 +11,8 @@ export const systemClock: Clock = { nowMs: () => Date.now() };
 
 /**
  * For durations and deadlines within this process. Starts at the machine's time; later changes of
- * the machine's clock have no effect. Times that several processes share come from a server's
- * clock.
+ * the machine's clock have no effect. Times that several processes share come from the clock
+ * of PostgreSQL or Redis.
  */
 export const monotonicClock: Clock = { nowMs: () => Math.round(performance.timeOrigin + performance.now()) };
 

@@ -64,7 +64,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("pauses after failures by `backOff`", async () => {
+  it("pauses for `backOff.firstMs` after each failure if `backOff.maxMs` is not set", async () => {
     const { rounds, stop } = setUp(["fail", "fail", "fail"], { backOff: { firstMs: 20_000 } });
     await vi.advanceTimersByTimeAsync(60_000);
     expect(rounds).toEqual([0, 20_000, 40_000, 60_000]);

@@ -14,7 +14,7 @@ const row = (id: number, key: string): { id: number; messages: string } => ({
   messages: toLines([{ topic: TOPICS.financeEvents, key, value: "{}" }]),
 });
 
-it("leaves a row that cannot be read in the table, logs it once, and publishes each other row once", async () => {
+it("keeps an unreadable row in the table, logs it once, and publishes all other rows once", async () => {
   const rows = [row(1, "a"), { id: 2, messages: "topic.of-newer-release\nkey\n{}" }, row(3, "b"), row(4, "c")];
   const [published, log]: [string[], string[]] = [[], []];
   let rounds = 0;

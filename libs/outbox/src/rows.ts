@@ -5,7 +5,8 @@
 import { type Statement, statement } from "@kapi/postgres";
 
 /**
- * How the poller reads leftovers from a table of one format, and locks them for its transaction.
+ * How the poller reads leftovers (rows that are old and still not published) from a table of one
+ * format, and locks them for its transaction.
  */
 export interface OutboxRows {
   /**
@@ -37,7 +38,7 @@ export const DELETE_ROWS: Statement<never> = statement(
 /** Keeps the session of a transaction from being idle. */
 export const KEEP_ALIVE: Statement<never> = statement("outbox_keep_alive", "select 1");
 
-/** `messages`: the SQL expression for the lines of a row. */
+/** `messages`: the SQL expression for the messages of a row as text, in the form of `toLines`. */
 function rowsWith(name: string, messages: string): OutboxRows {
   const leftovers: OutboxRows["leftovers"] = statement(
     name,

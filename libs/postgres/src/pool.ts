@@ -33,7 +33,7 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 8_000;
 const IDLE_STREAM_TIMEOUT_MS = 60_000;
 /** An unused connection is closed after this time. A new one costs a sign-in and new plans. */
 const IDLE_CONNECTION_MS = 60_000;
-/** The client waits this much longer than the statement timeout, in case the server is dead. */
+/** A dead server cancels nothing: the client gives up this long after the statement timeout. */
 const ANSWER_MARGIN_MS = 1_000;
 const STOP_DEADLINE_MS = 10_000;
 /**
@@ -297,7 +297,7 @@ class ClientTransaction implements Transaction {
   async commit(): Promise<void> {
     this.#isEnded = true;
     if (!this.#isBegun) await this.#begun;
-    await failuresOnTheSpot();
+    await untilSendFailuresReported();
     this.#throwFailure();
     const { command } = await this.#client.query("commit");
     // PostgreSQL answers in order, but pg reports some failures a moment later.
@@ -360,10 +360,10 @@ class ClientTransaction implements Transaction {
 
 /**
  * Resolves when statements that could not be sent, such as one with an unserializable value, have
- * failed. Otherwise the server would commit the other statements. Statements that cannot be sent
- * fail by the end of this tick, and are reported in the next tick.
+ * failed. Without this wait, the server would commit the other statements. Statements that cannot
+ * be sent fail by the end of this tick, and are reported in the next tick.
  */
-async function failuresOnTheSpot(): Promise<void> {
+async function untilSendFailuresReported(): Promise<void> {
   for (let tick = 0; tick < 2; tick += 1) await new Promise<void>((resolve) => process.nextTick(resolve));
 }
 

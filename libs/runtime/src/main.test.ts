@@ -108,7 +108,7 @@ describe("a process", () => {
     expect(exitCode).toBe(0);
   });
 
-  it("logs a failed start and exits 1 at a signal while the started components stop", async () => {
+  it("logs the failed start and exits 1, even if a signal arrives while the started components stop", async () => {
     const child = run(`start: async ({ scope, logger }) => {
       await scope.start("first", () => ({ value: 1, stop: async () => {
         const received = new Promise((resolve) => process.once("SIGTERM", resolve));

@@ -11,9 +11,10 @@ import type { Environment } from "./config.ts";
 export type Sampling = (parent: SpanContext | null) => boolean;
 
 /**
- * For a trace of a caller, the share is compared with the last eight hexadecimal digits of the
- * trace id, which are random (W3C Trace Context, level 2). A trace that begins here has no id yet:
- * the share is compared with a random number.
+ * `traceidratio` records a share of the traces: OTEL_TRACES_SAMPLER_ARG. For a trace of a caller,
+ * the share is compared with the last eight hexadecimal digits of the trace id, which are random
+ * (W3C Trace Context, level 2). A trace that begins here has no id yet: the share is compared with
+ * a random number.
  */
 const RANDOM_DIGITS = 8;
 const RANDOM_VALUES = 2 ** 32;

@@ -54,7 +54,7 @@ describe("telemetry", () => {
     expect(started({ METRICS: "on" }).text).not.toContain('demo_moving{place="first"}');
   });
 
-  it("serves metrics on METRICS_PORT, and then not on the HTTP port", () => {
+  it("serves metrics only on METRICS_PORT if it is set, not on the HTTP port", () => {
     const { status, served, elsewhere, text } = servedApart();
     expect(status).toBe(200);
     expect(served).toContain('demo_things_total{color="red"} 2\n');

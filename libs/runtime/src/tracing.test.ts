@@ -61,7 +61,7 @@ describe("a span", () => {
     expect(spans[1]?.parentId).toBe(spans[0]?.spanId);
   });
 
-  it("is not made for a parent that is not recorded, and begins no trace", () => {
+  it("is not made without a parent, or for a parent that is not recorded", () => {
     const spans = record();
     expect(startSpan("work", { role: "internal", parent: NOT_SAMPLED })).toBeNull();
     expect(startSpan("work", { role: "internal" })).toBeNull();

@@ -28,8 +28,8 @@ const NOBODY = 65_534;
  */
 const SETTINGS = ["shared_buffers=512MB", "max_wal_size=2GB", "max_connections=200", "synchronous_commit=on"];
 /**
- * Further settings of an ephemeral server. Its data need not survive a crash of the machine. A
- * dropped database causes a checkpoint, which would otherwise stall the commits of other tests.
+ * Further settings of an ephemeral server. Its data need not survive a crash of the machine. With
+ * fsync, the checkpoint of each dropped database would stall the commits of other tests.
  */
 const EPHEMERAL_SETTINGS = ["fsync=off", "full_page_writes=off"];
 /**

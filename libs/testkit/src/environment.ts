@@ -94,7 +94,7 @@ interface Parts {
 
 function assemble(parts: Parts): TestEnvironment {
   const secrets = generateSecrets();
-  const had = <T>(part: T | null, name: string): T => assertDefined(part ?? undefined, `"${name}" in needs`);
+  const needed = <T>(part: T | null, name: string): T => assertDefined(part ?? undefined, `"${name}" in needs`);
   const env: Record<string, string> = {
     HTTP_HOST: "127.0.0.1",
     LOG_LEVEL: "warn",
@@ -122,22 +122,22 @@ function assemble(parts: Parts): TestEnvironment {
     secrets,
     env,
     get kafkaBrokers() {
-      return had(parts.kafka, "kafka").brokers;
+      return needed(parts.kafka, "kafka").brokers;
     },
     get kafka() {
       return assertDefined(parts.kafka?.own ?? undefined, "ownKafka among the options");
     },
     get topicPrefix() {
-      return had(parts.kafka, "kafka").topicPrefix;
+      return needed(parts.kafka, "kafka").topicPrefix;
     },
     get postgresUrl() {
-      return had(parts.postgresUrl, "postgres");
+      return needed(parts.postgresUrl, "postgres");
     },
     get redis() {
-      return had(parts.redis, "redis");
+      return needed(parts.redis, "redis");
     },
     get redisUrl() {
-      return had(parts.redis, "redis").url;
+      return needed(parts.redis, "redis").url;
     },
     get clusters() {
       return assertDefined(parts.clusters ?? undefined, "clusters among the options");

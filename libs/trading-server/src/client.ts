@@ -220,7 +220,7 @@ function contractCalls(
   };
 }
 
-/** Whether each quote is of one of `symbols`, the only one of its symbol, and not after `at`. */
+/** Whether every quote has one of `symbols` and is not after `at`, and no symbol has two quotes. */
 function areRequested(quotes: readonly Quote[], symbols: readonly string[], at: string): boolean {
   const open = new Set(symbols);
   return quotes.every(({ symbol, measuredAt }) => open.delete(symbol) && Date.parse(measuredAt) <= Date.parse(at));

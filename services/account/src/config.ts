@@ -13,8 +13,8 @@ export const ConfigSchema = z.object({
   SERVICE_TOKEN_DIGESTS: configFields.serviceTokenDigests,
   INTERNAL_TOKEN: configFields.internalToken.optional(),
   /**
-   * Base URL of the finance service. It hides the transactions of deleted accounts, and books those
-   * of positions that a command closes.
+   * Base URL of the finance service. It hides the transactions of deleted accounts, and books the
+   * transactions of positions that a command closes.
    */
   FINANCE_URL: configFields.serviceUrl,
   /** Base URL of the metrics service: last samples, and deletion of account data. */
@@ -33,7 +33,7 @@ export const ConfigSchema = z.object({
   DIGEST_GRACE_MS: configFields.digestGraceMs,
   /**
    * Keys of generated passwords (decisions, 5.2). Each command names the key that derives its
-   * passwords. The gateway has the same keys; new commands name its first key.
+   * passwords. The gateway has the same keys; new commands name the gateway's first key.
    */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /** Keys that decrypt supplied passwords (decisions, 5.2); the gateway has the same keys. */

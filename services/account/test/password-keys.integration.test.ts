@@ -6,7 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { Harness } from "./harness.ts";
 
-/** A command that fails because of unexpected errors has at most three attempts. */
+/**
+ * A command fails after three attempts with unexpected errors. A fourth attempt shows that a
+ * missing key does not count as such an error.
+ */
 const LATE_ATTEMPT = 4;
 let env: Harness;
 beforeAll(async () => {

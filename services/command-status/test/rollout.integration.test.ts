@@ -61,6 +61,8 @@ const keep = (keptMonths = 13): Promise<void> =>
   maintainMonths({ months, keptMonths, logger, signal: new AbortController().signal });
 
 it("for a day after the migration, both releases store commands in the old table, and read each other's commands", async () => {
+  // `ourEvent`: this release stores only the event; `ourMessage`: only the message. With
+  // `EventFirst`, the named release stores the event, and then the other release the message.
   const [ours, theirs, ourEvent, ourMessage, ourEventFirst, theirEventFirst] = Array.from(
     { length: 6 },
     anyCommand,

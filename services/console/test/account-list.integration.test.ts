@@ -61,7 +61,7 @@ it("shows and exports nothing of another organization", async () => {
   expect((await stranger.ask("GET", path(".csv"))).status).toBe(404);
 });
 
-it("exports every matching account once, with their number in a header", async () => {
+it("exports every matching account once, with the number of rows in a header", async () => {
   const answer = await browser.ask("GET", path(".csv?dailyDrawdownMin=1"));
   expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(answer.headers.get("x-total-rows")).toBe("2345");

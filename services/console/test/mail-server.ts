@@ -53,7 +53,7 @@ export async function startMailServer(): Promise<MailServer> {
       let token = "";
       await eventually(() => {
         const found = new RegExp(`/console/${page}#([A-Za-z0-9_-]{43})`).exec(to(email).at(-1) ?? "")?.[1];
-        if (found === undefined) throw new Error(`no mail to ${email} has a link to ${page}`);
+        if (found === undefined) throw new Error(`the newest mail to ${email} has no link to ${page}`);
         token = found;
       });
       return token;

@@ -14,8 +14,8 @@ afterEach(() => {
 afterAll(() => harness.stop());
 
 /**
- * Calls `prepare` with a person of a new organization; then returns the organization's overview. An
- * earlier organization could get an old overview, which the console has cached.
+ * Calls `prepare` with a person of a new organization; then returns the organization's overview.
+ * The organization is new because the console caches overviews.
  */
 async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefined): Promise<ConsoleOverview> {
   const person = await harness.person({ credits: 100 });

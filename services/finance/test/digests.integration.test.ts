@@ -268,14 +268,14 @@ describe("the digests of transactions", () => {
     expect(second.digests.map(({ accountNumber }) => accountNumber)).toEqual(numbers.toSorted().slice(3, 6));
   });
 
-  it("of a deleted account stay, also if a day before the deletion is made again", async () => {
+  it("of a deleted account stay, also if the digests of a day before the deletion are made again", async () => {
     const accountNumber = anyAccountNumber();
     const deposit = { daysAgo: 1, second: 5, amounts: [2_000] };
     await published(eventsOf(accountNumber, 2, 100, [deposit]));
     const before = await digestsOf(yesterday());
     await harness.call("DELETE", `${serverId}/accounts/${accountNumber}`);
     expect(await digestsOf(yesterday())).toEqual(before);
-    // Yesterday is made again. The account was deleted today, so a digest of yesterday is made.
+    // The digests of yesterday are made again, also for this account: it was deleted only today.
     await harness.database.query(BEGIN_WITH, [serverId, addDays(today, -1)]);
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });

@@ -66,8 +66,8 @@ const ACCOUNT_READ_TIMEOUT_MS = 3_500;
  */
 const DELETE_TIMEOUT_MS = 15_000;
 /**
- * Maximum number of concurrent requests that wait for a command's final state. One more is answered
- * with the current state. Each holds a connection.
+ * Maximum number of concurrent requests that wait for a command's final state. Each waiting request
+ * holds a connection. A further request is answered with the current state.
  */
 const MAX_WAITING_REQUESTS = 1_000;
 /**

@@ -10,15 +10,18 @@ import { type Organization, type Platform, startPlatform } from "./platform.ts";
 
 let platform: Platform;
 let organization: Organization;
-/** Open responses of the stand-in for the account service that no test has taken; oldest first. */
-const owned: ServerResponse[] = [];
+/**
+ * Open responses of the stand-in for the account service, oldest first. `asked` removes the
+ * response that it returns.
+ */
+const openResponses: ServerResponse[] = [];
 let owner: Server;
 let url: string;
 
 beforeAll(async () => {
   platform = await startPlatform();
   organization = await platform.organization(100_000);
-  owner = createServer((_request, response) => owned.push(response)).listen(0, "127.0.0.1");
+  owner = createServer((_request, response) => openResponses.push(response)).listen(0, "127.0.0.1");
   await once(owner, "listening");
   const address = owner.address();
   assert(address !== null && typeof address === "object", "the server has no TCP port");
@@ -47,8 +50,8 @@ async function bytesOf(response: IncomingMessage): Promise<Buffer> {
 
 /** Waits for the next request to the stand-in; begins the response with 200 and returns it. */
 async function asked(): Promise<ServerResponse> {
-  await expect.poll(() => owned.length).toBeGreaterThan(0);
-  const response = owned.shift();
+  await expect.poll(() => openResponses.length).toBeGreaterThan(0);
+  const response = openResponses.shift();
   assert(response !== undefined, "no request is waiting at the owner");
   return response.writeHead(200, { "content-type": "application/json" });
 }

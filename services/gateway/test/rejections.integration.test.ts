@@ -216,7 +216,7 @@ describe("an unknown resource", () => {
     expectError(answer, 405, "METHOD_NOT_ALLOWED", "Method not allowed", 0);
   });
 
-  it("is 404 for a removed server if the operation has that status, else 403", async () => {
+  it("is 404 for a removed server if the operation lists 404, else 403", async () => {
     const left = await platform.organization(100);
     await platform.publish({ ...left.server, version: 2, status: "removed" });
     const path = `servers/${left.server.serverId}`;

@@ -145,7 +145,7 @@ describe("2,000 subscribes at once", () => {
 });
 
 describe("messages that wait for the account service", () => {
-  it("stop the reading of their socket at a maximum number, until they are answered; none is lost", async () => {
+  it("stop the reading of their socket while the maximum number of them waits; none is lost", async () => {
     const narrow = await harness.metrics({ MAX_SUBSCRIPTIONS_PER_SOCKET: "10", ROLES: "stream" });
     const account = harness.account();
     const { serverId } = harness;

@@ -1,7 +1,8 @@
 /**
  * Runs the client of `docs/examples` as its own process against a metrics process, over a
  * connection that is cut. The client reconciles with two routes of the gateway. The first request
- * to these routes fails; later requests get the examples of the reference.
+ * to these routes fails; later requests get the example responses of the
+ * OpenAPI document.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -174,7 +175,7 @@ async function startGatewayRoutes(): Promise<Started<string>> {
   return { value: value.url, stop };
 }
 
-/** The example response of a GET in the reference. */
+/** The example response of a GET in the OpenAPI document. */
 function exampleOf(route: string): unknown {
   const method = openApiDocument().paths[route.replaceAll(/:(\w+)/g, "{$1}")]?.["get"];
   const { responses } = method as { responses: Record<string, { content: Record<string, { example: unknown }> }> };

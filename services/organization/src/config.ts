@@ -23,7 +23,7 @@ export const ConfigSchema = z.object({
   /**
    * Months of entries to keep before the current month; of older entries only sums stay. At least
    * 3: a repeated entry is looked for in the current and the previous month, and the usage list
-   * looks for the reservation of a release up to 62 days earlier.
+   * looks for the reservation of released credits up to 62 days before their release.
    */
   CREDIT_ENTRIES_KEPT_MONTHS: configFields.integer(MIN_KEPT_MONTHS, MAX_KEPT_MONTHS).default(DEFAULT_KEPT_MONTHS),
   SERVICE_TOKEN: configFields.serviceToken,

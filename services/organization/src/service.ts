@@ -194,7 +194,8 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 }
 
 /**
- * Runs before anything is recorded: a shard that was idle for long must be in the current month.
+ * Runs before anything is recorded, because an entry is recorded in the month of its shard's epoch.
+ * After a long stop of the service, this epoch can be in a past month.
  */
 async function startCreditMonths(context: MainContext<Config>, months: CreditMonths): Promise<void> {
   const { config, clock, logger } = context;

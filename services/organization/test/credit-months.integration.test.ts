@@ -387,7 +387,7 @@ test("a shard with an old epoch records only after its epoch is raised; the curr
   }
 });
 
-test("closings of months before the last dropped month are deleted", async () => {
+test("wallet closings of months before the last dropped month are deleted", async () => {
   expect(await createCreditMonths(harness.database).deleteClosings(1_000_000)).toBeGreaterThan(0);
 });
 

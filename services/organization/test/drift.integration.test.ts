@@ -61,7 +61,7 @@ async function usedWallet(): Promise<string> {
   return organizationId;
 }
 
-async function inRedis(organizationId: string, change: number): Promise<void> {
+async function changeInRedis(organizationId: string, change: number): Promise<void> {
   await context.redis.commands.hincrby(walletKey(shardOf(organizationId), organizationId), "available", change);
 }
 
@@ -111,7 +111,7 @@ test("a settlement that the ledger has and Redis does not have yet is no drift",
 
 test("a wallet that differs in Redis drifts: it is logged, measured and not corrected", async () => {
   const organizationId = await usedWallet();
-  await inRedis(organizationId, 4);
+  await changeInRedis(organizationId, 4);
   for (let check = 0; check < 2; check += 1) {
     expect(await checkDrift(context)).toMatchObject([
       { organizationId, source: "redis", expected: { available: 92 }, found: { available: 96 } },
@@ -120,12 +120,12 @@ test("a wallet that differs in Redis drifts: it is logged, measured and not corr
   }
   expect(logged).toHaveLength(2);
   expect(JSON.parse(logged[0] ?? "")).toMatchObject({ level: "error", msg: "a wallet drifts", organizationId });
-  await inRedis(organizationId, -4);
+  await changeInRedis(organizationId, -4);
   expect(await checkDrift(context)).toEqual([]);
   expectMeasured(0, 0);
 });
 
-test("a wallet drifts if its entries give other sums, also after an earlier check without drift", async () => {
+test("a wallet that differs from the sums of its entries drifts, also after an earlier check without drift", async () => {
   const organizationId = await usedWallet();
   await harness.database.query(changeWallet, [organizationId, 3]);
   const sources = (await checkDrift(context)).map((drift) => [drift.organizationId, drift.source]);

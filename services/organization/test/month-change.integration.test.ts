@@ -17,7 +17,8 @@ test("a shard moves into the next month although copying its wallets exceeds the
   });
   try {
     const shard = shardOf(await organizationWith(fresh, 100));
-    // The copy takes longer than the statement timeout of this pool plus the client's extra wait.
+    // The copy takes longer than 1.2 s: the statement timeout and 1 s more. After this time, the
+    // pool gives up other queries.
     const copySlowly = [
       `create function copy_slowly() returns trigger language plpgsql as $$ begin perform pg_sleep(1.5); return new; end $$`,
       `create trigger copy_slowly before insert on wallet_closings for each statement execute function copy_slowly()`,

@@ -38,7 +38,7 @@ const ofTrace = (traceId: string): readonly KeptSpan[] => recorder.spans.filter(
 /** The last message that was published under a key. */
 const publishedAs = (key: string) => harness.kafka.taken.findLast((message) => message.key === key);
 
-test("a charge and its message are recorded in the trace of the request; a charge without a trace makes no span", async () => {
+test("a charge and the credits event that it causes are in the trace of the request; a charge without a trace makes no span", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 10, 9), await organizationWith(harness, 10, 9)];
   const { traceId, traceparent } = requestSpan();

@@ -204,7 +204,7 @@ it("compares valuations with rules whose activation was committed, also if every
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("makes new rules active from the same offset as rules that a crashed process made active, or a later one", async () => {
+it("makes new rules active from no earlier offset than the rules that a crashed process made active", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
   const crashed = startMember();
@@ -284,7 +284,7 @@ it("records a breach while a checkpoint waits for the database", async () => {
   expect(commitOffset()).toBe(2n);
 });
 
-it("a breach that the next owner finds when rules change has the offset of its valuation, but no offset if the topic was recreated or the account has moved", async () => {
+it("a breach that the next owner finds when rules change has the offset of its valuation, but no offset if the topic was recreated or the account has moved to another partition", async () => {
   const breachAfter = async ({ topicId = "topic", isMoved = false }) => {
     const account = anyAccountNumber();
     partition += 1;

@@ -39,8 +39,8 @@ interface Reference {
 }
 
 /**
- * The alerts of an account, in the order of the steps. A valuation that was measured before one
- * that precedes it in the log does not count. The result can be wrong if the clocks change between
+ * The alerts of an account, in the order of the steps. A valuation does not count if an earlier
+ * step has values that were measured later. The result can be wrong if the clocks change between
  * midnight and the start of a day, or if a rule changes its time zone or the start of its day.
  */
 export function alertsByWholePast(
@@ -80,7 +80,8 @@ export function alertsByWholePast(
 
 /**
  * When rules are set, the former rules are compared with the seed, unless the seed is older than
- * the last values. The new rules are compared with the newer values of both.
+ * the last values. The new rules are compared with the seed or the last values, whichever are
+ * newer.
  */
 function momentsOf(steps: readonly Step[]): Moment[] {
   const moments: Moment[] = [];

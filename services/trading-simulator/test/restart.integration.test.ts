@@ -95,9 +95,9 @@ describe("a restart", () => {
     const first = await startTradingServer(environment);
     const serverId = await configuredServer(first);
     const account = await tradingAccount(first, serverId);
-    // Answered changes are stored, even if the states of their accounts are not stored yet.
     await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
     const before = await view(first, serverId, account);
+    // Answered changes are stored, even if the states of their accounts are not stored yet.
     await first.kill(signal);
 
     const second = await startTradingServer(environment);

@@ -20,7 +20,7 @@ export const TOPIC_PREFIX = "bare-path.";
 export const PARTITIONS = 4;
 export const ORGANIZATION_ID = "01900000-0000-7000-8000-000000000001";
 export const SERVER_ID = "01900000-0000-7000-8000-000000000002";
-/** Separator of texts in one parameter; no text contains it. */
+/** Separates texts that are joined in one SQL parameter; no text contains it. */
 export const SEPARATOR = "\x1f";
 const POOL_SIZE = 8;
 
@@ -47,8 +47,8 @@ export interface BareProcess extends ReturnType<typeof bareKafka> {
   /** Runs a named statement. */
   readonly query: <Row extends object>(name: string, text: string, values: readonly unknown[]) => Promise<Row[]>;
   /**
-   * Reads a topic. `intervals` are approximately the intervals of the replaced service for this
-   * topic, when no caller waits for the effect of a message.
+   * Reads a topic. `intervals` are approximately those with which the replaced service reads this
+   * topic while no caller waits for the effect of a message.
    */
   readonly consume: (
     topic: TopicContract,

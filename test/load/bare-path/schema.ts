@@ -1,6 +1,6 @@
 /**
- * Creates the topics and tables of the bare path (docs/testing.md). Each table has most keys and
- * indexes of kapi's table that change at a deposit.
+ * Creates the topics and tables of the bare path (docs/testing.md). Each table has most of the keys
+ * and indexes that a deposit changes in kapi's table.
  */
 import { createTopics } from "@kapi/kafka";
 import pg from "pg";

@@ -1,6 +1,6 @@
 /**
- * The check, before topics grow, whether the log is handled and stored. Topics whose consumers
- * accept any order are not checked (`CONSUMER_GROUPS`).
+ * Checks before topics grow whether the consumers have handled the log, and whether checkpoints
+ * include all samples. Topics whose consumers accept any order are not checked (`CONSUMER_GROUPS`).
  */
 import { CONSUMER_GROUPS, markerKey, OFFSETS_PER_GENERATION, PartitionCheckpoint, TOPICS } from "@kapi/contracts";
 import { endOffsets, hasGroupReached, type KafkaConnection, startLogReader, topicEnd } from "@kapi/kafka";
@@ -44,7 +44,8 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
     // The end of the samples is final only after all valuations have become samples.
     if (groups.length > 0) return groups;
     const samples = await endOffsets(kafka, TOPICS.metricsSamples);
-    // A marker beyond the end belongs to a deleted topic: the recreated topic has no marker yet.
+    // A marker beyond the end belongs to a deleted topic. The recreated topic has no marker yet, so
+    // the checkpoints of the partition are behind.
     return [...samples].flatMap(([partition, end]) =>
       (marked.get(partition) ?? 0) === Number(end) ? [] : [`checkpoints of partition ${partition} of metrics.samples`],
     );

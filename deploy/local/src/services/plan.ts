@@ -231,7 +231,7 @@ function consoleEnvironment(ports: Ports): Environment {
   };
 }
 
-/** The name of the variable of a secret, or of a service without the suffix `_URL`. */
+/** The variable of a secret; for a service, its URL variable without the suffix `_URL`. */
 function variableOf(name: string): string {
   return name.replaceAll("-", "_").toUpperCase();
 }

@@ -653,7 +653,7 @@ local function settle_where(keys, args, only_known)
   for i = 1, (#keys - 1) / 3 do
     local found, at = wallets[keys[i * 3 - 1]], i * 4 - 2
     if tonumber(args[at + 3]) < synced_epoch then
-      -- The wallets of the sync include the settlement. If there is a reservation all the same, it
+      -- The wallets of the sync include the settlement. If its reservation exists, the reservation
       -- was made after the sync, and is released.
       if found.known[args[at]] and found.wallet[1] then apply_settlement(found, args[at], args[at + 1], 'release') end
       outcomes[i] = 'included'

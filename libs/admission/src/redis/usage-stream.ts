@@ -76,7 +76,7 @@ export function usageBacklog(redis: RedisConnection, shards: readonly Shard[]): 
 }
 
 /**
- * Kind, credits, charge, organization, operation and request id, as the library writes them. Only
+ * Kind, credits, charge, organization, operation and request id, as kapi.lua writes them. Only
  * the request id may have spaces.
  */
 const ENTRY = /^(consume|reserve|refund) (\d+) (\S+) (\S+) (\S+) (.*)$/s;
@@ -108,7 +108,7 @@ export function usageFromWire([entryId, fields]: [string, string[]]): UsageEntry
   };
 }
 
-/** Parses the name of a caller as the library wrote it: the id of a key, or `user/<id>`. */
+/** Parses the name of a caller as kapi.lua wrote it: the id of a key, or `user/<id>`. */
 function callerFromName(name: string): Actor | null {
   if (name === "") return null;
   return name.includes("/") ? actorFromText(name) : { type: "key", id: name };

@@ -13,7 +13,7 @@ export interface WalletState {
   readonly updatedAtMs: number;
 }
 
-/** Parses a wallet from its fields, in the order of the library. */
+/** Parses a wallet from its fields, in the order of `WALLET_FIELDS` in `kapi.lua`. */
 export function walletReply(organizationId: string, reply: unknown): WalletState {
   const [id, available, reserved, consumed, purchased, threshold, created, updated] = arrayReply(reply);
   return {

@@ -153,7 +153,8 @@ export class Committer<A extends PlatformAccount, S extends PlatformServer> {
 
   /**
    * Stores every account whose stored state is older than its newest journal row, `chunk` per
-   * transaction. Resolves with the position up to which all stored accounts have all rows.
+   * transaction. Resolves with a journal position: the stored state of every account includes all
+   * rows of the account up to this position.
    */
   async storeAccounts(chunk: number): Promise<number> {
     const accounts = [...this.#lazyAccounts];

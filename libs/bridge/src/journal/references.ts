@@ -1,6 +1,6 @@
 /**
- * Outcomes by reference. The journal keeps them for good. The newest outcomes, and all that are not
- * stored yet, are also in memory. Concurrent requests with the same reference run one after
+ * Outcomes by reference. The journal keeps them permanently. The newest outcomes, and all that are
+ * not stored yet, are also in memory. Concurrent requests with the same reference run one after
  * another, so a reference never has two outcomes.
  */
 import { deferred } from "@kapi/kernel";
@@ -35,7 +35,7 @@ export class References {
   async hold(serverId: string, references: readonly string[]): Promise<HeldReferences> {
     const keys = references.map((reference) => keyOf(serverId, reference));
     for (let other = this.#holderOf(keys); other !== undefined; other = this.#holderOf(keys)) await other;
-    // All in one synchronous step, so that two batches cannot deadlock.
+    // Locks all keys in one synchronous step, so that two requests cannot deadlock.
     const released = deferred<void>();
     for (const key of keys) this.#held.set(key, released.promise);
     const release = (): void => {

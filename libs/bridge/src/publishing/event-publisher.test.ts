@@ -8,7 +8,7 @@ import { EventPublisher } from "./event-publisher.ts";
 const logger = createLogger({ service: "test", level: "silent" });
 const eventAt = (position: number): PublishableEvent => ({ position, key: "a", value: String(position) });
 
-it("publishes an event that is pushed in any moment in which the run before ends", async () => {
+it("publishes every event, also one that is pushed while the publishing of an earlier one ends", async () => {
   for (let turns = 0; turns < 20; turns += 1) {
     const sent: string[] = [];
     const send: Producer["send"] = (_topic, { value }) => {

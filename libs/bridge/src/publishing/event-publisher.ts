@@ -73,7 +73,7 @@ export class EventPublisher {
 
   /**
    * Number of journal rows after the last published position, up to the last committed one. Rows
-   * without an event count too, so fewer events may be missing on the topic.
+   * without an event count too, so the topic may lack fewer events than this number.
    */
   get unpublished(): number {
     return this.#committed - this.#published;

@@ -24,7 +24,7 @@ it("resends only unacknowledged valuations, before newer ones", async () => {
   expect(sent).toEqual(["a1", "b1", "a2", "b2", "b1", "b2", "b3"]);
 });
 
-it("publishes a valuation that is pushed in any moment in which the run before ends", async () => {
+it("publishes a valuation at whichever microtask it is pushed, even while the previous run ends", async () => {
   for (let turns = 0; turns < 20; turns += 1) {
     const sent: string[] = [];
     const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {

@@ -1,7 +1,7 @@
 /**
- * Publishes valuations to `trading.valuations`, in order per account. But a valuation that is sent
- * again can follow a newer one of its chunk. While the queue is full, only the newest of an
- * account's further valuations is kept: older ones have no use.
+ * Publishes valuations to `trading.valuations`, in order per account. The exception: a valuation
+ * whose first send failed can follow a newer valuation of its account. While the queue is full, only
+ * the newest of an account's further valuations is kept: older ones have no use.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
@@ -17,8 +17,8 @@ const MAX_QUEUED_VALUATIONS = 20_000;
 const RETRY_DELAY_MS = 250;
 const STOP_DEADLINE_MS = 2_000;
 
-/** The Kafka producer. The event publisher may use the same one. */
 interface ValuationPublisherOptions {
+  /** May also be the producer of the event publisher. */
   readonly producer: Producer;
   readonly logger: Logger;
 }

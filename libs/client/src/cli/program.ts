@@ -36,15 +36,15 @@ Examples:
 Each command shows its options with --help. For scripts: kapi help exit-codes`;
 
 const EXIT_CODES_TEXT = `
-0  done; what runs until you stop it, such as kapi stream, also exits with 0
+0  done, or you stopped a command that has no end, such as kapi stream
 1  kapi rejected the request, the queued command failed or expired, a check
    found a fault, or the command line failed in another way; standard error
    has the reason
 2  unknown command, a missing or invalid argument or setting, or a file that
    cannot be read
-3  no result yet: the queued command still runs, you stopped the program,
-   kapi cannot be reached, or kapi answered 429 or 5xx; repeat the call with
-   the same --key
+3  no result yet: the queued command still runs, you stopped the program
+   before its result, kapi cannot be reached, or kapi answered 429 or 5xx;
+   repeat the call with the same --key
 4  the key is not accepted, lacks a scope, or does not reach the server
 `;
 

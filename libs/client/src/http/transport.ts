@@ -17,7 +17,7 @@ const LAST_ANSWER_MS = 1_000;
 const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 const TOO_MANY_REQUESTS = 429;
 const API_PATH = "/api/v1";
-/** Other characters are not allowed in a header of HTTP, or would end the key. */
+/** Printable ASCII: other characters are not allowed in a header. A space would end the key. */
 const KEY = /^kapi\.[!-~]+$/;
 /** The options that give a base address: the accepted schemes, and an example for error texts. */
 const ADDRESSES = {
@@ -258,7 +258,7 @@ export function parseAddress(option: keyof typeof ADDRESSES, value: string): str
   if (address === null || !schemes.test(address.protocol)) {
     throw new TypeError(`${option} must be an address such as ${example}: "${value}"`);
   }
-  // `fetch` rejects such an address.
+  // `fetch` rejects an address with a user name or a password.
   if (address.username !== "" || address.password !== "") {
     address.username = "";
     address.password = "";

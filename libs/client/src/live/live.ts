@@ -251,7 +251,7 @@ export class Live {
     const { slot } = known;
     slot.followers.delete(follower);
     if (slot.followers.size > 0 || slot.connection === null) return;
-    // The connection closes: an account that is followed now needs another slot.
+    // The connection closes, so an account that is followed from now on needs another slot.
     this.#slots.delete(slot);
     slot.connection.close();
   }
@@ -273,7 +273,8 @@ export class Live {
       const text = `the handler is slow: ${share + dropped} events waited; the last ${dropped} are read again later`;
       this.#options.onError?.(new Error(text), follower.account);
     }
-    // With very many accounts, even one message of each is more than half of the maximum.
+    // With very many accounts, even one message of each is more than half of the maximum. Then
+    // shorter queues did not end the pause.
     if (this.#pause !== null) this.#resume(this.#pause);
   }
 

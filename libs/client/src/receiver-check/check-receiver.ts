@@ -114,7 +114,8 @@ function isExpected(status: number | null, expected: Expectation): boolean {
 }
 
 function problemOf(expected: Expectation, statuses: readonly (number | null)[]): string {
-  if (expected === "reject") return "a delivery that is not authentic must be answered with 4xx, and have no effect";
+  if (expected === "reject")
+    return "a delivery with an invalid signature or time must be answered with 4xx, and have no effect";
   if (statuses.includes(null))
     return `no answer within ${ANSWER_TIMEOUT_MS / 1_000} s, or a lost connection: kapi sends the event again`;
   if (statuses.includes(410)) return "410 disables the endpoint";

@@ -16,13 +16,13 @@ export function digestsOf(state: FakeState, serverId: string, date: string): Jso
 
 function digestOf(state: FakeState, { serverId, accountNumber, ...account }: StoredAccount, date: string): Json {
   const transactions = account.transactions.filter(({ recordedAt }) => String(recordedAt).startsWith(date));
-  const before = account.transactions.filter(({ recordedAt }) => String(recordedAt).slice(0, date.length) <= date);
+  const untilDate = account.transactions.filter(({ recordedAt }) => String(recordedAt).slice(0, date.length) <= date);
   const deals = account.deals.filter(({ executedAt }) => String(executedAt).startsWith(date));
   const content = {
     accountNumber,
     date,
     currency: "USD" as const,
-    closingBalance: sum(before, "amount"),
+    closingBalance: sum(untilDate, "amount"),
     transactions: {
       count: transactions.length,
       amount: sum(transactions, "amount"),

@@ -43,7 +43,7 @@ it("returns events of kinds that this version does not know", () => {
 });
 
 it.each([
-  ["a changed byte", `${BODY} `, signed(), SECRET],
+  ["an added byte", `${BODY} `, signed(), SECRET],
   ["another secret", BODY, signed(BODY, new Date(), OTHER), SECRET],
   ["an old time", BODY, signed(BODY, new Date(Date.now() - 6 * 60_000)), SECRET],
   ["a time in the future", BODY, signed(BODY, new Date(Date.now() + 6 * 60_000)), SECRET],

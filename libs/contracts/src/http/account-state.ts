@@ -23,7 +23,7 @@ export type OpenPosition = z.infer<typeof OpenPosition>;
 /** The equity of the last stored snapshot at or before a time, in units of currency. */
 export const StoredEquity = z.object({
   value: z.number(),
-  /** The minute in which it was measured. It was over at the time of the state. */
+  /** The minute in which the equity was measured. It was over at the time of the state. */
   measuredAt: z.iso.datetime(),
   /** From `measuredAt` to the time of the state: up to a minute more than the age of the value. */
   ageMs: z.int().min(0),

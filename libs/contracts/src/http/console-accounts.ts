@@ -211,8 +211,9 @@ export const EquityPoint = z.object({
   lowest: z.number(),
   highest: z.number(),
   /**
-   * The deepest drawdown to an equity of this part. `to` is that equity. `from` is the highest
-   * equity before it, also in earlier parts and in `before`. Both are equal without a drawdown.
+   * The deepest drawdown that ends in this part, at the equity `to`. `from` is the highest equity
+   * before `to`, also in earlier parts and in `before` of the history. Without a drawdown, `from`
+   * and `to` are equal.
    */
   drawdown: z.object({ from: z.number(), to: z.number() }),
 });
@@ -220,7 +221,7 @@ export type EquityPoint = z.infer<typeof EquityPoint>;
 
 /**
  * Equity of an account over time, from stored minutes. An account has a stored minute only if its
- * values changed in the minute: between two points the equity is that of the earlier one.
+ * values changed in the minute: between two points the equity is that of the earlier point.
  */
 export const EquityHistory = z.object({
   from: z.iso.datetime(),

@@ -44,7 +44,10 @@ export type ConsoleRequest = z.infer<typeof ConsoleRequest>;
 export const ConsoleRequestsAnswer = z.object({
   requests: z.array(ConsoleRequest),
   nextCursor: z.string().nullable(),
-  /** Time of the oldest request that the search looked at; null if it reached the end. */
+  /**
+   * How far back the search has come: the time of the request that `nextCursor` names. Null if the
+   * search reached the end.
+   */
   searchedTo: z.iso.datetime().nullable(),
   /** Number of requests of the searched time that were not logged. */
   omitted: z.object({ reads: z.int().min(0), others: z.int().min(0) }),

@@ -43,7 +43,7 @@ export type CreditUsage = z.infer<typeof CreditUsage>;
 /** Maximum length of `X-Request-Id`, in characters (decisions, 1.6). */
 const X_REQUEST_ID_CHARACTERS = 200;
 
-/** Query of listCreditUsage; the time is `at`. */
+/** Query of listCreditUsage; `from` and `to` filter by `at`. */
 export const ListCreditUsageQuery = checkedPageQuery(
   z.object({
     ...cursorFields("usage"),

@@ -115,7 +115,7 @@ export const EvidenceReference = z.object({
    * initial balance, from the creation of the account to the breach.
    */
   value: MoneyText,
-  /** The value of which a limit in percent is a share. */
+  /** A limit in percent is a percentage of this value. */
   base: MoneyText,
   /**
    * When the values were measured that gave the reference. `rule.activeFrom` if no measured values
@@ -159,7 +159,7 @@ export const EvidenceBreach = z.object({
   commandId: z.guid().nullable(),
 });
 
-/** An open position at `breach.extremeAt`; at `breach.at` if no position was open then. */
+/** An open position at `breach.extremeAt`, or at `breach.at` if none was open at `extremeAt`. */
 export const EvidencePosition = z.object({
   positionId: Name,
   symbol: Name,

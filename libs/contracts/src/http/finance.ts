@@ -52,7 +52,7 @@ export const Transaction = z.object({
 });
 export type Transaction = z.infer<typeof Transaction>;
 
-/** Query of listTradingAccountTransactions; the time is `recordedAt`. */
+/** Query of listTradingAccountTransactions; `from` and `to` filter by `recordedAt`. */
 export const ListTransactionsQuery = checkedPageQuery(
   z.object({
     ...cursorFields("transactions"),

@@ -67,7 +67,7 @@ export type Deal = z.infer<typeof Deal>;
 
 export const PositionStatusFilter = z.enum(["all", ...POSITION_STATUSES]);
 
-/** Query of listTradingAccountOrders; the time is `createdAt`. */
+/** Query of listTradingAccountOrders; `from` and `to` filter by `createdAt`. */
 export const ListOrdersQuery = checkedPageQuery(
   z.object({
     ...cursorFields("orders"),
@@ -80,7 +80,7 @@ export const ListOrdersQuery = checkedPageQuery(
 );
 export type ListOrdersQuery = z.infer<typeof ListOrdersQuery>;
 
-/** Query of listAccountDeals; the time is `executedAt`. */
+/** Query of listAccountDeals; `from` and `to` filter by `executedAt`. */
 export const ListDealsQuery = checkedPageQuery(
   z.object({
     ...cursorFields("deals"),
@@ -94,7 +94,7 @@ export const ListDealsQuery = checkedPageQuery(
 );
 export type ListDealsQuery = z.infer<typeof ListDealsQuery>;
 
-/** Query of listAccountPositions; the time is `openedAt`. */
+/** Query of listAccountPositions; `from` and `to` filter by `openedAt`. */
 export const ListPositionsQuery = checkedPageQuery(
   z.object({
     ...cursorFields("positions"),

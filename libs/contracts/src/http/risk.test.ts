@@ -10,6 +10,6 @@ it.each([
   [{ limit: { percent: 7 }, startValue: 100_000.3, lockAt: 93_000.28 }, true],
   [{ limit: { percent: 7 }, startValue: 100_000, lockAt: 93_000 }, true],
   [{ limit: { percent: 7 }, startValue: 100_000, lockAt: 92_999.99 }, false],
-])("a lock is accepted from the first threshold of its rule on: %j, accepted: %s", (fields, isAccepted) => {
+])("`lockAt` must not be below the first threshold of its rule: %j, accepted: %s", (fields, isAccepted) => {
   expect(RiskRules.safeParse([{ ...RULE, ...fields }]).success).toBe(isAccepted);
 });

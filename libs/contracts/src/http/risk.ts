@@ -228,7 +228,7 @@ export const RiskBreach = RiskAlert.extend({
 });
 export type RiskBreach = z.infer<typeof RiskBreach>;
 
-/** Query of listRiskBreaches; the time is `measuredAt`. */
+/** Query of listRiskBreaches; `from` and `to` filter by `measuredAt`. */
 export const ListRiskBreachesQuery = checkedPageQuery(
   z.object({ ...cursorFields("breaches"), ...TIME_FIELDS, ruleId: RiskRuleId.optional() }),
 );
@@ -237,7 +237,7 @@ export type ListRiskBreachesQuery = z.infer<typeof ListRiskBreachesQuery>;
 /** Answer of listRiskBreaches, newest first. */
 export const RiskBreachesAnswer = z.object({ breaches: z.array(RiskBreach), pagination: Pagination });
 
-/** Above the error of a percentage that is computed with floating-point numbers. */
+/** Tolerance in minor units, because a percentage is computed with floating-point numbers. */
 const ROUNDING_MINOR = 1e-6;
 
 function rejectContradictions(rules: readonly RiskRule[], context: z.core.$RefinementCtx<RiskRule[]>): void {

@@ -304,7 +304,7 @@ export const WebhookDelivery = z.object({
 });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
-/** Query of listWebhookDeliveries; the time is `createdAt`. */
+/** Query of listWebhookDeliveries; `from` and `to` filter by `createdAt`. */
 export const ListDeliveriesQuery = checkedPageQuery(
   z.object({
     ...cursorFields("deliveries"),

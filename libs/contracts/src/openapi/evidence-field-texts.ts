@@ -13,7 +13,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceEvent.sequence":
     "Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach.",
   extremeValue:
-    "The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals.",
+    "The lowest equity in the minute after the breach, or for a profit target the highest equity or balance, whichever the rule compares; null unless stored. In units of the account's currency, with two decimals.",
   extremeAt: "When the trading server measured `extremeValue`, UTC; null unless stored.",
   format: "The format of the document.",
   "BreachEvidence.kind": "Kind of the document.",
@@ -74,11 +74,11 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceBreach.threshold": `Value at which the rule is breached. ${MONEY}`,
   "EvidenceBreach.value": `Value that reached the threshold. ${MONEY}`,
   "EvidenceReference.value": `The value, with the deposits and withdrawals since \`at\`. ${MONEY}`,
-  base: `The value of which a limit in percent is a share. ${MONEY}`,
+  base: `A limit in percent is a percentage of this value. ${MONEY}`,
   "EvidenceReference.at": "When the values of the reference were measured, UTC.",
   valuationIndex:
     "Index in `records` of the valuation that reached the threshold; null if it is not in `records`, or not known.",
-  "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest value. ${MONEY}`,
+  "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest equity or balance, whichever the rule compares. ${MONEY}`,
   "EvidenceBreach.extremeAt": "When the trading server measured `extremeValue`, UTC.",
   "EvidenceBreach.sequence": "Sequence of the sample that includes the valuation; null if no sample does.",
   "EvidenceBreach.action": "What kapi did at the breach.",

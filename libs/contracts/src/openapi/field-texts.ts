@@ -73,7 +73,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "AccountDisableResult.cancelled": "With `flatten`: ids of the cancelled orders.",
   "ClosedPosition.positionId": "Id of the position.",
   "ClosedPosition.dealIds": "Ids of the deals that closed it.",
-  "ClosedPosition.price": "Price of the last of these deals.",
+  "ClosedPosition.price": "Price of the last deal in `dealIds`.",
   riskRules: "The active rules.",
   "DigestsAnswer.digests": "The digests, by account number.",
   "DigestsAnswer.date": "The day, in UTC.",
@@ -117,7 +117,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
     "Local time at which a day starts. If daylight saving time skips it, the day starts at the first instant after the gap; if it is repeated, at its first occurrence.",
   trailing:
     "Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set, and at least from `startValue`.",
-  startValue: `Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. ${MONEY}`,
+  startValue: `Value from which the loss or profit counts. Deposits and withdrawals after the rule is set change this value. Absent: the initial balance of the account. ${MONEY}`,
   lockAt: `Only with \`trailing\`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. ${MONEY}`,
   warnAt: "Percent of the limit at which `risk.warning` is sent, 1 to 99; absent: no warning.",
   account: "The account, with its live values.",
@@ -163,7 +163,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   completedAt: "When the final state was reached, UTC; null until then.",
   create: "Credits for the creation of an account.",
   createdAt: "When it was created, UTC.",
-  createdBy: "Who caused it; null or absent if nobody did through kapi.",
+  createdBy:
+    "Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it.",
   credentials: "Access data of the account.",
   "CommandEnvelope.credentials": "The passwords of a new account: in the first answer only.",
   "PasswordResetEnvelope.credentials": "Always absent: only the creation of an account returns these passwords.",
@@ -187,7 +188,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "Transaction.description": "Text of the request, or of the trading server; null if there is none.",
   disabledAt: "When the account was last disabled, UTC; null if it never was.",
   disabledReason:
-    "`owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days); null while enabled.",
+    "`owner` (you), `gone` (the endpoint answered 410), or `failing` (all attempts failed for 5 days); null while enabled.",
   duplicate: "Whether an earlier request with the same idempotency key queued the command.",
   durationMs: "Duration of the attempt, in milliseconds.",
   endpoint: "The endpoint as it is now.",

@@ -20,7 +20,10 @@ const ERROR_RESPONSES = {
     name: "RateLimited",
     text: "The key has made too many requests, or too many requests run at the same time. Not billed; retry after `Retry-After`.",
   },
-  500: { name: "InternalError", text: "Something failed on our side. Not billed; a retry with the same key is safe." },
+  500: {
+    name: "InternalError",
+    text: "Something failed on our side. Not billed; a retry with the same idempotency key is safe.",
+  },
 } as const;
 export type ErrorStatus = keyof typeof ERROR_RESPONSES;
 /** Statuses with `Retry-After` in some answers. */
@@ -35,7 +38,8 @@ const MOVED_CODES: readonly (readonly [ErrorStatus, ErrorCode])[] = [
   [400, "ACCOUNT_NOT_FOUND"],
 ];
 /**
- * Codes of the live stream's handshake, of the console and of unknown paths: no operation has them.
+ * Codes of the live stream's handshake, of the console, and of unknown paths and methods: no
+ * operation has them.
  */
 const NO_OPERATIONS_CODES: ReadonlySet<ErrorCode> = new Set([
   "TOO_MANY_CONNECTIONS",
@@ -101,7 +105,8 @@ export const RESPONSE_HEADERS: Readonly<Record<string, JsonSchema>> = {
     schema: { type: "integer" },
   },
   "Idempotent-Replayed": {
-    description: "`true` if an earlier request with the same key queued the command, or all commands of the bulk.",
+    description:
+      "`true` if an earlier request with the same idempotency key queued the command, or all commands of the bulk.",
     schema: { type: "string", enum: ["true"] },
   },
   "Retry-After": {

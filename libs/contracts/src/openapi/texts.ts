@@ -97,7 +97,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   setAccountCloseOnly:
     "When the account becomes close-only, the trading server cancels the pending orders that would open or increase a position. From then on it rejects new positions, new pending orders and more volume. Positions can be reduced and closed, and stay valued; deposits and withdrawals go on. `enableAccount` ends this. Fails with `INVALID_STATE_TRANSITION` for an account that is disabled or archived: close-only would allow more than this status. `result`: `{status, changed, cancelled}`.",
   setRiskRules:
-    "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps its breach in the period. It also keeps the value from which its loss or profit counts, unless the new rule counts from another value. A rule that is removed and added again starts anew. A loss that already reaches its limit is a breach at once.",
+    "The rules replace all rules of the account. When the command is `succeeded`, every valuation from `activeFrom` on is compared with them, and `result` is `{version, activeFrom}`. A rule that keeps its `id` and `type` keeps the breach of the present period. It also keeps the value from which its loss or profit counts, unless the new rule counts from another value. A rule that is removed and added again starts anew. A loss that already reaches its limit is a breach at once.",
   deleteRiskRules:
     "`result`: `{version, activeFrom}` of the version without rules. Breaches stay readable. No template applies to the account afterwards. With `useTemplate=true` the account gets the rules of the oldest template that matches it instead, and follows this template from then on; if none matches, the command fails with `INVALID_STATE_TRANSITION`. The request has no body: `requestId` is in the query.",
   setRiskTemplate:
@@ -112,7 +112,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
   listRiskBreaches:
     "Each rule is breached at most once in a period: a day of a daily rule, or the life of any other rule.",
   getBreachEvidence:
-    "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at the extreme value. It is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
+    "The valuations from a minute before the breach to a minute after it, the samples of the live stream, and the positions at `breach.extremeAt`. The evidence is complete about a minute and a half after the breach; until then the answer is 409 with `Retry-After`. Kept for 400 days. Store the whole answer as a file: `kapi verify-evidence` verifies it.",
   getIntervalEvidence:
     "An interval has at most 10 minutes. Valuations are kept for one hour, samples for 24 hours; `missing` names the deleted parts. An interval with more than 15,000 valuations or 5,000 samples is 400: ask for a shorter one. If kapi already reads too many intervals of your organization, or of all organizations together, the answer is 429 (`TOO_MANY_CONCURRENT_REQUESTS`): retry after `Retry-After`.",
   listTradingAccounts:
@@ -139,7 +139,7 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
     "`status=open&limit=1` shows whether a position is open: `pagination.total` is 0 if no position is open. This request waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. `volume` is what was opened, in lots, and `closedVolume` what was closed since; the difference is still open.",
   listAccountDeals: "One record for each execution: a partial close keeps its own time.",
   getAccountState:
-    "Shows what a trader had at a time, for example in a dispute. `balance` and `positions` include everything whose time is in the millisecond `at` or earlier: the request first waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. It is the last one whose whole minute was over at `at`, so `ageMs` is at least 59,999; null if there is none. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
+    "Shows what a trader had at a time, for example in a dispute. `balance` and `positions` include everything whose time is in the millisecond `at` or earlier: the request first waits until all events that the trading server has of the account are stored. If that takes more than two seconds it returns 500 and can be retried. The trading server's clock decides, so an event of the last moments may have a later time than `at`. `equity` comes from the stored snapshots (`listAccountMetrics`): one for each minute in which the account changed, stored some seconds after its minute, kept for 30 days. `equity` is that of the last snapshot whose whole minute was over at `at`; null if there is none. `measuredAt` is the beginning of this minute, so `ageMs` is at least 59,999. `positions` has at most 5,000 positions; if `positionCount` is higher, `listAccountPositions` has all. 400 for a time in the future, or before the account began; the issue says when that was.",
   exportAccountHistory:
     "`from` and `to` are inclusive, to the millisecond. The command's `result` is `{from, to, recordCount, truncated, records}`: the newest `limit` records of all four kinds together, newest first. With `truncated: true` ask again with the time of the last record as `to`: the next result begins with the records of that millisecond again.",
   depositAccountFunds: "`result`: `{transactionId, balanceAfter}`.",
@@ -174,10 +174,10 @@ export const OPERATION_TEXTS: Partial<Readonly<Record<OperationId, string>>> = {
  * operation.
  */
 const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  page: "Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
+  page: "Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.",
   limit: "Maximum number of records to return.",
   cursor:
-    "`nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page.",
+    "`nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page.",
   status: "Only records with this status.",
   search: "Only accounts whose number or name contains this text.",
   wait: "Seconds to wait for a final state, 0 to 30. A larger number means 30, and an invalid value means 0.",

@@ -20,7 +20,7 @@ interface Union {
   readonly variants: Readonly<Record<string, z.ZodObject>>;
 }
 
-/** The times of an export in a payload are texts in UTC. */
+/** The payload of an export. Its times are already converted to UTC. */
 const EXPORT_PAYLOAD = z.object({
   from: z.iso.datetime().nullish(),
   to: z.iso.datetime().nullish(),

@@ -6,8 +6,8 @@
  *       return { value: { client, serverId, ...trader }, stop };
  *     });
  *
- * The tests use the contract, and three actions of a trader that are not part of the contract. They
- * create their own accounts, and expect nothing about prices.
+ * The tests use the contract, and three actions of a trader that are not part of the contract. The
+ * tests create their own accounts, and expect nothing about prices.
  */
 import type { Started } from "@kapi/runtime";
 import { afterAll, beforeAll, describe } from "vitest";

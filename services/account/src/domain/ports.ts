@@ -81,7 +81,7 @@ export interface AccountReader {
   page(serverId: string, query: PageQuery): Promise<{ accounts: Account[]; pagination: Pagination }>;
   /**
    * All matching accounts of a server, newest first, in chunks. Each account comes once. An account
-   * that matches from the first chunk to the last is included. Holds no database resources between
+   * that matches during the whole read is never missing. Holds no database resources between
    * chunks.
    */
   all(serverId: string, filter: AccountFilter): AsyncIterable<Account[]>;

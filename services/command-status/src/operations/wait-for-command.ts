@@ -141,7 +141,7 @@ export async function waitForCommand(
     assert(command !== "later", "a read of a single command returned `later`");
     return command?.organizationId === organizationId ? `{"command":${command.json}}` : null;
   };
-  // Batches become more frequent before the look-up: perhaps the message is not ingested yet.
+  // Urgency begins before the look-up, because the message may not be ingested yet.
   const endUrgency = waiters.urgency.begin();
   const done = new AbortController();
   try {

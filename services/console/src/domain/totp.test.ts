@@ -25,7 +25,7 @@ describe("a code of an authenticator app", () => {
     expect(accepted).toEqual([null, now - 1, now, now + 1, null]);
   });
 
-  it("is accepted once: neither the code again nor an earlier one", () => {
+  it("is accepted once: afterwards, the same code and earlier codes are rejected", () => {
     const nowMs = 1_700_000_000_000;
     const now = totpStep(nowMs);
     const step = acceptTotpCode(SECRET, totpCode(SECRET, now), nowMs, 0);

@@ -41,7 +41,7 @@ const COLUMN_NAMES = [
  * {@link STATUSES_WITHOUT_VALUES}, the ranges are ignored, and the export is newest first. Neither
  * order changes during the export: no account is in it twice, and every account that matches all
  * the time is in it. Only one page is in memory. An export fails while the metrics service is
- * unavailable: without stored values the file would look complete.
+ * unavailable: a file without stored values would look complete.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization or the process has too many
  * exports
  */

@@ -39,7 +39,7 @@ export interface GeneratedPassword {
 
 /**
  * Creates a user. Throws 404 for an unknown organization, 400 if the e-mail address is taken, and
- * 429 as {@link hashPassword}.
+ * 429 if too many passwords wait to be hashed.
  */
 export async function createUser(
   { store, passwords, directory, clock }: UserDependencies,
@@ -65,8 +65,8 @@ export async function createUser(
 }
 
 /**
- * Sets a new password and ends the sessions of a user. Throws 404 for an unknown user, and 429 as
- * {@link hashPassword}.
+ * Sets a new password and ends the sessions of a user. Throws 404 for an unknown user, and 429 if
+ * too many passwords wait to be hashed.
  */
 export async function resetUserPassword(
   { store, passwords, clock }: Omit<UserDependencies, "directory">,

@@ -11,8 +11,8 @@ import { ApiError } from "@kapi/http";
 import type { Accounts, Commands, Directory, Risk } from "../domain/ports.ts";
 
 /**
- * Check the directory before asking other services about a server: they do not check the
- * organization.
+ * Dependencies, with the directory. Each function first checks in the directory that the server
+ * belongs to the organization, because the account and risk services do not check this.
  */
 type Owned<T> = T & { readonly directory: Pick<Directory, "server"> };
 

@@ -42,7 +42,7 @@ export function createFailedSignIns({ store, clock, logger }: FailedSignInDepend
   const counts = new FailedSignIns();
   /**
    * Failures that are taken from `counts` and not written yet. While `due` has failures, `flush`
-   * leaves finished windows open in `counts`, except with "all".
+   * takes no further failures from `counts`, except with "all".
    */
   let due: readonly CountedFailures[] = [];
   let writing: Promise<void> | null = null;

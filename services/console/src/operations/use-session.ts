@@ -97,7 +97,7 @@ export function permissionsOf(signedIn: SignedIn): readonly ConsolePermission[] 
 
 /**
  * Whether the organization requires a second factor that the person does not have. A sign-in at a
- * provider that asked for one is enough.
+ * provider that asked for a second factor is enough.
  */
 function mustEnrol({ user, proof }: SignedIn): boolean {
   return user.requiresTwoFactor && !user.twoFactor && proof !== "provider";

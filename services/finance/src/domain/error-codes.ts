@@ -11,9 +11,9 @@ const SAME: ReadonlySet<string> = new Set<CommandErrorCode>([
 ]);
 
 /**
- * The error code of a rejected command. `accountIsKnown`: the ledger has seen the account, or it is
- * marked deleted. If the trading server does not have a known account, the account was deleted. The
- * creation of an unknown account may still be running.
+ * The error code of a rejected command. `accountIsKnown`: the ledger has seen the account, or the
+ * account is marked deleted. If the trading server does not have a known account, the account was
+ * deleted. The creation of an unknown account may still be running.
  */
 export function errorCodeOf(rejectionCode: string, accountIsKnown: boolean): CommandErrorCode {
   if (rejectionCode === "ACCOUNT_NOT_FOUND") return accountIsKnown ? "ACCOUNT_NOT_FOUND" : "ACCOUNT_NOT_READY";

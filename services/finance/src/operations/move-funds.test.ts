@@ -6,7 +6,7 @@ import { createFundsExecutor, type MoveFundsOptions } from "./move-funds.ts";
 
 class NotSent extends Error {}
 
-/** An executor whose calls of the trading server fail with `reason`. */
+/** An executor whose calls to the trading server fail with `reason`. */
 function executor(reason: Error) {
   const fails = (): Promise<never> => Promise.reject(reason);
   const options: Pick<MoveFundsOptions, "client" | "serverOf" | "isUnreachable" | "isNotSent"> = {

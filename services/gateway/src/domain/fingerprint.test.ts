@@ -101,7 +101,7 @@ describe("the fingerprint of a request", () => {
     expect(() => bodyOf(1.000_000_1)).toThrow("decimals");
   });
 
-  it("in release 0.1.0 was the same for every key: earlierFingerprintOf returns it for resets, and null for other operations", () => {
+  it("in release 0.1.0 was the same for every management key: earlierFingerprintOf returns it for resets, and null for other operations", () => {
     const earlier = (change: Partial<FingerprintInput>): string | null =>
       earlierFingerprintOf({ ...REQUEST, ...change }, KEY);
     expect(earlier({})).toBeNull();
@@ -115,7 +115,7 @@ describe("the fingerprint of a request", () => {
   });
 });
 
-it("equalFingerprint accepts the current fingerprint at any age, and that of release 0.1.0 for an hour", () => {
+it("equalFingerprint accepts the current fingerprint at any age of the command, and that of release 0.1.0 for an hour", () => {
   const message = commandMessage({ operation: "account.password_reset" });
   const earlierFingerprint = "e".repeat(64);
   const proposed = { message, earlierFingerprint };

@@ -112,7 +112,7 @@ export interface Accounts {
   readonly ids: (
     accounts: readonly { serverId: string; accountNumber: string }[],
   ) => Promise<readonly (string | null)[]>;
-  /** How many accounts of the server a risk template applies to. */
+  /** How many accounts of the server the selection of a risk template matches. */
   readonly countSelected: (serverId: string, selection: RiskTemplateSelection) => Promise<number>;
   readonly orders: ReadRecords<ListOrdersQuery>;
   /**
@@ -128,8 +128,9 @@ export interface Accounts {
    */
   readonly openPositions: (serverId: string, accountNumber: string, at: string) => Promise<OpenPositionsAt | null>;
   /**
-   * Deletes the account and all its data; succeeds also if it was deleted before. The exact
-   * response body, or null if the account never existed. `caller` is recorded in the audit log.
+   * Deletes the account, and removes or hides its history; succeeds also if the account was deleted
+   * before. The exact response body, or null if the account never existed. `caller` is recorded in
+   * the audit log.
    */
   readonly deleteNow: (serverId: string, accountNumber: string, caller: Caller) => Promise<Buffer | null>;
 }

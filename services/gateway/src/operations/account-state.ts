@@ -71,8 +71,8 @@ async function lastEquity(
   { serverId, accountNumber, at }: Pick<AccountState, "serverId" | "accountNumber" | "at">,
 ): Promise<StoredEquity | null> {
   const atMs = Date.parse(at);
-  // `before` is exclusive. The millisecond `at` belongs to the state, so it may be the last one of
-  // the snapshot's minute. No snapshot is older than 1970, and metrics rejects the year 0.
+  // A minute is over at `at` if it began 59,999 ms before `at` or earlier. `before` is exclusive:
+  // 1 ms later. It is not before 1970: no snapshot is older, and metrics rejects the year 0.
   const before = toIso(Math.max(0, atMs - SNAPSHOT_MS + 2));
   const snapshot = await readLastSnapshot(organizationId, serverId, accountNumber, before);
   if (snapshot === null) return null;

@@ -37,8 +37,8 @@ export function operationCaller(key: KeyEntry): OperationCaller {
 }
 
 /**
- * One request of a key or a person. Before, the caller was authenticated, and checked for the scope
- * of the operation and for the server.
+ * One request of a key or a person. The caller has been authenticated, and has the scope of the
+ * operation and access to the server.
  */
 export interface Call {
   readonly operation: OperationId;

@@ -22,7 +22,10 @@ type MadeTransactions = Extract<TransactionDigests, { state: "made" }>;
 type TransactionDigest = MadeTransactions["digests"][number];
 type DealDigest = DealDigestsOfAccounts["digests"][number];
 
-/** Daily digests: finance has the page, and the account service adds the deals (decisions, 21). */
+/**
+ * Daily digests: finance returns a page of digests of transactions, and the account service returns
+ * the digests of deals of the same accounts (decisions, 21).
+ */
 export function digestOperations({
   digests,
   clock,

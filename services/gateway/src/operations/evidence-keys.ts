@@ -12,8 +12,8 @@ export const KEYS_RETRY_MS = 5_000;
 
 /**
  * Caches the public keys of evidence, so that requests without a management key cost the risk
- * service almost nothing. Concurrent calls share one load. Keys of any age are used while `load`
- * fails: a new key is published before it signs (decisions, 20.3).
+ * service almost nothing. Concurrent calls share one load. While `load` fails, the cached keys are
+ * used at any age (decisions, 20.3).
  * @returns the cached keys; fails only if no load has succeeded yet.
  */
 export function createEvidenceKeysCache(load: ReadEvidenceKeys, clock: Clock): ReadEvidenceKeys {

@@ -89,8 +89,8 @@ export async function queueBulk(
 
 /**
  * Why a bulk is rejected: the first rejection in the order of statuses. A 400 has an issue for each
- * rejected item. A 409 has no issues (decisions, 1.2), so the text of IDEMPOTENCY_KEY_REUSED names
- * the items whose key was used for a different request.
+ * item with an unsupported leverage or a reused key. A 409 has no issues (decisions, 1.2), so the
+ * text of IDEMPOTENCY_KEY_REUSED names the items whose key was used for a different request.
  */
 function bulkRejection(rejections: readonly (ApiError | null)[]): ApiError | null {
   const first = firstRejection(rejections);

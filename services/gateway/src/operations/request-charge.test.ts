@@ -88,8 +88,8 @@ it("a request that was never admitted needs no refund, also with records", async
   admit.mockRejectedValue(NO_CREDITS);
   const charge = chargeOf(caller);
   await expect(charge.reserve([RECORD], [false])).rejects.toBe(NO_CREDITS);
-  // After a call that Redis did not answer, the record may exist: so the request of a refund names
-  // it.
+  // `refundRequest` names the record anyway: the record may exist after a call that Redis did not
+  // answer.
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
 });
 

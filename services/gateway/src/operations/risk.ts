@@ -12,7 +12,7 @@ export function riskOperations({
 }: Pick<Dependencies, "risk" | "knownAccounts">): OperationTable<
   "getRiskRules" | "listRiskBreaches" | "getBreachEvidence" | "getIntervalEvidence"
 > {
-  /** The risk service knows only accounts with rules, so existence is checked first. */
+  /** The risk service knows only accounts with rules, so existence is checked here. */
   const chargeExisting = async (call: Call, serverId: string, accountNumber: string): Promise<void> => {
     await call.charge.read();
     if ((await knownAccounts.find(serverId, accountNumber)) === null) throw new ApiError("ACCOUNT_NOT_FOUND");

@@ -25,8 +25,8 @@ export function serverOperations({
 
     /**
      * Updates the configuration within the request, also on the trading server (decisions, 4.10).
-     * The owner rejects a default leverage in the body that the resulting configuration does not
-     * support: 400 with the owner's issues.
+     * If the resulting configuration does not support the default leverage of the body, the account
+     * service rejects the update: 400 with the issues of the account service.
      */
     updateServerConfiguration: async (call) => {
       const validator = new RequestValidator();

@@ -110,8 +110,8 @@ function unstorableTextIn(value: unknown, path: readonly (string | number)[]): (
 }
 
 /**
- * The 404 if the server of the path is removed, else null. Only for operations that list 404: for
- * the other operations, a removed server was 403 before the call (decisions, 1.1).
+ * The 404 if the server of the path is removed, else null. Only for operations whose contract lists
+ * 404: before any other operation runs, a removed server is rejected with 403 (decisions, 1.1).
  */
 export function removedServer(call: Pick<Call, "server">): ApiError | null {
   return call.server?.status === "removed" ? new ApiError("SERVER_NOT_FOUND") : null;

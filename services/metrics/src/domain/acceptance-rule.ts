@@ -1,8 +1,8 @@
 /**
  * The acceptance rule (architecture, 3.5): a sample counts only if its sequence is the account's
  * last + 1 and its `from` is the last `to`, in log order. Every process applies the rule to every
- * sample that it reads, so all processes agree. A writer that lost its partition, a repeated send
- * or a foreign record cannot fork or repeat a sequence, and cannot lose a valuation.
+ * sample that it reads, so all processes agree. A repeated send, or a writer that lost its
+ * partition, cannot fork or repeat a sequence, and cannot lose a valuation.
  *
  * The rule must not depend on configuration or time: processes with different rules would send
  * different streams to their clients.

@@ -182,7 +182,8 @@ describe("a writer of one account", () => {
  * read again from the committed offset, and the acceptance rule. Invariants:
  * - Sequences have no gap.
  * - Every valuation that changed something is in exactly one accepted sample.
- * - A sample's minimum is the lowest equity of its valuations and of the sample before.
+ * - A sample's minimum is the lowest among the equities of its valuations and the equity of the
+ *   sample before.
  */
 describe("two writers of one account", () => {
   interface Simulation {

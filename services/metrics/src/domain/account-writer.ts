@@ -55,7 +55,10 @@ export class AccountWriter {
   /** The values of the newest written or accepted sample; null if unknown. */
   #published: MeasuredValues | null;
   #publishedAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether the balance or the number of open positions changed: a sample is due at once. */
+  /**
+   * Whether a sample is due at once: the balance or the number of open positions changed, the
+   * values before are unknown, or a reset to the log left valuations for the next sample.
+   */
   #urgent = false;
 
   constructor(

@@ -29,7 +29,7 @@ export interface WindowLink {
   readonly holding: WindowsHolding;
   /** Requests the samples of an account. */
   follow(request: FollowRequest): void;
-  /** Ends the samples of the account that has this channel. */
+  /** Ends the samples of the account that was requested with this channel. */
   unfollow(channel: number): void;
 }
 
@@ -94,8 +94,8 @@ export interface SnapshotStore {
   states(accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
    * Stores minutes, in one or more transactions: the newest state of each account, and the
-   * snapshots and ended hours from `kept.firstMs` to before `kept.beforeMs`. Idempotent; skips
-   * deleted accounts.
+   * snapshots and values of `endedHour` from `kept.firstMs` to before `kept.beforeMs`. Idempotent;
+   * skips deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */

@@ -216,7 +216,7 @@ export class SampleWindows {
     };
   }
 
-  /** Copies samples without their first `skipped` bytes. */
+  /** Copies records, without the first `skipped` bytes of each. */
   #copy(window: Window, fromSequence: number, maxBytes: number, skipped: number): { bytes: Buffer; next: number } {
     let total = 0;
     let next = fromSequence;
@@ -295,7 +295,8 @@ export class SampleWindows {
   #dropUpTo(window: Window, slab: Slab, at: number): void {
     for (let sequence = window.first; sequence <= window.last; sequence += 1) {
       const address = this.#addressOf(window, sequence);
-      // Later samples have higher addresses. A moved newest sample is the last of its window.
+      // Later samples have higher addresses. #moveLast keeps this order: it moves a sample to the
+      // newest slab only after it has dropped all other samples of the window.
       if (address > slab.id * this.#limits.slabBytes + at) return;
       this.#dropFirst(window);
     }

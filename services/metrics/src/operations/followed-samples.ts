@@ -203,7 +203,8 @@ export class FollowedSamples implements SampleSource {
   }
 
   #opened(followed: Followed, last: number): void {
-    // The windows process has read at least as far, so it has every sample of this process.
+    // A windows process opens the account only after it has applied `metrics.samples` up to
+    // `position`. So it has every sample that this process has.
     if (last < followed.sequence) {
       this.#options.fatal(
         new Error(

@@ -204,7 +204,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("cuts a sample of a valuation within two intervals after the clock was set back a little", async () => {
+  it("delays a valuation at most two intervals if the clock was set back a little before it arrived", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -321,7 +321,7 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("have each valuation rejected once, for one reason; the report of an unknown account names its first valuation that was not rejected before", async () => {
+  it("turn out to be unknown: a valuation that was rejected for another reason is not rejected again, and the report names the first other valuation", async () => {
     const partition = new Partition([]);
     const [accountNumber = ""] = ACCOUNTS;
     partition.unknown.add(accountNumber);
@@ -339,7 +339,7 @@ describe("accounts whose existence is not known yet", () => {
     ]);
   });
 
-  it("are not reported as unknown if all their valuations are rejected before", async () => {
+  it("are not reported as unknown if all their valuations were rejected for another reason", async () => {
     const partition = new Partition([]);
     const [accountNumber = ""] = ACCOUNTS;
     partition.unknown.add(accountNumber);
@@ -355,7 +355,7 @@ describe("accounts whose existence is not known yet", () => {
     ]);
   });
 
-  it("keep a limited number of valuations each; above it all of them become one sample, with the lowest equity", async () => {
+  it("keep a limited number of valuations each; above the limit, all become one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);

@@ -57,7 +57,8 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset up
   log.apply(PARTITION, [record(2)]);
   await checkpoints.write();
   expect(latest.map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION), KEY, markerKey(PARTITION)]);
-  // Two records were read back before. Later records may be from another writer.
+  // Only two records were read back before this write. Records from offset 2 on may be from another
+  // writer.
   expect(PartitionCheckpoint.parse(JSON.parse(latest[3]?.value ?? ""))).toEqual({ samplesOffset: 3, latestOffset: 2 });
 
   if (stale !== undefined) latest.push(stale);

@@ -47,7 +47,7 @@ export interface RuleState {
   referenceMinor: number;
   /** The reference with the net deposits of its time: percentages are shares of this value. */
   baseMinor: number;
-  /** When the values of the reference were measured; null: it is the start value of the rule. */
+  /** When the reference was measured; null: the reference is the start value of the rule. */
   referenceAtMs: number | null;
   /**
    * Net deposits when the period began; `lockAt` is a value of that moment, and moves with later
@@ -74,7 +74,7 @@ export interface Alert {
   readonly referenceMinor: number;
   /** The reference with the net deposits of its time: percentages are shares of this value. */
   readonly baseMinor: number;
-  /** When the values of the reference were measured; null: it is the start value of the rule. */
+  /** When the reference was measured; null: the reference is the start value of the rule. */
   readonly referenceAtMs: number | null;
   /** The value at or beyond which the rule is breached. */
   readonly thresholdMinor: number;

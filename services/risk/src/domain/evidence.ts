@@ -61,7 +61,7 @@ export interface UnprovenBreach {
   readonly currency: BreachClaim["currency"];
   readonly referenceMinor: number;
   readonly baseMinor: number;
-  /** When the values of the reference were measured; null: it is the start value of the rule. */
+  /** When the reference was measured; null: the reference is the start value of the rule. */
   readonly referenceAtMs: number | null;
   readonly thresholdMinor: number;
   readonly valueMinor: number;
@@ -113,8 +113,8 @@ export interface Extreme {
  * Chooses the records of a document:
  * - the valuations that were measured in the interval, both ends inclusive. Of too many valuations,
  *   those around the offset `around` are chosen, or the first ones if none has this offset.
- * - the samples of one chain ({@link chainOf}) that include a chosen valuation; without a chosen
- *   valuation, the whole chain. Of too many samples, the first ones are chosen.
+ * - the samples of one series ({@link seriesOf}) that include a chosen valuation; without a chosen
+ *   valuation, the whole series. Of too many samples, the first ones are chosen.
  *
  * Samples of a deleted topic are chosen only if no valuation is chosen, and no sample of the
  * interval is of a newer topic. Offsets of two topics cannot be compared.
@@ -139,8 +139,8 @@ export function chooseRecords(
   const isRecreated = inside.some(({ range }) => range.to < topicStart);
   if (!isCut.valuations && (isRecreated || isOfDeletedTopic || (begin === undefined && inside.length > 0)))
     missing.push({ what: "valuations", reason: "unavailable", from: null, to: first });
-  const chain = chainOf(ofTopic(samples, topicStart), around);
-  const theirs = chain.filter(
+  const series = seriesOf(ofTopic(samples, topicStart), around);
+  const theirs = series.filter(
     ({ from, to, measuredAt }) =>
       begin === undefined ||
       // A sample that ends at or after `begin`, but was measured before the first valuation, is of
@@ -182,25 +182,26 @@ function nearest(valuations: readonly LoggedValuation[], around: number | null):
 }
 
 /**
- * The samples that follow each other without a gap. The log may have samples of a writer that lost
- * its partition; they follow no valid sample (architecture, 3.5). Of several chains, the one that
- * includes the offset `around` is chosen, or the longest if no chain includes it.
+ * A series: samples that follow each other without a gap. The log may have samples that no reader
+ * accepts, because they do not follow the last accepted sample (architecture, 3.5). So there can be
+ * several series. The series that includes the offset `around` is chosen, or the longest if no
+ * series includes this offset.
  */
-function chainOf(samples: readonly SampleEvidence[], around: number | null): readonly SampleEvidence[] {
-  const chains: SampleEvidence[][] = [];
+function seriesOf(samples: readonly SampleEvidence[], around: number | null): readonly SampleEvidence[] {
+  const allSeries: SampleEvidence[][] = [];
   for (const sample of samples) {
-    const before = chains.find((chain) => {
-      const last = chain.at(-1);
+    const before = allSeries.find((series) => {
+      const last = series.at(-1);
       return last !== undefined && sample.sequence === last.sequence + 1 && sample.from === last.to;
     });
     if (before !== undefined) before.push(sample);
     else if (
-      !chains.some((chain) => chain.some(({ sequence, to }) => sequence === sample.sequence && to === sample.to))
+      !allSeries.some((series) => series.some(({ sequence, to }) => sequence === sample.sequence && to === sample.to))
     )
-      chains.push([sample]);
+      allSeries.push([sample]);
   }
-  const longest = chains.toSorted((one, other) => other.length - one.length);
-  const including = longest.find((chain) => around !== null && chain.some((sample) => includes(sample, around)));
+  const longest = allSeries.toSorted((one, other) => other.length - one.length);
+  const including = longest.find((series) => around !== null && series.some((sample) => includes(sample, around)));
   return including ?? longest[0] ?? [];
 }
 
@@ -244,8 +245,8 @@ export function extremeOf(unproven: UnprovenBreach, valuations: readonly LoggedV
 }
 
 /**
- * Leaves out valuations that were measured before one that precedes them in the log: trading
- * servers repeat some.
+ * Leaves out repeats. A repeat is a valuation that was measured earlier than a valuation before it
+ * in the log.
  */
 function inOrder(valuations: readonly LoggedValuation[]): LoggedValuation[] {
   let latestMs = Number.NEGATIVE_INFINITY;

@@ -70,8 +70,9 @@ export interface StateText extends AccountRef {
   /** JSON of an {@link AccountState}. */
   readonly state: string;
   /**
-   * Distance from the nearest limit of a `dailyLoss` rule, in percent of the limit; null: there is
-   * no such limit, all are breached, or their references are not positive.
+   * Distance from the nearest limit of a `dailyLoss` rule, in percent of the limit. Null: there is
+   * no such limit, or each of them is breached or is a percentage of a reference that is not
+   * positive (decisions, 15.2).
    */
   readonly dailyLeft: number | null;
   /** Until when `dailyLeft` applies. */
@@ -108,7 +109,7 @@ export interface RecordedAlert extends AccountRef {
   readonly currency: Currency | null;
   /** When the seed of the rules was measured. */
   readonly ruleActiveFromMs: number;
-  /** The rules apply to valuations from this offset on; null if `values` have no valuation. */
+  /** The rules apply to valuations from this offset on; null if `values.valuation` is undefined. */
   readonly ruleActiveFromOffset: number | null;
 }
 
@@ -131,14 +132,14 @@ export interface EvaluationStore {
   tokens(): Promise<ReadonlyMap<number, number>>;
   /**
    * Makes this process the owner of a partition, unless a member of a later generation has acquired
-   * the partition since this process joined the group. If the token has not changed since then, a
-   * later generation is ignored: Kafka counts from 1 again after it has deleted a group.
-   * @throws NotOwner if such a member has acquired the partition.
+   * the partition since this process joined the group. A later generation that acquired the
+   * partition earlier is ignored: Kafka counts from 1 again after it has deleted a group.
+   * @throws NotOwner if a member of a later generation has acquired the partition since the join.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
   waiting(partitions: readonly number[], limit: number): Promise<readonly RuleVersion[]>;
-  /** Stores a position and the states that changed. @throws NotOwner */
+  /** Stores `nextOffset` and the states that changed. @throws NotOwner */
   checkpoint(owner: PartitionOwner, nextOffset: number, states: readonly StateText[]): Promise<void>;
   /** Locks the partition for its owner until the transaction ends. @throws NotOwner */
   lockOwned(transaction: WorkTransaction, owner: PartitionOwner): Promise<void>;
@@ -205,7 +206,7 @@ export interface AccountLogRange {
   readonly toMs: number;
   /** Offsets of valuations that are read whatever their time. */
   readonly offsets: readonly number[];
-  /** Deadline of reading both topics. */
+  /** Maximum duration of reading the valuations and the samples together. */
   readonly timeoutMs: number;
 }
 

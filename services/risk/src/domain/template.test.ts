@@ -51,7 +51,7 @@ describe("the selection of a template", () => {
 });
 
 describe("the rules that an account gets from templates", () => {
-  it("are those of the oldest template that matches, in the order of their creation", () => {
+  it("are those of the first template that matches, in the order in which the templates were created", () => {
     expect(
       given(null, [template("a", { appliesTo: { nameStartsWith: "Phase 2" } }), template("b"), template("c")]),
     ).toBe("b/1 1");
@@ -113,7 +113,7 @@ describe("the rules that an account gets from templates", () => {
   });
 });
 
-it("the first template that selects an account is found whatever its newAccounts, but is never a deleted one", () => {
+it("`firstSelected` finds the first active template that selects an account, with or without newAccounts", () => {
   const templates = [
     template("deleted", { state: "deleted" }),
     template("other", { appliesTo: { nameStartsWith: "Other" } }),

@@ -135,7 +135,7 @@ it("continues with other accounts after an unexpected error, and leaves an accou
   expect(done.toSorted()).toEqual(["applied one/1003", "failed one/1001"]);
 });
 
-it("compares only changed accounts while many versions are not active yet", async () => {
+it("compares only changed accounts while many versions of rules are not active yet", async () => {
   const { applier, done } = setUp({
     accounts: [waiting("one", "1001", { templateName: null }), waiting("one", "1002")],
     inactive: 100,
@@ -153,7 +153,7 @@ it("reads no account with rules of its own, and waits for rules that may be disc
   expect(done).toEqual(["removed one/1001", "postponed one/1002"]);
 });
 
-it("finds first the accounts whose rules came from a template, then those that it selects, to the last", async () => {
+it("searches all accounts whose rules came from a template, then all accounts that the template selects", async () => {
   const template = { serverId: "one", version: 1, appliesTo: {}, fromTemplateAfter: null, selectedAfter: "" };
   const { applier, done } = setUp({
     templates: [

@@ -3,9 +3,9 @@
  * accounts with the templates of their server. Every process does so for the partitions of
  * `trading.valuations` that it owns. Each step is stored, so the next owner continues from there.
  *
- * Invariant: an account waits until one transaction has compared it and stored the version that it
- * gets, or until it needs no comparison. The transaction reads the newest rules of the account. So
- * two processes that compare the same account at the same time store one version.
+ * Invariant: an account waits until one transaction has compared it and stored its new version of
+ * rules, if it gets one, or until it needs no comparison. The transaction locks the newest rules of
+ * the account. So two processes that compare the same account at the same time store one version.
  */
 import { backOffMs, type Clock } from "@kapi/kernel";
 import { counter, type Logger } from "@kapi/runtime";
@@ -30,14 +30,14 @@ const MAX_CONCURRENT_ACCOUNTS = 4;
 /** Maximum number of servers whose accounts are compared at the same time. */
 const MAX_CONCURRENT_SERVERS = 4;
 /**
- * With this many versions of rules that are not active yet, no further accounts of applied
- * templates are compared. Versions of commands wait in the same order to become active, so
- * templates must not delay them for long.
+ * With this many versions of rules that are not active yet, only created and changed accounts are
+ * compared, no accounts that wait because a template is applied. Versions from commands and from
+ * templates become active in one order, so templates must not delay commands for long.
  */
 const MAX_INACTIVE_VERSIONS = 100;
 /** Pauses after failed attempts of an account, a server, all searches, or a template's search. */
 const BACK_OFF = { firstMs: 1_000, maxMs: 60_000 };
-/** Pause before an account is compared whose own rules may still be discarded. */
+/** Pause of an account while its rules from a command are not active, and may be discarded. */
 const UNCERTAIN_PAUSE_MS = 1_000;
 
 const applied = counter("risk.templates.applied", "Versions of rules that accounts got from templates", "{version}");
@@ -70,8 +70,8 @@ const SEARCHES = "searches";
 /**
  * One for each process. Call {@link TemplateApplier.round} again and again, one round at a time. If
  * accounts of a server are unavailable, only this server is paused, for up to a minute. If a search
- * finds the account service unavailable, all searches are paused. After an unexpected error, only
- * the search of this template is paused.
+ * finds the account service unavailable, all searches are paused. After an unexpected error of a
+ * search, only the search of its template is paused.
  */
 export class TemplateApplier {
   readonly #options: TemplateApplierOptions;

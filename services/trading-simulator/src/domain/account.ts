@@ -72,8 +72,8 @@ export interface Account {
   readonly orders: Map<string, PendingOrder>;
   autoTrader: AutoTrader | null;
   /**
-   * Positions closed and orders cancelled so far by changes that are not complete, by the change's
-   * reference.
+   * For the reference of each change that is incomplete: the positions closed and the orders
+   * cancelled so far, and the status before the change.
    */
   flattening: Record<string, Flattened & { readonly previousStatus: Exclude<AccountStatus, "deleted"> }>;
 }

@@ -12,8 +12,8 @@ import { cancelOrder, closePosition, type OrderRequest, placeOrder } from "./tra
 
 const MAX_WAITING_ORDERS = 2;
 /**
- * Fraction of the decisions that place or cancel an order, if the account has positions, and room
- * for another one. All other decisions close a position. An account without positions closes none.
+ * Probability that a decision places or cancels an order, if the account has positions and room for
+ * another position. All other decisions close a position. An account without positions closes none.
  */
 const OPENING_PART = 0.6;
 /** Fraction of new orders that are limit orders. */

@@ -5,7 +5,7 @@ const HASH_BYTES = 32;
 /**
  * The cost parameter N of scrypt: a hash takes about 2 ms. N is low, because a creation has two
  * passwords, and a bulk of 100 accounts must not occupy Node's thread pool for seconds. Generated
- * passwords have 20 random characters, which cannot be guessed at any cost.
+ * passwords have 20 random characters, which cannot be guessed even with a low N.
  */
 const SCRYPT_COST = 1_024;
 

@@ -15,11 +15,11 @@ export interface SymbolSpec {
   readonly contractSize: number;
   /** Decimals of prices; one point is 10^-digits. */
   readonly digits: number;
-  /** Ask - bid of the seeded feed, in points. */
+  /** Ask - bid of the seeded market, in points. */
   readonly spreadPoints: number;
-  /** Mean price of the seeded feed. */
+  /** Mean price of the seeded market. */
   readonly basePrice: number;
-  /** Standard deviation of a step of the seeded feed, as a fraction of the price. */
+  /** Standard deviation of a step of the seeded market, as a fraction of the price. */
   readonly stepDeviation: number;
   /** Swap per night of a long position, in points; a cost is negative. */
   readonly swapLongPoints: number;

@@ -34,7 +34,7 @@ export class TradingServer {
   );
   /** All accounts by number, including deleted ones. */
   readonly accounts = new Map<string, Account>();
-  /** Accounts with an incomplete change, by the reference of the change. */
+  /** Accounts with an incomplete flatten, by the reference of this change. */
   readonly flattening = new Map<string, Account>();
   /** Accounts with automatic trading. */
   readonly autoTraders = new Set<Account>();

@@ -53,7 +53,7 @@ describe("an attempt", () => {
 });
 
 describe("the first part of a reply", () => {
-  it("is truncated to 1 KiB, even within a character", () => {
+  it("has at most 1 KiB of the reply, without an incomplete character at the end", () => {
     expect(replyStartOf(Buffer.from("x".repeat(5_000)))).toHaveLength(REPLY_START_BYTES);
     expect(replyStartOf(Buffer.from(`x${"ü".repeat(1_000)}`))).toBe(`x${"ü".repeat(511)}`);
   });

@@ -62,7 +62,7 @@ export function classifyReply(
     status: delayMs === null ? "failed" : "pending",
     dueAtMs: delayMs === null ? null : nowMs + delayMs,
     gone,
-    // The delivery's own delay may be hours, and other deliveries of the endpoint need not wait.
+    // Not `delayMs`, which may be longer: other deliveries need not wait for this retry.
     pausedUntilMs: requestedMs === null ? null : nowMs + Math.min(requestedMs, MAX_RETRY_AFTER_MS),
     attempt,
   };

@@ -5,7 +5,7 @@ import { toIso, uuidV7 } from "@kapi/kernel";
 /** The caller that requests a change; null if unknown. */
 export type ChangedBy = Caller | null;
 
-/** The webhooks service itself: it disables endpoints that are gone or keep failing. */
+/** The webhooks service itself: it disables endpoints that answer 410 or keep failing. */
 export const THIS_SERVICE: Caller = { actor: { type: "system", id: "webhooks" }, address: null };
 
 /** The entry of the audit log for a change of an endpoint. */

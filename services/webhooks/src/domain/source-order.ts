@@ -147,8 +147,9 @@ interface SourceQueue {
    */
   readonly overdueUpTo: number;
   /**
-   * Newest sequence that has waited longer than {@link MAX_OTHER_SOURCE_WAIT_MS}, for events of any
-   * source. An event up to this sequence is ready if only events of the other source are missing.
+   * Newest sequence that has waited longer than {@link MAX_OTHER_SOURCE_WAIT_MS}, whether for its
+   * own or for the other source. An event up to this sequence is ready if only events of the other
+   * source are missing.
    */
   readonly otherOverdueUpTo: number;
   /** Number of ready events, at the start of `sorted`: they have left the queue. */

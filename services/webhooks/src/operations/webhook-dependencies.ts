@@ -15,7 +15,7 @@ import type { IncomingEvent } from "../domain/events.ts";
 
 export type { EndpointName };
 
-/** Retry-After of a save above the organization's share, in seconds. */
+/** Retry-After, in seconds, of the save of an endpoint above the organization's share. */
 const RETRY_AFTER_SECONDS = "1";
 
 /** Dependencies of the operations behind the internal routes. */
@@ -25,7 +25,7 @@ export interface WebhookDependencies {
   readonly deliveries: DeliveryStore;
   readonly eventDeliveries: EventDeliveries;
   readonly guard: AddressGuard;
-  /** Limits concurrent saves. Each may wait for a name server. */
+  /** Limits concurrent saves of endpoints. Each save may wait for a name server. */
   readonly saves: OrganizationSlots;
   readonly keys: Keyring;
   readonly recordEvents: (events: readonly IncomingEvent[]) => Promise<void>;

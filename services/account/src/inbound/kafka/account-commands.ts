@@ -116,7 +116,8 @@ async function dispatch<C extends UnsettledCommand>(
 
 /**
  * A process of a newer version may have sent these commands. If the trading server has an outcome,
- * only that version knows its effects, so the command waits. A closed reference can never apply.
+ * only that version knows its effects, so the command waits. If the reference is closed, the change
+ * is never applied, so the command becomes final.
  */
 async function settleUnknown(
   changer: AccountCommandsOptions["changer"],

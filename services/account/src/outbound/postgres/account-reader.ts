@@ -54,14 +54,16 @@ const SELECT_DESCRIPTIONS = statement<{ account_name: string | null; created_at:
 );
 /**
  * List statements. Each reads its rows in order from one index: all accounts of a server, or those
- * of a status. A search uses the index `accounts_search`. Only an unpaged search with more matches
- * than one chunk also reads an index of the lists.
+ * of a status.
  */
 export const LISTS = {
   all: { page: pageStatement("all", []), chunk: chunkStatement("all", []) },
   ofStatus: { page: pageStatement("of-status", ["status = $2"]), chunk: chunkStatement("of-status", ["status = $2"]) },
 };
-/** Search statements; {@link search} runs `page`. */
+/**
+ * Search statements. {@link search} runs `page`, which uses the index `accounts_search`. `chunk` is
+ * for an unpaged search with more matches than one chunk, and uses an index of {@link LISTS}.
+ */
 export const SEARCHES = {
   all: { page: searchStatement("all", FOUND, 3), chunk: chunkStatement("found", [matchesNumberOrName("$2")], 3) },
   ofStatus: {

@@ -9,8 +9,8 @@ import { countMoves } from "./account-counts.ts";
 import { ACCOUNT_COLUMNS, ACCOUNT_COLUMNS_OF_A, type AccountRow, fromRow, IN_LOCK_ORDER } from "./account-row.ts";
 
 // $1 server id, $2 account numbers, $3 command ids, $4 statuses. Pending and deleting accounts keep
-// their `running_command`: it names the creation, or the last command, whose outcome the deletion
-// must learn first.
+// their `running_command`, because a deletion must first learn the outcome of this command: the
+// creation of a pending account, or the last command of a deleting account.
 const BEGIN = statement<AccountRow>(
   "account-begin-commands",
   `with begun as materialized (

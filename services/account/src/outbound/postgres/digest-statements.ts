@@ -3,7 +3,10 @@ import { type Statement, statement } from "@kapi/postgres";
 
 import { DEAL_COLUMNS, type DealRow } from "./history-rows.ts";
 
-/** The account is not deleted, and its deals are not being deleted. */
+/**
+ * The account is not deleted, and its last digests are not made yet. They are made before its deals
+ * are deleted.
+ */
 const HAS_DEALS = "a.status <> 'deleted' and a.deals_digested_at is null";
 
 /** $1 server, $2 account number to begin after, $3 limit. */

@@ -184,8 +184,8 @@ function write(
     column(digests.map(({ sums }) => sums.realizedPnlMinor)),
     column(digests.map(({ sums }) => sums.swapMinor)),
     column(digests.map(({ sums }) => sums.hashes.digest())),
-    // If the digests of a day are made and the account has none, it had no deals: its new digest
-    // is revision 2.
+    // An account without deals on a day has no digest, which counts as revision 1. If the digests of
+    // the day are already made, a new digest is therefore revision 2.
     column(digests.map(({ day }) => (day <= madeThrough ? 2 : 1))),
   ]);
 }

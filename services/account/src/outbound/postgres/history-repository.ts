@@ -23,8 +23,9 @@ import { type AccountRun, createHistoryWriter, type HistoryWriter } from "./hist
 /**
  * Events of a deleted account are dropped. Events of a deleting account are booked: its deletion
  * waits for the last one. Events of an unknown account become a gap: they are not stored, and are
- * read from the trading server after the account is known. Until `account.created` is published,
- * the first trading event that makes an account event, and all later events, become a gap too.
+ * read from the trading server after the account is known. Until the account event
+ * `account.created` is published, the first trading event that makes an account event, and all
+ * later events, become a gap too.
  */
 export function createHistoryRepository(
   store: CommandStore,
@@ -125,8 +126,8 @@ function isEnded({ status }: AccountStatusRow, feed: Feed | undefined): boolean 
 }
 
 /**
- * Whether `account.created` is not published yet: the creation is running, or the deletion has not
- * settled the creation yet.
+ * Whether the account event `account.created` is not published yet: the creation is running, or the
+ * deletion has not settled the creation yet.
  */
 function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow): boolean {
   return eventSequence === 0 && (status === "pending" || status === "deleting");
@@ -134,7 +135,8 @@ function isNotCreated({ status, fact_sequence: eventSequence }: AccountStatusRow
 
 /**
  * Accepts the events before the first event that makes an account event. That event and all later
- * events are a gap. `account.created` is accepted, because booking makes no account event of it.
+ * events are a gap. The trading event `account.created` is accepted, because booking makes no
+ * account event of it.
  */
 function beforeAccountEvents({ run, bookings }: ClassifiedEvents, events: readonly TradingEvent[]): ClassifiedEvents {
   const first = run.find((event) => event.type !== "account.created" && isAnnouncedByAccount(event));

@@ -34,7 +34,7 @@ export interface FeedRow {
   readonly ledger_sequence: number;
 }
 
-/** A stored order or position that a run of events names again. Its number `n` is kept. */
+/** A stored order or position that the events to book name again. Its number `n` is kept. */
 export interface KnownRow {
   readonly kind: "order" | "position";
   readonly server_id: string;
@@ -47,8 +47,9 @@ export interface KnownRow {
 }
 
 /**
- * $1 servers, $2 account numbers. Uses the same lock order and strength as the numbering of events,
- * so that units cannot deadlock. Only the holder of the account's row changes its feed.
+ * $1 servers, $2 account numbers. Waits for the locks in the order {@link IN_LOCK_ORDER}, as all
+ * transactions with several accounts do, so that units cannot deadlock. Only the transaction that
+ * holds the lock on an account's row changes the account's feed.
  */
 export const LOCK_ACCOUNTS: Statement<AccountStatusRow> = statement(
   "account-lock-many",

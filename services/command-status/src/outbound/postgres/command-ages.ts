@@ -8,9 +8,10 @@ export interface OpenState {
   readonly status: CommandStatus;
   readonly commands: number;
   /**
-   * Time since the oldest of them was accepted, in seconds; 0 if none counts. If the message of a
-   * command has not arrived: time since its newest event. A command that closes positions does not
-   * count once its first attempt has begun: it may wait for a market to open (decisions, 15.8).
+   * Time since the oldest of these commands was accepted, in seconds. If the message of a command
+   * has not arrived: time since its newest event. A command that closes positions is left out once
+   * its first attempt has begun: it may wait for a market to open (decisions, 15.8). 0 if no
+   * command remains.
    */
   readonly oldest_seconds: number;
 }
@@ -37,7 +38,10 @@ interface WaitingRow {
   readonly oldest: Date | null;
 }
 const OPEN = ["queued", "leased"] as const;
-/** Both metrics read the counts at the same time; within this period they share one query. */
+/**
+ * The metrics of the number and of the age are read at the same time; within this period they share
+ * one query.
+ */
 const SHARED_MS = 1_000;
 
 /** Creates a function that reads the {@link OpenState} of every state that is not final. */

@@ -3,7 +3,7 @@
  * never deleted. The details are in the partition of that month until the partition is dropped.
  */
 
-/** The partition of the commands of release 0.1.0, which has no months. */
+/** The month of the old table: the table of release 0.1.0, which is now a partition. */
 export const OLD_MONTH = "date '0001-01-01'";
 
 /**
@@ -32,7 +32,7 @@ export const REQUESTED_COMMANDS = detailsOf("unnest($1::uuid[]) as given (comman
 
 /**
  * A CTE with the month of new commands at the time of the statement. Until `monthly_from`,
- * processes of release 0.1.0 may write to the old table, so all new commands go there.
+ * processes of release 0.1.0 may run. They know only the old table, so all new commands go there.
  * `may_be_old`: the old table may have a command without a row of `command_ids`.
  */
 export const PLACEMENT = `placement as materialized (

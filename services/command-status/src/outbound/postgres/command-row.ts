@@ -8,7 +8,7 @@ import { REQUESTED_COMMANDS } from "./command-details.ts";
 /**
  * Maximum size of a result that is read with its row, in bytes. Larger ones, which only exports
  * have, are read separately ({@link largeResults}), so that a thousand rows stay small. A stored
- * result never changes.
+ * result never changes, so a later read of the result still belongs to the row.
  */
 const LARGE_RESULT_BYTES = 16 * 1024;
 

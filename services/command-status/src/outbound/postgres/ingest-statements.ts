@@ -33,10 +33,10 @@ const MOVE_POSITION = `
   )`;
 
 /**
- * The row exists already if an event came first, or if the message was published again. The message
- * then sets only missing columns, and raises `messages`. Complete rows are written too, so that
- * they are returned: after a crash between the commit and `forget`, the repeated batch must call
- * `forget` again.
+ * The row of a command exists already if an event came first, or if the message was published
+ * again. The message then sets only missing columns, and raises `messages`. Complete rows are
+ * written too, so that they are returned. After a crash between the commit and the deletion of
+ * idempotency records, the repeated batch must delete these records.
  *
  * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
  * it again. All rows are locked before the first counter, so two statements cannot deadlock.

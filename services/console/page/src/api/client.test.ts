@@ -6,7 +6,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-it("the progress of a download counts rows: a line feed inside quotes ends no row, also in a later chunk", async () => {
+it("the progress of a download counts rows: a line feed inside quotes ends no row, also if an earlier chunk opened the quotes", async () => {
   const chunks = ['name,note\n"two ""', '\nlines",a\n"', 'more\n",b\n'];
   const body = new ReadableStream({
     start: (controller) => {

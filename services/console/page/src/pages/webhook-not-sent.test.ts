@@ -15,7 +15,7 @@ describe("the reason why an endpoint did not get an event", () => {
     ["this server", event, { ...endpoint, serverIds: ["0197a3c2-6d20-7a10-8b3f-91c5e07d2a00"] }],
     ["is disabled", event, { ...endpoint, status: "disabled" as const }],
     ["at that time", event, endpoint],
-  ])("says %s", (text, happened, given) => {
+  ])('contains "%s"', (text, happened, given) => {
     expect(whyNotSent(happened, given)).toContain(text);
   });
 });

@@ -15,7 +15,8 @@ interface ShownRange extends SpanFields {
 
 /**
  * The range that the address names. Its times do not follow the clock: they are computed again when
- * the range in the address, the time zone or `round` changes.
+ * the range in the address, the time zone or `round` changes. `round` counts the reloads of the
+ * list.
  */
 export function useTimeRange(state: UrlState, initial: RangeName = "all", round = 0): ShownRange {
   const zone = currentZone();

@@ -14,8 +14,8 @@ const MAX_REQUEST_ID_CHARACTERS = 100;
 /**
  * Actions of people on accounts, except those on risk rules (`risk-action-routes.ts`). Each action
  * is one operation of the gateway, under the idempotency key that the page keeps until it knows the
- * outcome. Responses, also errors, are the gateway's. The console stores no part of a response,
- * because a response may have a password.
+ * outcome. The gateway's responses, also errors, are passed on. The console stores no part of a
+ * response, because a response may have a password.
  */
 export function registerActionRoutes(
   routes: SignedInRoutes,

@@ -12,7 +12,7 @@ export interface CsvAnswer {
   readonly chunks: AsyncIterable<string>;
 }
 
-/** Streams CSV. Chunks are made only as the browser reads. A failure breaks the answer off. */
+/** Streams CSV. Chunks are made only as the browser reads. A failure ends the answer early. */
 export function sendCsv(reply: FastifyReply, { name, total, chunks }: CsvAnswer): FastifyReply {
   void reply.headers({
     "content-type": "text/csv; charset=utf-8",

@@ -15,7 +15,9 @@ import { originOf } from "./session-cookie.ts";
 import { sendOpened, type SessionRouteDependencies } from "./session-routes.ts";
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
-/** The API names a session by its `sessionHash`: the SHA-256 of the session id, in hex. */
+/**
+ * `sessionId` in a path is not the id in the cookie, but its SHA-256 in hex: the `sessionHash`.
+ */
 const SessionPath = z.object({ sessionId: z.string().regex(/^[0-9a-f]{64}$/, "must be the id of a session") });
 
 /** The second factor and the sessions of the person who is signed in. */

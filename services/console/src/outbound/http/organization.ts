@@ -29,7 +29,7 @@ const UNAUTHORIZED = 401;
 const MAX_KEYS = 1_000;
 const MAX_SERVERS = 500;
 const ITEMS_PER_PAGE = 100;
-/** A read: safe to repeat. */
+/** Marks a POST call as safe to repeat. */
 const REPEATABLE = { repeatable: true };
 
 const by = (caller: Caller): CallOptions => ({ headers: callerHeaders(caller) });
@@ -139,8 +139,8 @@ interface Page<T> {
 }
 
 /**
- * About the first `most` items of a list, and the number of all its items: reads whole pages until
- * it has that many.
+ * Reads whole pages of a list until they have at least `most` items or the list ends. Returns the
+ * items of these pages, and the number of all items of the list.
  */
 async function pages<T>(
   most: number,

@@ -74,9 +74,9 @@ const LOCK_ORGANIZATION = statement<unknown>(
   "users_lock_organization",
   `select pg_advisory_xact_lock(hashtextextended(current_schema() || ' owners of ' || $1::text, 0))`,
 );
-// The operator changes users without the lock of the organization. A row that such a transaction
-// changes is read again after the wait: a user who is no longer an owner is left out. `no key`: new
-// recovery codes of an owner do not wait.
+// A transaction of the operator changes a user without the lock of the organization. This statement
+// waits for that transaction and then reads the user's row again: a user who is no longer an owner
+// is left out. `no key`: inserts of an owner's recovery codes do not wait for this lock.
 const LOCK_OWNERS = statement<{ id: string }>(
   "users_lock_owners",
   `select id from users where organization_id = $1 and role = 'owner' and disabled_at is null
@@ -143,7 +143,7 @@ export function createUsers(database: Queryable): Users {
       return new Map(rows.map((row) => [row.id, row.session_version]));
     },
     setPassword: async (userId, passwordHash, from) => {
-      // Before the user, as a recovery does: the other order could deadlock with it.
+      // In the order of a recovery: first this row, then the user. The reverse order could deadlock.
       await database.query(DELETE_RECOVERY, [userId]);
       const [row] = await database.query(SET_PASSWORD_ROW, [userId, passwordHash, from ?? null]);
       return row ? { organizationId: row.organization_id, sessionVersion: row.session_version } : null;

@@ -18,8 +18,8 @@ interface RouteDependencies extends TransactionDependencies {
 }
 
 /**
- * Registers the routes. Every read of a deleted account is 404, and `findTransaction` finds none of
- * the transactions of a deleted account.
+ * Registers the routes. A read of a deleted account is 404, and `findTransaction` finds none of the
+ * account's transactions. `listTransactionDigests` still lists the account's digests.
  */
 export function registerTransactionRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serve(app, FINANCE_ROUTES.listTradingAccountTransactions, async ({ params, query }) =>

@@ -16,7 +16,7 @@ it("a page of release 0.1.0 is an error if that release ignored a cursor or a fi
   }
 });
 
-it("a page of release 0.1.0 is returned for a query that 0.1.0 knows, and the null of a 404 for any query", () => {
+it("a page of release 0.1.0 is returned for a query that 0.1.0 knows, and null (a 404) is returned for any query", () => {
   const query = { page: 2, limit: 20, status: "open", type: undefined };
   expect(checkedPage(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
   expect(checkedPage(ROUTE, { cursor: "c" }, [], null)).toBeNull();

@@ -90,7 +90,7 @@ function frameWith(values: Partial<Sample["values"]>, minimumMinor = WHOLE.minim
   return encodeLiveFrame({ serverId: SERVER, accountNumber: "10000001" }, sample);
 }
 
-/** The frame with its fields in the opposite order: it is decoded as JSON. */
+/** The frame with its fields in the opposite order, which only the slower JSON decoder accepts. */
 function reversed(frame: Buffer): Buffer {
   const fields = Object.entries(JSON.parse(frame.toString()) as object);
   return Buffer.from(JSON.stringify(Object.fromEntries(fields.toReversed())));
@@ -136,6 +136,7 @@ describe("decodeLiveFrame", () => {
         (at, removed, added) => {
           const damaged = valid.slice(0, at) + added + valid.slice(at + removed);
           const usual = decodeLiveFrame(Buffer.from(damaged));
+          // A space after a comma makes the decoder parse the frame as JSON, with the schema.
           const spaced = decodeLiveFrame(Buffer.from(damaged.replaceAll(',"', ', "')));
           // Only reasons are compared: the text of a failure contains the position of the fault.
           expect("fault" in usual ? usual.reason : usual).toEqual("fault" in spaced ? spaced.reason : spaced);
@@ -145,7 +146,7 @@ describe("decodeLiveFrame", () => {
     );
   });
 
-  it("returns a failure for fractions of a cent and for other shapes, and throws for no large amount", () => {
+  it("returns a failure for fractions of a cent and for other shapes, and never throws for a large amount", () => {
     const forged = frameWith({ equityMinor: 12_345 }).toString().replace('"equity":123.45', '"equity":123.456');
     expect(decodeLiveFrame(Buffer.from(forged))).toMatchObject({ reason: "not_cents" });
     expect(decodeLiveFrame(Buffer.from("{"))).toMatchObject({ reason: "not_json" });

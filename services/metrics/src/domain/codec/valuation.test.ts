@@ -39,7 +39,7 @@ describe("an accepted valuation", () => {
   });
 });
 
-/** The valuation with a space after every comma: it is decoded by the schema. */
+/** The valuation with spaces after commas: the schema decodes it, not the fast decoder. */
 function spaced(text: string): string {
   return text.replaceAll(',"', ', "');
 }

@@ -115,8 +115,8 @@ export class LiveSocket {
   }
 
   /**
-   * Closes the connection if it is stuck, or if its key was revoked, has expired or has lost the
-   * scope; called every second.
+   * Closes the connection if it has been stalled too long, or if its key was revoked, has expired
+   * or has lost the scope; called every second.
    */
   check(nowMs: number): void {
     if (this.#closed.signal.aborted) return;

@@ -16,7 +16,7 @@ it("takes short queues whole, and equal parts of long ones", () => {
   expect(fairShare([9_000], 1_000)).toBe(1_000);
 });
 
-it("never exceeds a capacity of at least one entry per queue, and wastes at most one entry per queue", () => {
+it("if the capacity is at least one entry per queue, never exceeds it, and wastes at most one entry per queue", () => {
   const queues = fc.array(fc.nat({ max: 2_000 }), { minLength: 1, maxLength: 64 });
   fc.assert(
     fc.property(queues, fc.integer({ min: 64, max: 5_000 }), (waiting, capacity) => {

@@ -59,8 +59,8 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Set if Redis may have applied the change and forgotten it, or if Redis left the credits of a
-   * refund to the ledger (`convertUsage`). Only a sync of the shard applies such a change.
+   * Set if Redis may have applied the change and forgotten it, or if the change is a refund that
+   * the ledger decided (`convertUsage`). Only a sync of the shard applies such a change.
    */
   readonly isOld?: boolean;
 }
@@ -81,8 +81,8 @@ export interface CreditMonths {
   /** Creates the partition of a month if it is missing. */
   keep(month: string): Promise<void>;
   /**
-   * Raises epochs that are more than `lagMs` behind the database's clock, which moves their shards
-   * into the current month.
+   * Raises epochs that are more than `lagMs` behind the database's clock. A shard with a raised
+   * epoch is in the current month.
    */
   raiseLagging(lagMs: number): Promise<void>;
   /**
@@ -149,8 +149,8 @@ export interface CreditTransaction extends AuditTransaction {
    * reservations and usage per day; writes an event when a wallet falls to its low-balance
    * threshold. Needs the shards' locks. Returns each distinct entry. A known entry has the credits,
    * action and epoch of its first record, if that is in the current or the previous month. Entries
-   * without a wallet are left out. Entries that a dropped month may have go to
-   * `refused_credit_entries` and are not returned.
+   * without a wallet are left out. Entries that were perhaps already recorded in a dropped month go
+   * to `refused_credit_entries` and are not returned.
    */
   recordEntries(entries: Iterable<LedgerEntry>, nowMs: number): Promise<RecordedEntry[]>;
   /** Records that the ledger has all command events of these partitions before `nextOffset`. */

@@ -12,7 +12,7 @@ export interface UsageDay {
   /** `2026-11-21`, in UTC. */
   readonly day: string;
   readonly operation: string;
-  /** Lines with positive credits. */
+  /** Number of lines of the kinds consume and reserve. */
   readonly requests: number;
   readonly credits: number;
 }
@@ -22,7 +22,7 @@ export function dayOf(atMs: number): string {
   return toIso(atMs).slice(0, "2026-11-21".length);
 }
 
-/** What an entry adds to its day under `operation`; null: it is no usage line. */
+/** What an entry adds to the sums of its day and `operation`; null: the entry is no usage line. */
 export function usageDayOf(
   entry: Pick<LedgerEntry, "kind" | "credits" | "action" | "organizationId" | "atMs">,
   operation: string,

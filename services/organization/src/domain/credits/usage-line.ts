@@ -6,7 +6,10 @@ import type { LedgerEntry } from "./ledger-entry.ts";
 export interface UsageLine {
   readonly kind: "consume" | "refund" | "reserve" | "settle";
   readonly credits: number;
-  /** Operation of the request; for released credits, of their reservation if it is found. */
+  /**
+   * Operation of the request. For released credits: operation of their reservation, or of the
+   * settlement if the reservation is not found.
+   */
   readonly operation: string;
   readonly requestId: string | null;
   readonly commandId: string | null;

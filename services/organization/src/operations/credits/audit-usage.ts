@@ -26,8 +26,8 @@ export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
 
 /**
  * Final commands for the audit log: password resets, and of people all commands in `AUDIT_ACTIONS`.
- * A repeated event gives the same event id. Sorted: one lock order for all transactions prevents
- * deadlocks.
+ * A repeated command event gives an entry with the same `eventId`. Sorted: one lock order for all
+ * transactions prevents deadlocks.
  */
 export function auditedCommandsOf(events: readonly CommandEvent[]): AuditRecord[] {
   return events.flatMap(auditRecordOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));

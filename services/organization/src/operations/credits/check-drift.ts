@@ -10,7 +10,7 @@ import { entryFromUsage } from "./convert-usage.ts";
 
 /** Number of wallets in one comparison. */
 const WALLETS_PER_PAGE = 500;
-/** Shards with longer streams are not compared with Redis: reading the stream would block it. */
+/** Shards with longer streams are not compared with Redis: reading the stream would block Redis. */
 const MAX_ENTRIES_PER_CALL = 10_000;
 /**
  * Settlements reach the ledger just before Redis. So a wallet drifts only if it differs at every
@@ -146,9 +146,9 @@ interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
 }
 
 /**
- * Where the sum of a wallet's entries starts: at the last check. It starts at the sums of the
- * dropped months if there is no last check, if the epoch of the last check is in a dropped month,
- * or if a whole check is due. Null: no month was dropped, and it starts at the first entry.
+ * The sums to which the later entries of a wallet are added: those of the last check. If there is
+ * no last check, if its epoch is in a dropped month, or if all entries are to be summed up again:
+ * those of the dropped months, or null if no month was dropped. Null: all entries are summed up.
  */
 function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;

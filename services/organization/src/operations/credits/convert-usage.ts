@@ -1,7 +1,7 @@
 /**
- * Converts usage entries of Redis into ledger entries. Some usage entries ask the ledger to decide
- * a refund, because the shard was synced since the charge, or Redis does not know the charge. The
- * ledger refunds the credits that the charge consumed.
+ * Converts entries of the usage streams into credit ledger entries. Some usage entries ask the
+ * ledger to decide a refund, because the shard was synced since the charge, or Redis does not know
+ * the charge. The ledger refunds the credits that the charge consumed.
  */
 import type { UsageEntry } from "@kapi/admission/redis";
 

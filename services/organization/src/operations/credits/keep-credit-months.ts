@@ -12,7 +12,7 @@ const MAX_CLOSINGS_PER_BATCH = 10_000;
 
 const refusedEntries = gauge(
   "organization.entries.refused",
-  "Ledger entries in the table refused_credit_entries: a dropped month may have them already",
+  "Credit ledger entries in the table refused_credit_entries: a dropped month may have had them already",
   "{entry}",
 );
 

@@ -83,10 +83,11 @@ async function recordLate(
 }
 
 /**
- * Consumptions of commands that were executed after their reservation was released. Either
- * command-status did not know the command for a long time, or the command was not published at
- * first and its request was repeated. The credits of each command are consumed once, under another
- * charge id. `reported`: the entries as events report them; `recorded`: as the ledger has them.
+ * Consumptions of commands that were executed after their reservation was released. The release has
+ * one of two reasons: command-status did not know the command for a long time, or the command was
+ * not published until its request was repeated. The credits of each command are consumed once,
+ * under another charge id. `reported`: the entries as events report them; `recorded`: as the ledger
+ * has them.
  */
 function consumedAfterRelease(reported: readonly LedgerEntry[], recorded: readonly RecordedEntry[]): LedgerEntry[] {
   const consumed = new Set(reported.filter((entry) => entry.action === "consume").map((entry) => entry.chargeId));

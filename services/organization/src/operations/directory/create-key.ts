@@ -48,8 +48,8 @@ export async function createKey(
   const nowMs = clock.nowMs();
   const key = await store.transaction(async (tx) => {
     rejectTooMany(await tx.lockAndCountKeys(organizationId, nowMs));
-    // Only the number of servers, because the list has no limit. Null: all servers.
     const networks = allowedNetworks === null || allowedNetworks === undefined ? {} : { networks: allowedNetworks };
+    // `servers` is only the number of servers, because their list has no limit. Null: all servers.
     const details = { name, scopes, servers: serverIds?.length ?? null, expiresAt, ...networks };
     const subject = { type: "key", id: keyId } as const;
     tx.recordAudit([{ ...by, organizationId, action: "key.created", subject, details, atMs: nowMs }]);

@@ -23,8 +23,8 @@ const NOT_HTTPS = {
 };
 
 /**
- * The token of a server is never sent to another address. Without a token of its own, the server
- * would be sent the token that all servers share, which must not go to a mistyped address.
+ * The token of a server is never sent to another address. If a new address only removed the token,
+ * kapi would send the token that all servers share to this address, which may be mistyped.
  */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],

@@ -1,7 +1,8 @@
 /**
  * Moves accounts and templates to the partitions of their keys, after `trading.valuations` has
  * grown (decisions, 28). The topic grew only after every valuation in the log was compared. So
- * active versions of rules apply from offset 0 of an account's new partition.
+ * active versions of rules apply to every valuation that is still to be read: from offset 0 of the
+ * account's new partition.
  */
 import { column } from "@kapi/commands";
 import { accountKey, TOPICS } from "@kapi/contracts";

@@ -17,7 +17,7 @@ const ADD = statement<never>(
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
      initial_balance_minor, command_id, template_name, template_version, template_command_id, currency,
      created_at)
-   -- Versions of an account become active in the order of created_at, the last value.
+   -- The last value is created_at: versions of an account become active in the order of this time.
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, clock_timestamp())
    on conflict (command_id) do nothing`,
 );

@@ -63,6 +63,7 @@ export const LoginBody = z.object({ password: z.string().min(1).max(128) });
 export const AutoTraderBody = z.object({
   enabled: z.boolean(),
   symbols: z.array(SymbolName).min(1).max(SYMBOLS.size).default(["EURUSD", "GBPUSD", "XAUUSD"]),
+  // In hundredths of a lot: zod does not parse a default.
   volume: Volume.default(10),
   maxPositions: z.int().min(1).max(50).default(5),
   everyTicks: z.int().min(1).max(100_000).default(20),

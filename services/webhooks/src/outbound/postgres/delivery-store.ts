@@ -175,8 +175,8 @@ const COUNT = statement<{ total: number }>(
 const OF_ENDPOINT = "endpoint_id::text = $1";
 
 /**
- * $1 endpoint, $2 delivery, $3 now. Unless the delivery is running, it is due now, and its retry
- * schedule starts again.
+ * $1 endpoint, $2 delivery, $3 now. Unless the delivery is running, makes it due now and starts its
+ * retry schedule again.
  */
 export const REDELIVER = statement<Record<string, never>>(
   "webhooks_redeliver",

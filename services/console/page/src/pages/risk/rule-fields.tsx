@@ -207,7 +207,7 @@ function LifetimeFields(common: CommonProps) {
           field="lockAt"
           errors={["lockAt"]}
           isNumber
-          hint="Empty: no such level"
+          hint="Empty: no maximum"
         />
       ) : null}
     </>

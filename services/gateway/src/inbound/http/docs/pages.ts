@@ -1,8 +1,8 @@
 /** The pages of the documentation site, in the order of its navigation. */
 
 /**
- * A page of the navigation. The navigation has no pages about single error codes: these are made
- * from the codes.
+ * A page of the navigation. Pages about single error codes are not listed here: the site generates
+ * them from the codes.
  */
 export interface PageEntry {
   /** Path below `/docs`; empty for the first page. */

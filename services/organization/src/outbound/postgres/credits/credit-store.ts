@@ -25,7 +25,7 @@ const SELECT_OFFSETS = statement<{ partition: number; nextOffset: number }>(
   `select partition_number as partition, next_offset as "nextOffset" from consumed_offsets`,
 );
 
-/** Reads of the ledger, and its pending wallet changes, in PostgreSQL. */
+/** Reads and single writes of the ledger outside of a {@link CreditTransaction}, in PostgreSQL. */
 export function creditStore(database: Database): Omit<CreditStore, "transaction" | "organizationExists"> {
   return {
     ...walletStore(database),

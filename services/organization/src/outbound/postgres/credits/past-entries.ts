@@ -14,12 +14,12 @@ const DAY_MS = 24 * 3_600_000;
 /**
  * Entries of older requests are looked for in all months. Repeats of newer entries are found in the
  * current or the previous month of their shard. These two months reach back at least 28 days, of
- * which 7 days are a margin for clocks and late epochs.
+ * which 7 days are a margin for shards that enter a month late, and for differing clocks.
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
- * Margin for clocks and late epochs: an entry may be in a month that ended up to this long before
- * its request.
+ * For this time after the end of a month, entries of new requests may still get into its table: a
+ * shard enters the next month at most a day late, and clocks differ.
  */
 const MONTH_MARGIN_MS = 2 * DAY_MS;
 const ALL_MONTHS = ["all_credit_entries"];
@@ -50,7 +50,7 @@ export async function checkPastEntries(
   const keptFrom = (await tx.query(SELECT_FIRST_MONTH, []))[0]?.keptFrom ?? null;
   const keptFromMs = keptFrom === null ? 0 : keptFrom.getTime() + MONTH_MARGIN_MS;
   const unfound = old.filter((entry) => entry.atMs < keptFromMs && !past.has(entryName(entry)));
-  // An open reservation of a dropped month is known: it is reserved and not settled.
+  // If a charge is in `open_reservations`, its reservation was recorded and its settlement was not.
   const reservations = await tx.query(SELECT_OPEN_RESERVATIONS, columnsOf(unfound, "chargeId"));
   const open = new Map(reservations.map((reserved) => [reserved.chargeId, reserved]));
   for (const entry of unfound) {

@@ -65,7 +65,7 @@ function DisableDialog({ account, action, start, onClose }: ActionDialogProps) {
             onChange={({ currentTarget }) => setFlatten(currentTarget.checked)}
           />{" "}
           {count === 0
-            ? "Cancel pending orders, and close positions that open meanwhile"
+            ? "Cancel pending orders, and close positions that open before the account is disabled"
             : `Close ${count === 1 ? "the open position" : `all ${whole(count)} open positions`}, and cancel pending orders`}
         </label>
       </p>

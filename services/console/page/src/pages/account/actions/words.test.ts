@@ -23,7 +23,7 @@ it("an archived account has no deposit and no withdrawal", () => {
   expect([hasAction("deposit"), hasAction("withdraw"), hasAction("enable")]).toEqual([false, false, true]);
 });
 
-it("any other error code says what to do", () => {
+it("if the error code of a failed command has one reason, a fixed text replaces the error message", () => {
   const errorMessage = "the account is archived";
   expect(failed({ errorCode: "ACCOUNT_ARCHIVED", errorMessage })).toBe("The account is archived. Enable it first.");
   expect(failed({ errorCode: "INVALID_STATE_TRANSITION", errorMessage })).toBe(
